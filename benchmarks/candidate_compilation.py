@@ -22,7 +22,7 @@ from pathlib import Path
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir.contexts import thread_context
-from tuninglink.spaces.registry import ProviderRegistry
+from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.tuning.candidates.candidate import Candidate
 from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.candidates.making import MOST_ACCUMULATORS, accumulators_per_thread

@@ -25,7 +25,7 @@ from tuninglink.mlir import names
 from tuninglink.mlir.serialization import parse_module
 from tuninglink.mlir.walk import collect
 from tuninglink.payloads import PayloadError, payload_for, spec_of
-from tuninglink.specs.model import Spec
+from tuninglink.specs.spec import Spec
 from tuninglink.upgrading import upgrade
 
 if TYPE_CHECKING:

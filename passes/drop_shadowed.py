@@ -9,14 +9,14 @@ from tuninglink.matching.entry_conditions import EntryConditions
 from tuninglink.matching.reachability import find_unreachable
 from tuninglink.mlir.passes import Pass, option
 from tuninglink.specs.foreach_match import pairs_of, set_pairs
-from tuninglink.specs.model import specs_in
+from tuninglink.specs.spec import specs_in
 from tuninglink.specs.unused_sequences import erase_unused, unused_sequences
 
 if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
     from tuninglink.mlir.diagnostics import DiagnosticSink, Place
-    from tuninglink.specs.model import Spec
+    from tuninglink.specs.spec import Spec
 
 
 @dataclass(frozen=True)

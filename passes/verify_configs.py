@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
     from tuninglink.mlir.diagnostics import DiagnosticSink
-    from tuninglink.spaces.registry import ProviderRegistry
+    from tuninglink.spaces.provider_registry import ProviderRegistry
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class VerifyConfigs(Pass):
     def apply(self, operation: mlir.Operation, diagnostics: DiagnosticSink) -> None:
         """Checks the configurations inside `operation`."""
         # Z3 takes longer to import than most passes take to run.
-        from tuninglink.spaces.registry import ProviderRegistry  # noqa: PLC0415
+        from tuninglink.spaces.provider_registry import ProviderRegistry  # noqa: PLC0415
 
         check_is_program(operation)
         registry = ProviderRegistry(diagnostics.emit)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, ClassVar
 from tuninglink.matching.reachability import find_unreachable
 from tuninglink.mlir.diagnostics import DiagnosticSink, Severity, note
 from tuninglink.mlir.passes import Pass, option
-from tuninglink.specs.model import specs_in
+from tuninglink.specs.spec import specs_in
 from tuninglink.specs.verification import check_configurations, verify_spec
 
 if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
     from tuninglink.mlir.diagnostics import Diagnostic
-    from tuninglink.specs.model import Spec
+    from tuninglink.specs.spec import Spec
 
 
 @dataclass(frozen=True)

@@ -11,15 +11,15 @@ from tuninglink.iree.gpu_configurations import LANE_BASIS, SUBGROUP_BASIS
 from tuninglink.iree.targets import Target
 from tuninglink.scaffolding.reading import ProgramReader
 from tuninglink.solver.answers import UndecidedError
-from tuninglink.spaces.gpu.provider import DISTRIBUTE, TILE_AND_FUSE, VECTOR_DISTRIBUTE
+from tuninglink.spaces.gpu.gpu_provider import DISTRIBUTE, TILE_AND_FUSE, VECTOR_DISTRIBUTE
 from tuninglink.spaces.knob_reference import KNOBS, knob_place, meaning
 from tuninglink.spaces.knobs import OneOfKnob
-from tuninglink.spaces.registry import ProviderRegistry
+from tuninglink.spaces.provider_registry import ProviderRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tuninglink.scaffolding.model import StartingPoint
+    from tuninglink.scaffolding.scaffold import StartingPoint
     from tuninglink.spaces.knobs import Knob
     from tuninglink.spaces.providers import Space
 

@@ -18,7 +18,7 @@ from knob_reference import knobs
 from mkdocs.structure.files import File
 
 import tuninglink
-from tuninglink.cli import reference
+from tuninglink.cli import command_reference
 from tuninglink.cli.app import command_names
 from tuninglink.passes import PASSES
 
@@ -62,7 +62,7 @@ def _help(command: str) -> str:
 
 def passes() -> str:
     """Returns the reference of the passes."""
-    return reference.reference(PASSES.values())
+    return command_reference.reference(PASSES.values())
 
 
 def api() -> str:

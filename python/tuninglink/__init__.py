@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tuninglink.specs.library import default_spec
     from tuninglink.specs.linking.precedence import link
     from tuninglink.specs.loading import load_spec
-    from tuninglink.specs.model import Spec
+    from tuninglink.specs.spec import Spec
     from tuninglink.upgrading import Upgraded, upgrade
 
 __all__ = [
@@ -59,7 +59,7 @@ _HOMES = {
         ("CompileError", "PipelineError", "SpecError", "TargetError", "TuninglinkError"), "errors"
     ),
     **dict.fromkeys(("Payload", "PayloadError", "payload_for"), "payloads"),
-    "Spec": "specs.model",
+    "Spec": "specs.spec",
     "Target": "iree.targets",
     "compile": "compiler",
     "default_spec": "specs.library",

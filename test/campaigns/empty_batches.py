@@ -25,7 +25,7 @@ import iree.runtime as rt
 from tuning_programs import matmul
 
 from tuninglink.compiler.session import set_up_command_line
-from tuninglink.spaces.registry import ProviderRegistry
+from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.candidates.preparation import prepare
 from tuninglink.tuning.devices.device import open_device

@@ -26,7 +26,7 @@ from tuninglink.iree.dispatch_roots import find_root_ops
 from tuninglink.mlir.diagnostics import Severity
 from tuninglink.solver.answers import Limits
 from tuninglink.spaces.configuration import read_configuration
-from tuninglink.spaces.registry import ProviderRegistry
+from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.spaces.verification import verify_configuration
 from tuninglink.spaces.workload import read_workload
 

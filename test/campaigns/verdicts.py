@@ -40,7 +40,7 @@ from verdict_trials import TARGETS, Trials, changed, sampled
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Severity
 from tuninglink.solver.answers import UndecidedError, Verdict
-from tuninglink.spaces.registry import ProviderRegistry
+from tuninglink.spaces.provider_registry import ProviderRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

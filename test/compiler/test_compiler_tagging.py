@@ -13,7 +13,7 @@ from interpreter import apply_spec, numbered_attributes
 from tuninglink.compiler.tagging import TAG, TaggedSpec
 from tuninglink.mlir import names
 from tuninglink.specs import LinkForm, link_specs, load_spec
-from tuninglink.specs.settings import settings_of
+from tuninglink.specs.entry_settings import settings_of
 
 if TYPE_CHECKING:
     from generated_specs import GeneratedSpec

@@ -15,9 +15,9 @@ from verdict_programs import FORMS
 from verdict_trials import TARGETS, Trials
 
 from tuninglink.solver.answers import Verdict
-from tuninglink.spaces.cpu.provider import CpuProvider
-from tuninglink.spaces.gpu.provider import TILE_AND_FUSE, VECTOR_DISTRIBUTE, GpuProvider
-from tuninglink.spaces.registry import ProviderRegistry
+from tuninglink.spaces.cpu.cpu_provider import CpuProvider
+from tuninglink.spaces.gpu.gpu_provider import TILE_AND_FUSE, VECTOR_DISTRIBUTE, GpuProvider
+from tuninglink.spaces.provider_registry import ProviderRegistry
 
 if TYPE_CHECKING:
     from tuninglink.spaces.providers import Space

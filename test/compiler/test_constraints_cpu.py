@@ -30,9 +30,9 @@ from tuninglink.iree.op_kinds import OpKind
 from tuninglink.mlir import names
 from tuninglink.solver.answers import AssignmentError, UndecidedError, Verdict
 from tuninglink.spaces.configuration import read_configuration
-from tuninglink.spaces.cpu.pipelines import PIPELINES
-from tuninglink.spaces.cpu.provider import CpuProvider
-from tuninglink.spaces.cpu.space import CpuSpace
+from tuninglink.spaces.cpu.cpu_pipelines import PIPELINES
+from tuninglink.spaces.cpu.cpu_provider import CpuProvider
+from tuninglink.spaces.cpu.cpu_space import CpuSpace
 from tuninglink.spaces.cpu.tiles import LOOP_PEELING
 from tuninglink.spaces.problem import Problem
 from tuninglink.spaces.verification import verify_configuration

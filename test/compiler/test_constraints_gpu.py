@@ -29,18 +29,18 @@ from tuninglink.spaces.configuration import (
     MismatchError,
     read_configuration,
 )
-from tuninglink.spaces.gpu.gpu_rules import MOST_INTRINSICS
-from tuninglink.spaces.gpu.provider import (
+from tuninglink.spaces.gpu.gpu_provider import (
     DISTRIBUTE,
     TILE_AND_FUSE,
     VECTOR_DISTRIBUTE,
     GpuProvider,
 )
-from tuninglink.spaces.gpu.space import GpuSpace
+from tuninglink.spaces.gpu.gpu_rules import MOST_INTRINSICS
+from tuninglink.spaces.gpu.gpu_space import GpuSpace
 from tuninglink.spaces.gpu.thread_layouts import is_derivable
 from tuninglink.spaces.isolated_passes import IsolatedPassManager
 from tuninglink.spaces.problem import Dimension
-from tuninglink.spaces.registry import ProviderRegistry
+from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.spaces.verification import verify_configuration
 from tuninglink.spaces.workload import Workload, read_workload
 from tuninglink.workers import Pool

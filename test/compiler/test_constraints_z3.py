@@ -13,7 +13,7 @@ from programs import TARGETS, all_programs, configure
 
 from tuninglink.iree.dispatch_roots import find_root_ops
 from tuninglink.solver.answers import Limits, UndecidedError
-from tuninglink.spaces.registry import ProviderRegistry
+from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.spaces.workload import read_workload
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import tuninglink
-from tuninglink.cli.explanations import render
-from tuninglink.compiler.flags import ReportFormat
+from tuninglink.cli.explanation_output import render
+from tuninglink.compiler.flags import ExplanationFormat
 from tuninglink.iree.given_sizes import GivenSizes, combinations
 
 FLAGS = [
@@ -44,7 +44,7 @@ def test_the_cost_is_the_mean_over_the_sizes(sizes: str, rows: float) -> None:
 
 def test_a_cost_that_is_not_known_is_no_share() -> None:
     explanation = tuninglink.explain(PROGRAM, flags=FLAGS)
-    table = render(explanation, ReportFormat.TABLE, None)
+    table = render(explanation, ExplanationFormat.TABLE, None)
     assert "depends on dynamic sizes, 1 call" in table
     assert "'--dim ARGUMENT.DIMENSION=SIZE' gives sizes" in table
     assert "0.0 % of" not in table
@@ -63,6 +63,16 @@ def test_a_spec_to_start_from_leaves_dynamic_sizes_open() -> None:
 def test_other_texts_give_no_sizes(text: str) -> None:
     with pytest.raises(ValueError, match=r"such as 0\.0=1,8:2,64,512"):
         GivenSizes.parse(text)
+
+
+def test_dimensions_may_share_their_sizes() -> None:
+    given = GivenSizes.parse("0.1=2.0=4,8")
+    assert str(given) == "0.1=2.0=4,8"
+    found = [
+        (each.size_of(0, 1), each.size_of(2, 0), each.size_of(0, 0))
+        for each in combinations([given])
+    ]
+    assert found == [(4, 4, None), (8, 8, None)]
 
 
 def test_the_later_sizes_of_a_dimension_hold() -> None:

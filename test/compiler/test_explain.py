@@ -19,8 +19,8 @@ from tuninglink.compiler.compilation import Compiler
 from tuninglink.compiler.prepared_dispatches import DispatchSources, PreparedDispatches
 from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.explaining import read_profile, with_times
+from tuninglink.explaining.explanation import Status
 from tuninglink.explaining.json_report import schema, to_json
-from tuninglink.explaining.model import Status
 from tuninglink.explaining.times import Profile
 from tuninglink.iree.dispatches import find_dispatches
 from tuninglink.mlir import names
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tuninglink.compiler.session import Session
-    from tuninglink.explaining.model import DispatchReport, Explanation
+    from tuninglink.explaining.explanation import DispatchReport, Explanation
 
 HIP = TARGETS["hip"]
 VMVX = TARGETS["vmvx"]

@@ -21,7 +21,7 @@ from tuninglink.matching.index import LONGEST_LIST, Indexing, index_matchers
 from tuninglink.matching.index_plan import IndexEntry, IndexGroup, Structure, plan_index
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity
 from tuninglink.specs import Spec, link_specs, load_spec
-from tuninglink.specs.linking.forms import LinkForm
+from tuninglink.specs.linking.link_form import LinkForm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -9,8 +9,8 @@ import pytest
 from problem_forms import KN, linear
 
 import tuninglink
-from tuninglink.cli.explanations import render
-from tuninglink.compiler.flags import ReportFormat
+from tuninglink.cli.explanation_output import render
+from tuninglink.compiler.flags import ExplanationFormat
 from tuninglink.explaining.json_report import to_object
 from tuninglink.mlir.diagnostics import DiagnosticSink
 
@@ -58,7 +58,7 @@ def test_the_library_that_would_help_is_named() -> None:
     assert {each.partition("_dispatch")[0] for each in library.dispatches} == {"@bert"}
     (sentence,) = explanation.advice
     assert sentence.startswith(f"'{AVX512}' covers 100 % of the FLOPs")
-    assert sentence in render(explanation, ReportFormat.TABLE, None)
+    assert sentence in render(explanation, ExplanationFormat.TABLE, None)
     written = to_object(explanation)
     assert written["libraries"][0]["source"] == AVX512
     assert json.dumps(written)
@@ -74,7 +74,7 @@ def test_all_libraries_that_fit_are_applied() -> None:
     assert said == []
     assert explanation.libraries == ()
     assert [each.status.value for each in explanation.dispatches] == ["tuned", "unmatched"]
-    table = render(explanation, ReportFormat.TABLE, None)
+    table = render(explanation, ExplanationFormat.TABLE, None)
     assert AVX512 in table
     assert "gfx942" not in table
     assert "from @match_batch_matmul_1x384x768x768_f32: unit loop removed" in table

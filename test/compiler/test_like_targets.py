@@ -9,9 +9,9 @@ from problem_forms import NK, TARGETS, linear, linear_entry, spec
 import tuninglink
 from tuninglink.iree.cpu_vectors import known_cpu_vectors
 from tuninglink.iree.dispatches import find_dispatches
-from tuninglink.iree.like_targets import is_like
 from tuninglink.iree.targets import Target
 from tuninglink.mlir.contexts import thread_context
+from tuninglink.specs.bindings import is_like
 
 LOCAL = ("--iree-hal-target-device=local", "--iree-hal-local-target-device-backends=llvm-cpu")
 SOURCES = "--compile-to=executable-sources"

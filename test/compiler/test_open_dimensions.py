@@ -11,7 +11,7 @@ from tuninglink.iree.dispatch_roots import find_root_ops
 from tuninglink.iree.dispatches import find_dispatches
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.passes.strip_configs import strip_configurations
-from tuninglink.spaces.registry import ProviderRegistry
+from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.spaces.workload import read_workload
 
 TILE_AND_FUSE = "#iree_gpu.pipeline<TileAndFuse>"

@@ -33,7 +33,7 @@ from tuninglink.matching.pruning_keys import LoopSizes, PruningKey
 from tuninglink.mlir import names
 from tuninglink.specs import Spec, load_spec
 from tuninglink.specs.entry_subsets import Subsets
-from tuninglink.specs.linking.forms import LinkForm
+from tuninglink.specs.linking.link_form import LinkForm
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

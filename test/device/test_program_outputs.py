@@ -118,7 +118,7 @@ def case(
         reference = ProgramReference(program.content, "llvm-cpu", 0, seconds)
         opened.append(reference)
         runs = ModelRuns(program, compiler, process, seed=0, seconds=0.2)
-        first = runs._default_image()
+        first = runs._image("")
         runs.device = WrongDevice(process, lambda image: default if image == first else tuned)
         runs.judge = OutputJudge(program.tasks, reference, numerics)
         return runs
@@ -212,10 +212,10 @@ def test_outputs_are_compared_with_what_the_user_expects(
 ) -> None:
     np.save(tmp_path / "y.npy", np.array([2, 4, 6, 8], np.float64))
     right = given(f"@{tmp_path / 'y.npy'}", "4xi32=2,4,6,8")
-    outputs = case(source=DOUBLE, options=right).default_outputs()
+    outputs = case(source=DOUBLE, options=right).compared_outputs()
     assert (outputs.source, outputs.default_error) == ("--expected", 0.0)
     wrong = given("main:4xf32=2,4,6,9", "4xi32=2,4,6,8")
-    outputs = case(source=DOUBLE, options=wrong).default_outputs()
+    outputs = case(source=DOUBLE, options=wrong).compared_outputs()
     assert outputs.default_is_wrong
 
 

@@ -13,9 +13,9 @@ from tuning_programs import dispatched, matmul, prepared
 
 import tuninglink
 from tuninglink.emission.spec_writer import SpecEntry, write_spec
+from tuninglink.specs.entry_settings import settings_of
 from tuninglink.specs.provenance import provenance_of
 from tuninglink.specs.revision import Revision, alone
-from tuninglink.specs.settings import settings_of
 from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.candidates.templates import apply_specs
 from tuninglink.tuning.database import Database
@@ -33,7 +33,7 @@ from tuninglink.tuning.settings import TuningSettings
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tuninglink.specs.model import Spec
+    from tuninglink.specs.spec import Spec
     from tuninglink.tuning.programs.benchmark import Benchmark
 
 FLAGS = TARGETS["llvm-cpu"]

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import copy
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 from framework_programs import CLOSE, CPU, run
 
 import tuninglink
 from tuninglink.tuning.settings import TuningSettings
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 torch = pytest.importorskip("torch", reason="the extra 'torch' is not installed")
 pytest.importorskip("iree.turbine.aot", reason="the extra 'torch' is not installed")
@@ -53,3 +59,38 @@ def test_a_tuned_module_computes_the_same() -> None:
     )
     explained = tuninglink.torch.explain(model, arguments, specs=[spec], flags=CPU)
     assert explained.dispatches
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_what_a_module_should_compute_is_computed_in_f32(
+    tmp_path: Path, dtype: torch.dtype
+) -> None:
+    model, arguments = dense()
+    narrow, values = model.to(dtype), tuple(value.to(dtype) for value in arguments)
+    with torch.no_grad():
+        exact = copy.deepcopy(narrow).float()(*(value.float() for value in values))
+    options = tuninglink.torch.call_options(narrow, values, tmp_path)
+    (expected,) = (np.load(given.text.removeprefix("@")) for given in options.expected)
+    np.testing.assert_array_equal(expected, exact.numpy())
+    assert narrow[0].weight.dtype is dtype
+
+
+def test_a_tuned_module_is_compared_with_its_own_result() -> None:
+    torch.manual_seed(0)
+    model, arguments = dense()
+    half, values = model.half(), tuple(value.half() for value in arguments)
+    settings = TuningSettings(trials=2, search="random", checks_defaults=False)
+    outputs = tuninglink.torch.tune(half, values, flags=CPU, settings=settings).outputs
+    assert outputs is not None
+    assert outputs.source == "--expected"
+    assert outputs.default_error is not None
+    assert outputs.default_error < outputs.tolerance
+
+
+def test_a_module_in_training_has_no_expected_result(tmp_path: Path) -> None:
+    layers = (torch.nn.Linear(64, 32), torch.nn.Dropout())
+    options = tuninglink.torch.call_options(
+        torch.nn.Sequential(*layers), (torch.randn(16, 64),), tmp_path
+    )
+    assert options.inputs
+    assert not options.expected

@@ -15,8 +15,8 @@ from programs import run
 from tuninglink.iree.dispatch_roots import find_root_ops
 from tuninglink.mlir import names
 from tuninglink.spaces.configuration import read_configuration
-from tuninglink.spaces.cpu.provider import CpuProvider
-from tuninglink.spaces.registry import ProviderRegistry
+from tuninglink.spaces.cpu.cpu_provider import CpuProvider
+from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.spaces.verification import verify_configuration
 from tuninglink.spaces.workload import Workload, read_workload
 

@@ -22,7 +22,7 @@ from tuninglink.mlir.diagnostics import DiagnosticSink
 from tuninglink.passes.dedupe_sequences import deduplicate_sequences
 from tuninglink.passes.drop_shadowed import drop_shadowed
 from tuninglink.specs import Spec, link_specs, load_spec
-from tuninglink.specs.linking.forms import LinkForm
+from tuninglink.specs.linking.link_form import LinkForm
 from tuninglink.specs.linking.linker import link_nested_specs
 
 if TYPE_CHECKING:

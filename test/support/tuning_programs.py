@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 from programs import TARGETS
 
-from tuninglink.spaces.registry import ProviderRegistry
+from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.tuning.candidates import sampling
 from tuninglink.tuning.candidates.preparation import PreparedTask, prepare
 from tuninglink.tuning.programs.dispatches import DispatchedProgram, read_program

@@ -19,7 +19,7 @@ from tuninglink.mlir import names
 from tuninglink.solver.answers import UndecidedError
 from tuninglink.solver.assertions import Grade
 from tuninglink.spaces.configuration import read_configuration
-from tuninglink.spaces.gpu.space import GpuSpace
+from tuninglink.spaces.gpu.gpu_space import GpuSpace
 from tuninglink.spaces.knobs import OneOfKnob
 from tuninglink.spaces.verification import verify_configuration
 from tuninglink.spaces.workload import Workload, read_workload
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tuninglink.spaces.configuration_answers import ConfigurationAnswer
+    from tuninglink.spaces.provider_registry import ProviderRegistry
     from tuninglink.spaces.providers import Space
-    from tuninglink.spaces.registry import ProviderRegistry
 
 _CONFIGURATIONS: Final = "executable-configurations"
 _SOURCES: Final = "executable-sources"

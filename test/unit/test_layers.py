@@ -17,7 +17,17 @@ ROOTS = {
     "tuninglink.passes": Path(tuninglink.passes.__file__).parent,
 }
 LAYERS = (
-    ("errors", "files", "interrupt_hooks", "lazy", "llvm_flags", "mlir", "pages", "spelling"),
+    (
+        "errors",
+        "files",
+        "interrupt_hooks",
+        "lazy",
+        "llvm_flags",
+        "mlir",
+        "pages",
+        "plain_data",
+        "spelling",
+    ),
     ("iree",),
     ("solver",),
     ("workers",),

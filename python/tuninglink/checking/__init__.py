@@ -5,19 +5,19 @@ from typing import TYPE_CHECKING
 from tuninglink.lazy import lazy_face
 
 if TYPE_CHECKING:
-    from tuninglink.checking.answers import Answer
     from tuninglink.checking.checker import Checker
     from tuninglink.checking.compiling import CompileLimits
+    from tuninglink.checking.entry_answers import Answer
     from tuninglink.checking.json_report import to_json
-from tuninglink.checking.report import EntryReport, SpecReport
+from tuninglink.checking.check_report import EntryReport, SpecReport
 
 __all__ = ["Answer", "Checker", "CompileLimits", "EntryReport", "SpecReport", "to_json"]
 
 _HOMES = {
-    "Answer": "checking.answers",
+    "Answer": "checking.entry_answers",
     "Checker": "checking.checker",
     "CompileLimits": "checking.compiling",
-    **dict.fromkeys(("EntryReport", "SpecReport"), "checking.report"),
+    **dict.fromkeys(("EntryReport", "SpecReport"), "checking.check_report"),
     "to_json": "checking.json_report",
 }
 

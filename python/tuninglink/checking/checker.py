@@ -6,15 +6,14 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tuninglink.checking.answers import Answer
+from tuninglink.checking.check_report import EntryReport, SpecReport
+from tuninglink.checking.check_state import CheckState
 from tuninglink.checking.compiling import Job, compile_all
-from tuninglink.checking.configurations import ConfigurationChecks, Proposals
-from tuninglink.checking.judging import NO_PROGRAM, Judge, Question
-from tuninglink.checking.models import matches_in
+from tuninglink.checking.configuration_checks import ConfigurationChecks, Proposals
+from tuninglink.checking.entry_answers import Answer, Reachability
+from tuninglink.checking.judging import NO_PROGRAM, Judge, JudgingOptions
+from tuninglink.checking.model_matches import matches_in
 from tuninglink.checking.parallel import Asked, ParallelJudge
-from tuninglink.checking.progress import Progress
-from tuninglink.checking.reachability import Reachability
-from tuninglink.checking.report import EntryReport, SpecReport
 from tuninglink.compiler.executable_targets import executable_target
 from tuninglink.errors import CompileError, SpecError
 from tuninglink.iree.compile_flags import compile_flags
@@ -23,8 +22,8 @@ from tuninglink.matching.specialization_ranges import check_ranges
 from tuninglink.mlir.diagnostics import DiagnosticSink
 from tuninglink.payloads import spec_of
 from tuninglink.solver.answers import DEFAULT_LIMITS, Verdict
-from tuninglink.spaces.knob_entries import entries_of_knob
-from tuninglink.spaces.registry import ProviderRegistry
+from tuninglink.spaces.knob_reference import entries_of_knob
+from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.specs.applicability import is_bound_for
 from tuninglink.specs.knob_places import KnobPlaces
 from tuninglink.specs.loading import load_spec
@@ -36,10 +35,10 @@ if TYPE_CHECKING:
 
     from tuninglink.checking.compiling import CompileLimits, Model
     from tuninglink.checking.judging import Judgement
-    from tuninglink.checking.models import ModelMatch
+    from tuninglink.checking.model_matches import ModelMatch
     from tuninglink.mlir.diagnostics import Diagnostic, Place
     from tuninglink.solver.answers import Limits
-    from tuninglink.specs.model import Spec
+    from tuninglink.specs.spec import Spec
     from tuninglink.specs.structure import Entry
 
 
@@ -75,7 +74,7 @@ class Checker:
         self._upgrade = upgrade
         self._model = model
         self._processes = processes
-        self.progress = Progress()
+        self.progress = CheckState()
 
     def check(
         self,
@@ -119,7 +118,7 @@ class Checker:
     def _entries(self, spec: Spec, diagnostics: DiagnosticSink) -> list[EntryReport]:
         in_model = self._check_model(spec, diagnostics)
         self.progress.begin(spec.source, spec.kind.value, len(spec.entries))
-        question = self._question(spec)
+        question = self._judging_options(spec)
         warn = _once(diagnostics.emit)
         judge = Judge(question, warn)
         entries = [
@@ -159,12 +158,12 @@ class Checker:
             programs.append(found.program if each.is_asked else None)
         return programs
 
-    def _question(self, spec: Spec) -> Question:
+    def _judging_options(self, spec: Spec) -> JudgingOptions:
         if self._target is None:
-            return Question(None, "", self._limits, wants_programs=False)
+            return JudgingOptions(None, "", self._limits, wants_programs=False)
         target = executable_target(compile_flags(self._target), spec.module.context)
         wants_programs = self._compile_limits is not None
-        return Question(self._target, str(target), self._limits, wants_programs)
+        return JudgingOptions(self._target, str(target), self._limits, wants_programs)
 
     def _is_for_target(self, entry: Entry) -> bool:
         return self._target is not None and is_bound_for(entry, self._target)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.checking.answers import Answer
+from tuninglink.checking.entry_answers import Answer
 from tuninglink.compiler.stack_frames import stack_overflow, stack_report_flag
 from tuninglink.errors import TuninglinkError
 from tuninglink.solver.answers import Verdict
@@ -74,7 +74,7 @@ def _prepare() -> None:
     """Sets up the process of a worker."""
     from tuninglink.compiler.session import set_up_command_line  # noqa: PLC0415 - loads the compiler
 
-    import_module("tuninglink.compiler.calls")
+    import_module("tuninglink.compiler.api")
     set_up_command_line("tuninglink check", (stack_report_flag(),))
 
 

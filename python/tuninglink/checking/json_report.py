@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from tuninglink.plain_data import plain
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tuninglink.checking.answers import Answer
-    from tuninglink.checking.models import ModelMatch
-    from tuninglink.checking.report import EntryReport, SpecReport
+    from tuninglink.checking.check_report import EntryReport, SpecReport
+    from tuninglink.checking.entry_answers import Answer
+    from tuninglink.checking.model_matches import ModelMatch
     from tuninglink.matching.reachability import EntryOverlap
-    from tuninglink.mlir.diagnostics import Diagnostic, Place
 
 SCHEMA_VERSION: Final = 1
 """The version of the JSON; grows when a field changes its meaning or goes, not when one is added."""
@@ -33,7 +34,7 @@ def _spec_to_json(report: SpecReport) -> dict[str, Any]:
         "source": report.source,
         "kind": report.kind or None,
         "has_errors": report.has_errors(),
-        "diagnostics": list(map(_diagnostic_to_json, report.diagnostics())),
+        "diagnostics": plain(report.diagnostics()),
         "entries": list(map(_entry_to_json, report.entries)),
     }
 
@@ -43,7 +44,7 @@ def _entry_to_json(report: EntryReport) -> dict[str, Any]:
         "position": report.position,
         "matcher": report.entry.matcher,
         "action": report.entry.action,
-        "place": _place_to_json(report.entry.place),
+        "place": plain(report.entry.place),
         "payload": report.payload or None,
         "answers": {
             question: None if answer is None else _answer_to_json(answer)
@@ -55,12 +56,7 @@ def _entry_to_json(report: EntryReport) -> dict[str, Any]:
 
 
 def _match_to_json(match: ModelMatch) -> dict[str, Any]:
-    return {
-        "dispatch": match.dispatch,
-        "problem": match.problem,
-        "place": _place_to_json(match.place),
-        "answer": _answer_to_json(match.answer),
-    }
+    return {**plain(match), "answer": _answer_to_json(match.answer)}
 
 
 def _overlap_to_json(overlap: EntryOverlap) -> dict[str, Any]:
@@ -70,7 +66,7 @@ def _overlap_to_json(overlap: EntryOverlap) -> dict[str, Any]:
             {
                 "position": each.position,
                 "matcher": each.entry.matcher,
-                "place": _place_to_json(each.entry.place),
+                "place": plain(each.entry.place),
                 "witness": str(each.witness),
             }
             for each in overlap.winners
@@ -85,18 +81,3 @@ def _answer_to_json(answer: Answer) -> dict[str, Any]:
         "details": list(answer.details),
         "warning": answer.warning or None,
     }
-
-
-def _diagnostic_to_json(diagnostic: Diagnostic) -> dict[str, Any]:
-    return {
-        "severity": diagnostic.severity.value,
-        "message": diagnostic.message,
-        "place": _place_to_json(diagnostic.place),
-        "notes": list(map(_diagnostic_to_json, diagnostic.notes)),
-    }
-
-
-def _place_to_json(place: Place | None) -> dict[str, Any] | None:
-    if place is None:
-        return None
-    return {"file": place.file, "line": place.line, "column": place.column}

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.checking.answers import Answer, Details
-from tuninglink.checking.configurations import ConfigurationChecks, Judged
+from tuninglink.checking.configuration_checks import ConfigurationChecks, Judged
+from tuninglink.checking.entry_answers import Answer, Details
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.payloads import PayloadError, Synthesizer
 from tuninglink.solver.answers import Verdict
-from tuninglink.spaces.registry import ProviderRegistry
+from tuninglink.spaces.provider_registry import ProviderRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,13 +27,13 @@ NO_PROGRAM: Final = "no program could be made for it"
 
 
 @dataclass(frozen=True)
-class Question:
+class JudgingOptions:
     """What entries are judged for.
 
     Attributes:
         target: what programs are made for, None for nothing in particular.
         attribute: the target as a `#hal.executable.target`, in MLIR; empty without one.
-        limits: how long each question to the solver may take.
+        limits: time limit of a query to the solver.
         wants_programs: whether programs for `iree-compile` are written.
     """
 
@@ -64,18 +64,18 @@ class Judge:
     """Judges entries.
 
     Args:
-        question: what for.
+        options: what for.
         warn: is told about plug-ins that cannot be used.
     """
 
-    def __init__(self, question: Question, warn: Callable[[Diagnostic], None]) -> None:
-        self._synthesizer = Synthesizer(question.target)
-        self._checks = ConfigurationChecks(ProviderRegistry(warn), question.limits)
-        self._question = question
+    def __init__(self, options: JudgingOptions, warn: Callable[[Diagnostic], None]) -> None:
+        self._synthesizer = Synthesizer(options.target)
+        self._checks = ConfigurationChecks(ProviderRegistry(warn), options.limits)
+        self._options = options
 
     @cached_property
     def _target(self) -> mlir.Attribute:
-        return mlir.Attribute.parse(self._question.attribute, thread_context())
+        return mlir.Attribute.parse(self._options.attribute, thread_context())
 
     def judge(self, entry: Entry, *, is_asked: bool) -> Judgement:
         """Judges an entry.
@@ -96,7 +96,7 @@ class Judge:
             judged = self._checks.judge_payload(found.write(), self._target)
         else:
             judged = self._checks.judge(found.dispatch)
-        program = found.write().text if self._question.wants_programs else ""
+        program = found.write().text if self._options.wants_programs else ""
         # The interpreter has matched it when it was made.
         return Judgement(Answer(Verdict.PROVEN), found.shapes, program, judged)
 

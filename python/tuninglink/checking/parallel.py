@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from concurrent.futures import Future
 
-    from tuninglink.checking.judging import Judgement, Question
+    from tuninglink.checking.judging import Judgement, JudgingOptions
     from tuninglink.mlir.diagnostics import Diagnostic
 
 _FEW: Final = 100
@@ -59,7 +59,7 @@ class ParallelJudge:
 
     Args:
         judge: judges in this process.
-        question: what `judge` judges for.
+        options: what `judge` judges for.
         processes: how many processes may be busy, this one included.
         warn: is told about plug-ins that cannot be used.
         finished: is told what is found about an entry, in any order and from any thread.
@@ -68,13 +68,13 @@ class ParallelJudge:
     def __init__(
         self,
         judge: Judge,
-        question: Question,
+        options: JudgingOptions,
         processes: int,
         warn: Callable[[Diagnostic], None],
         finished: Callable[[Asked, Judgement], None],
     ) -> None:
         self._judge = judge
-        self._question = question
+        self._judging_options = options
         self._others = processes - 1
         self._warn = warn
         self._finished = finished
@@ -103,7 +103,7 @@ class ParallelJudge:
             yield from self._here(each) if future is None else self._there(each, future)
 
     def _submit(self, pool: Pool, entries: Sequence[Asked]) -> Future[_Outcome]:
-        future = pool.submit(_judge, _Slice.of(entries), self._question, seconds=_SECONDS)
+        future = pool.submit(_judge, _Slice.of(entries), self._judging_options, seconds=_SECONDS)
         future.add_done_callback(partial(self._note, entries))
         return future
 
@@ -191,10 +191,10 @@ class _Outcome:
     warnings: tuple[Diagnostic, ...]
 
 
-def _judge(part: _Slice, question: Question) -> _Outcome:
+def _judge(part: _Slice, options: JudgingOptions) -> _Outcome:
     """Judges a slice in another process."""
     anatomy = Anatomy(parse_module(part.spec, "<slice>", thread_context()))
-    judge = _judge_for(question)
+    judge = _judge_for(options)
     judgements = tuple(
         judge.judge(Entry(matcher, action, None, anatomy), is_asked=is_asked)
         for matcher, action, is_asked in part.entries
@@ -205,9 +205,9 @@ def _judge(part: _Slice, question: Question) -> _Outcome:
 
 
 @lru_cache(maxsize=1)
-def _judge_for(question: Question) -> Judge:
+def _judge_for(options: JudgingOptions) -> Judge:
     """Returns the judge of another process, which remembers what it has judged."""
-    return Judge(question, _said.append)
+    return Judge(options, _said.append)
 
 
 _said: Final[list[Diagnostic]] = []

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from tuninglink.checking.check_report import SpecReport
 from tuninglink.checking.compiling import CompileLimits, Model
 from tuninglink.checking.findings import Rule
 from tuninglink.checking.github import to_github
 from tuninglink.checking.json_report import to_json
-from tuninglink.checking.report import SpecReport
 from tuninglink.checking.sarif import to_sarif
 from tuninglink.cli import process
 from tuninglink.cli.check_tables import tables
 from tuninglink.cli.completion import known_specs, known_targets
-from tuninglink.cli.options import NoProject, NoUpgrade, ProjectFile  # noqa: TC001 - typer reads them
 from tuninglink.cli.progress import progress
-from tuninglink.cli.project import project_specs
+from tuninglink.cli.project_options import project_specs
+from tuninglink.cli.shared_options import NoProject, NoUpgrade, ProjectFile  # noqa: TC001 - typer reads them
 from tuninglink.errors import SpecError, TuninglinkError
 from tuninglink.files import STANDARD_STREAM, write_output
 from tuninglink.interrupt_hooks import interrupt_hook

@@ -13,8 +13,8 @@ from tuninglink.solver.answers import Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tuninglink.checking.answers import Answer
-    from tuninglink.checking.report import EntryReport, SpecReport
+    from tuninglink.checking.check_report import EntryReport, SpecReport
+    from tuninglink.checking.entry_answers import Answer
     from tuninglink.matching.reachability import EntryOverlap
     from tuninglink.specs.structure import Entry
 

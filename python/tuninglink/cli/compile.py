@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
 from tuninglink.cli.progress import progress
-from tuninglink.cli.project import PROJECT_FLAGS, with_project
+from tuninglink.cli.project_options import PROJECT_FLAGS, with_project
 from tuninglink.cli.usage import Usage
-from tuninglink.compiler.flags import COMPILE_FLAGS, ReportFormat, parse_arguments
+from tuninglink.compiler.flags import COMPILE_FLAGS, ExplanationFormat, parse_arguments
 from tuninglink.compiler.probing import check_targets, iree_compile
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import CompileError
@@ -106,7 +106,7 @@ def compile_command(arguments: Sequence[str]) -> int:
 
 def _compile_and_explain(options: CompileOptions, path: str, project_specs: Sequence[str]) -> int:
     # A compilation that nobody wants explained need not load what that takes.
-    from tuninglink.cli.explanations import format_for, render  # noqa: PLC0415
+    from tuninglink.cli.explanation_output import format_for, render  # noqa: PLC0415
     from tuninglink.explaining import explain_file  # noqa: PLC0415
 
     report_format = format_for(options.explanation or "", None)
@@ -117,14 +117,14 @@ def _compile_and_explain(options: CompileOptions, path: str, project_specs: Sequ
             specs_of(options, project_specs),
             report=process.show,
             step=step,
-            is_detailed=report_format is ReportFormat.HTML,
+            is_detailed=report_format is ExplanationFormat.HTML,
         )
     write_output(options.output, result.output)
     if options.explanation:
         content = render(explanation, report_format, None)
         write_output(options.explanation, content.encode())
     else:
-        sys.stderr.write(render(explanation, ReportFormat.TABLE, sys.stderr))
+        sys.stderr.write(render(explanation, ExplanationFormat.TABLE, sys.stderr))
     return process.SUCCESS
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import asdict
 from enum import Enum
 from pathlib import Path
 from typing import Annotated
@@ -15,6 +14,7 @@ from tuninglink.cli import process
 from tuninglink.cli.terminal import print_table
 from tuninglink.comparing import ChangeKind, compare_reports
 from tuninglink.comparing.reports import LEAST_CHANGE
+from tuninglink.plain_data import plain
 
 
 class DiffFormat(Enum):
@@ -50,8 +50,7 @@ def diff(
     changes = compare_reports(old, new, min_change)
     counts = Counter(each.kind for each in changes)
     if form is DiffFormat.JSON:
-        objects = [{**asdict(each), "kind": each.kind.value} for each in changes]
-        typer.echo(json.dumps(objects, indent=1, ensure_ascii=False))
+        typer.echo(json.dumps(plain(changes), indent=1, ensure_ascii=False))
     else:
         if changes:
             rows = [(each.kind.value, each.what, each.text) for each in changes]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,6 +14,7 @@ from tuninglink.cli.report_format import ReportFormat
 from tuninglink.cli.terminal import print_table
 from tuninglink.doctor.environment import environment
 from tuninglink.doctor.self_check import self_check
+from tuninglink.plain_data import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -73,8 +73,5 @@ def _environment_rows(installed: Environment) -> Iterator[tuple[str, str, str]]:
 
 
 def _write_json(installed: Environment, results: Sequence[CheckResult]) -> None:
-    report = {
-        "environment": {**asdict(installed), "cache": str(installed.cache)},
-        "checks": [asdict(result) for result in results],
-    }
+    report = plain({"environment": installed, "checks": results})
     sys.stdout.write(json.dumps(report, indent=2) + "\n")

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
 from tuninglink.cli.compile import specs_of
-from tuninglink.cli.explanations import format_for, render
+from tuninglink.cli.explanation_output import format_for, render
 from tuninglink.cli.progress import progress
-from tuninglink.cli.project import PROJECT_FLAGS, with_project
+from tuninglink.cli.project_options import PROJECT_FLAGS, with_project
 from tuninglink.cli.usage import Usage
-from tuninglink.compiler.flags import EXPLAIN_FLAGS, ReportFormat, parse_explain_arguments
+from tuninglink.compiler.flags import EXPLAIN_FLAGS, ExplanationFormat, parse_explain_arguments
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import CompileError
@@ -79,7 +79,7 @@ def explain_command(arguments: Sequence[str]) -> int:
             specs_of(options, project_specs),
             report=process.show,
             step=step,
-            is_detailed=report_format is ReportFormat.HTML,
+            is_detailed=report_format is ExplanationFormat.HTML,
         )
         explanation = with_times(explanation, [*times, *_recorded_times(options, path)])
     stream = sys.stdout if options.output == STANDARD_STREAM else None

@@ -9,9 +9,9 @@ import typer
 
 from tuninglink.cli import process
 from tuninglink.cli.completion import known_specs, known_targets
-from tuninglink.cli.options import NoProject, NoUpgrade, ProjectFile  # noqa: TC001 - typer reads them
 from tuninglink.cli.progress import progress
-from tuninglink.cli.project import project_specs
+from tuninglink.cli.project_options import project_specs
+from tuninglink.cli.shared_options import NoProject, NoUpgrade, ProjectFile  # noqa: TC001 - typer reads them
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import STANDARD_STREAM, write_output
 from tuninglink.iree.targets import Target
@@ -20,11 +20,11 @@ from tuninglink.matching.index import index_matchers
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
 from tuninglink.specs.bindings import binding_of, check_bindings
 from tuninglink.specs.library import default_spec
-from tuninglink.specs.linking.forms import LinkForm
+from tuninglink.specs.linking.link_form import LinkForm
 from tuninglink.specs.linking.linker import LINKED_SPEC_NAME, link_specs
 from tuninglink.specs.loading import load_spec
-from tuninglink.specs.model import Spec
 from tuninglink.specs.sources import SpecFiles, read_specs
+from tuninglink.specs.spec import Spec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

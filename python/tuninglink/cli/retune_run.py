@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tuninglink.cli import process
 from tuninglink.cli.measuring import Measuring, check_outputs, stopping, time_left
 from tuninglink.cli.progress import progress
-from tuninglink.cli.project import project_specs
+from tuninglink.cli.project_options import project_specs
 from tuninglink.cli.report_format import ReportFormat
 from tuninglink.cli.terminal import render_table
 from tuninglink.errors import TuninglinkError
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tuninglink.cli.retune_options import RetuneOptions
-    from tuninglink.specs.model import Spec
+    from tuninglink.specs.spec import Spec
     from tuninglink.tuning.retuning.results import RetuningResult
 
 

@@ -10,7 +10,7 @@ from tuninglink.cli.progress import progress
 from tuninglink.errors import CompileError
 from tuninglink.files import STANDARD_STREAM, write_output
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
-from tuninglink.spaces.registry import ProviderRegistry
+from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.tuning.programs.dispatches import Omission, read_program
 from tuninglink.tuning.scheduling.work_estimate import estimated_work
 from tuninglink.tuning.suggestions import Question, Suggestions, suggest, suggested_specs

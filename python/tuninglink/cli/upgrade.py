@@ -5,23 +5,34 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from tuninglink.checking.configuration_checks import ConfigurationChecks
 from tuninglink.cli import process
 from tuninglink.cli.completion import known_targets
 from tuninglink.cli.progress import progress
+from tuninglink.compiler.executable_targets import executable_target
 from tuninglink.errors import SpecError, TuninglinkError
 from tuninglink.files import STANDARD_STREAM, write_output
+from tuninglink.iree.compile_flags import compile_flags
 from tuninglink.mlir.diagnostics import Diagnostic, Place, Severity, error
 from tuninglink.mlir.serialization import is_bytecode, parse_module
+from tuninglink.payloads import PayloadError, payload_for
+from tuninglink.solver.answers import DEFAULT_LIMITS, Verdict
+from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.upgrading import upgrade_bytes
-from tuninglink.upgrading.report import render_report
+from tuninglink.upgrading.upgrade_report import render_report
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from iree.compiler.ir import Attribute
+
+    from tuninglink.iree.targets import Target
+    from tuninglink.specs.spec import Spec
+    from tuninglink.specs.structure import Entry
     from tuninglink.upgrading import Upgraded
 
 
@@ -158,7 +169,7 @@ def _check_links(data: bytes, name: str) -> None:
     """
     from tuninglink.mlir.contexts import thread_context  # noqa: PLC0415 - loads the compiler
     from tuninglink.specs import Spec, has_entry_point  # noqa: PLC0415
-    from tuninglink.specs.linking.forms import choose_form  # noqa: PLC0415
+    from tuninglink.specs.linking.link_form import choose_form  # noqa: PLC0415
 
     module = parse_module(data, name, thread_context())
     if has_entry_point(module):
@@ -178,7 +189,6 @@ def _modernized(data: bytes, name: str) -> tuple[bytes, str]:
 
 def _configurations(data: bytes, name: str, target: str) -> str:
     """Returns whether the configuration of each entry holds on a target."""
-    from tuninglink.cli.configurations import check_configurations  # noqa: PLC0415 - loads a solver
     from tuninglink.iree.targets import Target  # noqa: PLC0415
     from tuninglink.specs.loading import load_spec  # noqa: PLC0415
 
@@ -221,3 +231,35 @@ def _show(upgraded: Upgraded) -> None:
     for message, count in Counter(each.message for each in upgraded.decisions).items():
         times = f" ({count} times)" if count > 1 else ""
         process.show(Diagnostic(Severity.REMARK, message + times, first[message].place))
+
+
+_WORDS: Final = {
+    Verdict.PROVEN: "valid",
+    Verdict.REFUTED: "invalid",
+    Verdict.NOT_DECIDED: "not decided",
+}
+
+
+def check_configurations(spec: Spec, target: Target) -> str:
+    """Returns a line about each entry: whether its configuration is valid on a program made for it."""
+    attribute = executable_target(compile_flags(target), spec.module.context)
+    registry = ProviderRegistry(process.show)
+    checks = ConfigurationChecks(registry, DEFAULT_LIMITS)
+    lines = [f"configurations on {target}"]
+    lines += [
+        f"  @{each.matcher}: {_verdict(each, target, attribute, checks)}" for each in spec.entries
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _verdict(
+    entry: Entry, target: Target, attribute: Attribute, checks: ConfigurationChecks
+) -> str:
+    try:
+        payload = payload_for(entry, target)
+    except PayloadError as failure:
+        return f"not decided: no program can be made that it matches: {failure.reason}"
+    answer = checks.check_payload(payload, attribute)
+    warning = answer.warning and f"the compiler's own constraints reject it: {answer.warning}"
+    said = "; ".join(filter(None, (answer.reason, warning, *answer.details)))
+    return f"{_WORDS[answer.verdict]}: {said}" if said else _WORDS[answer.verdict]

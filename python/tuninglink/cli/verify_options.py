@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli.measuring_options import MEASURING_FLAGS
 from tuninglink.cli.report_format import ReportFormat
-from tuninglink.compiler.flags import COMPILE_FLAGS, FlagReader
+from tuninglink.compiler.flags import COMPILE_FLAGS, DIM_FLAG, FlagReader
+from tuninglink.compiler.phases import Phase
 from tuninglink.errors import CompileError
-from tuninglink.llvm_flags import Flag, member_of
+from tuninglink.files import STANDARD_STREAM
+from tuninglink.llvm_flags import Flag, member_of, values_of
 from tuninglink.mlir.diagnostics import error
+from tuninglink.tuning.programs.call_options import (
+    CallOptions,
+    FunctionWeight,
+    GivenInput,
+    ParameterFile,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from tuninglink.iree.given_sizes import GivenSizes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +42,13 @@ class VerifyOptions:
         jobs: how many compilations run at once; None for one for each core.
         timeout: the seconds after which a compilation, a run or a reference counts as hanging.
         seed: the seed of the inputs.
+        compile_from: the phase that the program has gone through already.
+        sizes: the sizes of dynamic dimensions.
+        functions: the functions of the program that count; none for all.
+        inputs: what they are called with.
+        expected: what they should return for these inputs.
+        parameters: files with the program's weights.
+        traces: whether dispatches are compared as the program runs, instead of alone.
     """
 
     input: str
@@ -45,13 +62,105 @@ class VerifyOptions:
     jobs: int | None = None
     timeout: float = 60.0
     seed: int = 0
+    compile_from: Phase = Phase.START
+    sizes: tuple[GivenSizes, ...] = ()
+    functions: tuple[FunctionWeight, ...] = ()
+    inputs: tuple[GivenInput, ...] = ()
+    expected: tuple[GivenInput, ...] = ()
+    parameters: tuple[ParameterFile, ...] = ()
+    traces: bool = False
+
+    @property
+    def calls(self) -> CallOptions:
+        """How the whole program is called."""
+        return CallOptions(self.functions, self.inputs, self.parameters, self.expected)
 
 
-_FLAGS: Final = {
-    **{name: COMPILE_FLAGS[name] for name in ("spec", "no-upgrade")},
-    **{name: MEASURING_FLAGS[name] for name in ("device", "failures", "jobs", "timeout", "seed")},
-    "only": Flag("patterns", repeats=True),
-    "format": Flag("report_format", member_of(ReportFormat)),
+VERIFY_FLAGS: Final = {
+    "spec": replace(
+        COMPILE_FLAGS["spec"],
+        help="Verify the program with this spec. May be repeated, the first wins.",
+    ),
+    "no-upgrade": COMPILE_FLAGS["no-upgrade"],
+    "device": replace(
+        MEASURING_FLAGS["device"],
+        metavar="URI",
+        help="The device, as in cuda://0. Default: the one that runs what is compiled for.",
+    ),
+    "only": Flag(
+        "patterns",
+        repeats=True,
+        metavar="PATTERN",
+        help="Verify dispatches with this in their name or their function's, and not the whole program. May be repeated; "
+        "* and ? match.",
+    ),
+    "trace": Flag(
+        "traces",
+        lambda _: True,
+        switch=True,
+        help="Run the program once, and compare its dispatches on the values that they get there, instead of alone on "
+        "random ones.",
+    ),
+    "dim": replace(
+        DIM_FLAG,
+        help="Verify dynamic dispatches at these sizes: ARGUMENT.DIMENSION=SIZE,... such as 0.0=1,8,64, or sizes alone for "
+        "all dynamic dimensions. May be repeated.",
+    ),
+    "function": Flag(
+        "functions",
+        FunctionWeight.parse,
+        repeats=True,
+        metavar="NAME",
+        help="Call this function of the program. May be repeated. Default: all.",
+    ),
+    "input": Flag(
+        "inputs",
+        GivenInput.parse,
+        repeats=True,
+        metavar="VALUE",
+        help="An input of the whole program, as iree-run-module takes them: @FILE.npy, 2x3xf32=0 or a number; with "
+        "FUNCTION: in front where there are several. One for each argument. Default: random.",
+    ),
+    "expected": Flag(
+        "expected",
+        GivenInput.parse,
+        repeats=True,
+        metavar="VALUE",
+        help="What the program should return for these inputs, as for --input. One for each result. Default: what the "
+        "same program computes on the CPU.",
+    ),
+    "parameters": Flag(
+        "parameters",
+        ParameterFile.parse,
+        repeats=True,
+        metavar="FILE",
+        help="Weights of the program (.irpa, .safetensors, .gguf); SCOPE=FILE for those of a scope. May be repeated. "
+        "Default: random weights.",
+    ),
+    "failures": replace(
+        MEASURING_FLAGS["failures"],
+        metavar="DIR",
+        help="Write the program of each wrong result and failure to DIR, with a script for the stock tools.",
+    ),
+    "format": Flag(
+        "report_format",
+        member_of(ReportFormat),
+        metavar="FORMAT",
+        help="How the report is written: table or json. Default: table.",
+        values=values_of(ReportFormat),
+    ),
+    "jobs": replace(
+        MEASURING_FLAGS["jobs"],
+        metavar="N",
+        help="How many compilations run at once. Default: one for each core.",
+    ),
+    "timeout": replace(
+        MEASURING_FLAGS["timeout"],
+        metavar="TIME",
+        help="When a compilation, a run or a reference counts as hanging. Default: 60s.",
+    ),
+    "seed": replace(MEASURING_FLAGS["seed"], metavar="N", help="Fixes the inputs. Default: 0."),
+    "compile-from": COMPILE_FLAGS["compile-from"],
 }
 
 
@@ -61,7 +170,11 @@ def parse_verify_arguments(arguments: Sequence[str]) -> VerifyOptions:
     Raises:
         CompileError: there is no input, a value is malformed or missing, or a flag is unknown.
     """
-    reader = FlagReader(_FLAGS, arguments)
+    reader = FlagReader(VERIFY_FLAGS, arguments)
     if reader.input is None:
         raise CompileError(error("no input; name a program, or - for standard input"))
+    if reader.values.get("traces") and reader.input == STANDARD_STREAM:
+        raise CompileError(
+            error("--trace compiles the program twice; standard input can be read once only")
+        )
     return VerifyOptions(input=reader.input, flags=reader.flags, **reader.values)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections import Counter
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from tuninglink.cli import process
 from tuninglink.cli.progress import progress
 from tuninglink.cli.report_format import ReportFormat
 from tuninglink.cli.terminal import print_table
 from tuninglink.cli.verbosity import is_quiet
+from tuninglink.cli.verify_traces import verify_traces
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import check_directory
 from tuninglink.mlir.diagnostics import error, note
@@ -20,10 +22,14 @@ from tuninglink.specs.linking.precedence import link
 from tuninglink.specs.loading import load_spec
 from tuninglink.specs.sources import SpecFiles, read_specs
 from tuninglink.tuning.candidates.compilation import CandidateCompiler
+from tuninglink.tuning.deciding.model_run import ModelRuns
+from tuninglink.tuning.deciding.output_judge import OutputJudge
+from tuninglink.tuning.deciding.program_verdict import ProgramVerdict, judge_program
 from tuninglink.tuning.devices.local import Devices, default_device, may_run
 from tuninglink.tuning.devices.timing import Settings
 from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.references.output_verdict import Correctness
+from tuninglink.tuning.references.program_reference import ProgramReference
 from tuninglink.tuning.references.program_verification import (
     ProgramVerification,
     VerifiedDispatch,
@@ -53,15 +59,23 @@ def verify(options: VerifyOptions) -> bool:
         check_directory(options.failures)
     spec = _spec(options)
     with progress(f"compiling {options.input}"):
-        program = read_program(options.input, options.flags)
+        program = read_program(
+            options.input,
+            options.flags,
+            first=options.compile_from,
+            sizes=options.sizes,
+            options=options.calls,
+        )
     tasks = _tasks(program, options)
     uri = options.devices[0] if options.devices else default_device(tasks[0].target.backend)
-    verified = _verified(tasks, spec, uri, options)
+    if options.traces:
+        return verify_traces(program, spec, uri, options)
+    verified, whole = _verified(program, tasks, spec, uri, options)
     if options.report_format is ReportFormat.JSON:
-        print(json.dumps(_as_object(program, verified), indent=1))  # noqa: T201 - the output
+        print(json.dumps(_as_object(program, verified, whole), indent=1))  # noqa: T201 - the output
     else:
-        _print(program, verified)
-    return all(entry.is_right for entry in verified)
+        _print(program, verified, whole)
+    return all(entry.is_right for entry in verified) and (whole is None or whole.is_right)
 
 
 def _spec(options: VerifyOptions) -> str:
@@ -89,9 +103,13 @@ def _tasks(program: DispatchedProgram, options: VerifyOptions) -> list[TuningTas
 
 
 def _verified(
-    tasks: Sequence[TuningTask], spec: str, uri: str, options: VerifyOptions
-) -> list[VerifiedDispatch]:
-    """Verifies dispatches, and writes a line for each as it is known."""
+    program: DispatchedProgram,
+    tasks: Sequence[TuningTask],
+    spec: str,
+    uri: str,
+    options: VerifyOptions,
+) -> tuple[list[VerifiedDispatch], ProgramVerdict | None]:
+    """Verifies dispatches and the whole program, and writes a line for each as it is known."""
     reproducers = (
         Reproducers(options.failures, options.flags, options.seed) if options.failures else None
     )
@@ -116,7 +134,17 @@ def _verified(
             _tell(f"{count} of {len(runnable)}: {_words(entry)}")
             if reproducers and not entry.is_right:
                 _tell(f"  see {_reproducer(reproducers, entry, spec, uri)}")
-    return verified
+        whole = None
+        if program.calls is not None and not options.patterns:
+            reference = ProgramReference(
+                program.content, runnable[0].target.backend, options.seed, options.timeout
+            )
+            judge = OutputJudge(program.tasks, opened.enter_context(reference))
+            whole = judge_program(
+                ModelRuns(program, compiler, device, options.seed, judge=judge), spec
+            )
+            _tell(f"{_WHOLE}: {whole.judgement.correctness.value}, {whole.judgement.reason}")
+    return verified, whole
 
 
 def _reproducer(
@@ -139,7 +167,14 @@ def _words(entry: VerifiedDispatch) -> str:
     return f"{entry.task.label}: {entry.judgement.correctness.value}, {entry.judgement.reason}"
 
 
-def _print(program: DispatchedProgram, verified: Sequence[VerifiedDispatch]) -> None:
+_WHOLE: Final = "the whole program"
+
+
+def _print(
+    program: DispatchedProgram,
+    verified: Sequence[VerifiedDispatch],
+    whole: ProgramVerdict | None,
+) -> None:
     rows = [
         (
             entry.task.label,
@@ -149,6 +184,9 @@ def _print(program: DispatchedProgram, verified: Sequence[VerifiedDispatch]) -> 
         )
         for entry in sorted(verified, key=lambda entry: _ORDER.index(entry.judgement.correctness))
     ]
+    if whole is not None:
+        judgement = whole.judgement
+        rows.append((_WHOLE, "1", judgement.correctness.value, judgement.reason))
     print_table(("dispatch", "calls", "result", "finding"), rows)
     counts = Counter(entry.judgement.correctness for entry in verified)
     summary = [f"{counts[kind]} {kind.value}" for kind in _ORDER if counts[kind]]
@@ -167,7 +205,11 @@ _ORDER = (
 """The order of the report: what needs attention comes first."""
 
 
-def _as_object(program: DispatchedProgram, verified: Sequence[VerifiedDispatch]) -> dict[str, Any]:
+def _as_object(
+    program: DispatchedProgram,
+    verified: Sequence[VerifiedDispatch],
+    whole: ProgramVerdict | None,
+) -> dict[str, Any]:
     return {
         "dispatches": [
             {
@@ -188,4 +230,12 @@ def _as_object(program: DispatchedProgram, verified: Sequence[VerifiedDispatch])
             {"names": list(omission.dispatches), "reason": omission.reason}
             for omission in program.omissions
         ],
+        "program": whole
+        and {
+            "result": whole.judgement.correctness.value,
+            "finding": whole.judgement.reason,
+            "source": whole.source,
+            "error": "infinite" if whole.error == math.inf else whole.error,
+            "tolerance": whole.tolerance,
+        },
     }

@@ -19,10 +19,10 @@ def paired(
     Names do not count: another version of the compiler numbers dispatches otherwise. Of several with one key, the
     first is paired with the first.
     """
-    found = _numbered(new, key)
+    numbered = _numbered(new, key)
     for number, each in _numbered(old, key).items():
-        yield number[0], each, found.pop(number, None)
-    for number, each in found.items():
+        yield number[0], each, numbered.pop(number, None)
+    for number, each in numbered.items():
         yield number[0], None, each
 
 
@@ -30,9 +30,9 @@ def _numbered(
     dispatches: Sequence[Object], key: Callable[[Object], str]
 ) -> dict[tuple[str, int], Object]:
     seen: Counter[str] = Counter()
-    found = {}
-    for each in dispatches:
-        name = key(each)
-        found[name, seen[name]] = each
+    numbered = {}
+    for dispatch in dispatches:
+        name = key(dispatch)
+        numbered[name, seen[name]] = dispatch
         seen[name] += 1
-    return found
+    return numbered

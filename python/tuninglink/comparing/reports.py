@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from tuninglink.comparing.explanations import compare_explanations
+from tuninglink.comparing.explained_dispatches import compare_explanations
 from tuninglink.comparing.tunings import compare_tunings
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import Place, error, note
@@ -53,7 +53,7 @@ def compare_reports(old: Path, new: Path, least: float = LEAST_CHANGE) -> list[C
 
 def _read(path: Path) -> Object:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        loads = json.loads(path.read_text(encoding="utf-8"))
     except OSError as failure:
         raise TuninglinkError(error(f"cannot read '{path}': {failure.strerror}")) from None
     except UnicodeDecodeError:
@@ -61,10 +61,10 @@ def _read(path: Path) -> Object:
     except json.JSONDecodeError as failure:
         place = Place(str(path), failure.lineno, failure.colno)
         raise TuninglinkError(error(f"no JSON: {failure.msg}", place)) from None
-    version = _VERSIONS.get(found.get("format", "")) if isinstance(found, dict) else None
-    if version is None or found.get("version") != version:
+    version = _VERSIONS.get(loads.get("format", "")) if isinstance(loads, dict) else None
+    if version is None or loads.get("version") != version:
         remedy = note("expected what 'tuninglink explain --format json' or 'tune --report' writes")
         message = f"'{path}' is no report, or one of another version"
         raise TuninglinkError(error(message, notes=[remedy]))
-    report: Object = found
+    report: Object = loads
     return report

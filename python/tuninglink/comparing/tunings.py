@@ -37,7 +37,7 @@ def compare_tunings(old: Object, new: Object, least: float) -> Iterator[Change]:
             yield Change(kind, what, text)
     models = old["model"], new["model"]
     if all(models):
-        times = [each["tuned_ms"] for each in models]
+        times = [model["tuned_ms"] for model in models]
         yield from _times("program", times[0], times[1], "ms", least)
 
 

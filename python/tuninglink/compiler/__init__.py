@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from tuninglink.lazy import lazy_face
 
 if TYPE_CHECKING:
-    from tuninglink.compiler.calls import compile  # noqa: A004 - as `re.compile` is
+    from tuninglink.compiler.api import compile  # noqa: A004 - as `re.compile` is
     from tuninglink.compiler.compilation import Compilation
     from tuninglink.compiler.tracing import Applied
 
@@ -14,7 +14,7 @@ __all__ = ["Applied", "Compilation", "compile"]
 _HOMES = {
     "Applied": "compiler.tracing",
     "Compilation": "compiler.compilation",
-    "compile": "compiler.calls",
+    "compile": "compiler.api",
 }
 
 __getattr__ = lazy_face(__name__, _HOMES)  # reading flags needs no specs

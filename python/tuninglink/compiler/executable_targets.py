@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.compiler.calls import compile as compile_program
+from tuninglink.compiler.api import compile as compile_program
 from tuninglink.mlir import names
 from tuninglink.mlir.serialization import parse_module
 from tuninglink.mlir.walk import collect

@@ -52,7 +52,7 @@ class Mode(Enum):
     PRECOMPILE = "precompile"
 
 
-class ReportFormat(Enum):
+class ExplanationFormat(Enum):
     """How an explanation is written, named as in `--format`."""
 
     TABLE = "table"
@@ -85,6 +85,7 @@ class CompileOptions:
         spec_dumps: a directory for the linked specs, `-` for standard output, or nothing.
         prune: whether each dispatch gets only the entries that may match in it.
         derived_entries: whether entries are derived for other forms of their problems.
+        skip_failing: whether a dispatch that fails to compile because of a spec is compiled without.
         explanation: the file that gets an explanation, or nothing for standard error; None for no explanation.
         profile: a file with measured times for an explanation, or None.
         database: a database of trials for an explanation, or None.
@@ -113,8 +114,9 @@ class CompileOptions:
     spec_dumps: str = ""
     prune: bool = True
     derived_entries: bool = True
+    skip_failing: bool = False
     explanation: str | None = None
-    report_format: ReportFormat | None = None
+    report_format: ExplanationFormat | None = None
     profile: str | None = None
     database: str | None = None
     sizes: tuple[GivenSizes, ...] = ()
@@ -188,6 +190,13 @@ COMPILE_FLAGS: Final = {
         help="Apply entries as they are written only. By default an entry is also applied to the other forms of its "
         "problem: with a batch of 1 added or removed, and with its loops in another order.",
     ),
+    "skip-failing-entries": Flag(
+        "skip_failing",
+        read_boolean,
+        switch=True,
+        help="Compile a dispatch without specs if it fails to compile because of one, with a warning that names the "
+        "entry; else that is an error.",
+    ),
     "prune": Flag(
         "prune",
         _switch,
@@ -249,10 +258,10 @@ EXPLAIN_FLAGS: Final = {
     "dim": DIM_FLAG,
     "format": Flag(
         "report_format",
-        member_of(ReportFormat),
+        member_of(ExplanationFormat),
         metavar="FORMAT",
         help="table, json or html. Default: what the name of FILE says, or table.",
-        values=values_of(ReportFormat),
+        values=values_of(ExplanationFormat),
     ),
     "o": replace(
         COMPILE_FLAGS["o"],

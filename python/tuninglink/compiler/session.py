@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from iree.compiler import ir as mlir
 
 from tuninglink.compiler import native
-from tuninglink.compiler.reporting import callers
+from tuninglink.compiler.callers import callers
 from tuninglink.errors import CompileError
 from tuninglink.mlir.c_interface import object_at
 from tuninglink.mlir.native_diagnostics import attach, read_diagnostic

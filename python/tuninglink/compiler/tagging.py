@@ -15,24 +15,24 @@ from tuninglink.mlir import names
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.symbols import FreshNames, split_path, symbols
 from tuninglink.mlir.walk import collect
-from tuninglink.specs.builders import (
+from tuninglink.specs.entry_settings import CONFIGURATIONS
+from tuninglink.specs.linking.link_form import LinkForm
+from tuninglink.specs.sequences import argument_attributes, signature
+from tuninglink.specs.structure import Anatomy
+from tuninglink.specs.transform_ops import (
     FAILURES_PROPAGATE,
     annotate,
     include,
     named_sequence,
     yield_,
 )
-from tuninglink.specs.linking.forms import LinkForm
-from tuninglink.specs.sequences import argument_attributes, signature
-from tuninglink.specs.settings import CONFIGURATIONS
-from tuninglink.specs.structure import Anatomy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tuninglink.specs.linking.linker import LinkedSpec, Part
-    from tuninglink.specs.model import Spec
     from tuninglink.specs.sequences import Handle, SequenceTable
+    from tuninglink.specs.spec import Spec
     from tuninglink.specs.structure import Entry
 
 TAG: Final = "tuninglink.entry"

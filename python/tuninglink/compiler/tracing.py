@@ -15,8 +15,8 @@ from tuninglink.mlir.diagnostics import place_of
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import visit
 from tuninglink.specs.bindings import covers, entry_binding
+from tuninglink.specs.entry_settings import settings_of
 from tuninglink.specs.provenance import DERIVED, provenance_of
-from tuninglink.specs.settings import settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tuninglink.iree.dispatches import Dispatch
     from tuninglink.iree.targets import Target
     from tuninglink.mlir.diagnostics import Place
-    from tuninglink.specs.model import Spec
+    from tuninglink.specs.spec import Spec
     from tuninglink.specs.structure import Entry
 
 

@@ -1,6 +1,6 @@
 """Converting DAG matchers of contractions and convolutions to the matcher ops named after them."""
 
 from tuninglink.dag_to_named.conversion import convert_dags
-from tuninglink.dag_to_named.report import ConvertedEntry, ConvertedSpec
+from tuninglink.dag_to_named.conversion_report import ConvertedEntry, ConvertedSpec
 
 __all__ = ["ConvertedEntry", "ConvertedSpec", "convert_dags"]

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 
+from tuninglink.dag_to_named.conversion_report import ConvertedEntry, ConvertedSpec
 from tuninglink.dag_to_named.dag_matchers import NotExpressible, read_dag
 from tuninglink.dag_to_named.perturbations import Program, perturbations
-from tuninglink.dag_to_named.report import ConvertedEntry, ConvertedSpec
-from tuninglink.dag_to_named.rewriting import replace_dag
+from tuninglink.dag_to_named.replacement import replace_dag
 from tuninglink.mlir import names
 from tuninglink.mlir.serialization import parse_module, to_text
 from tuninglink.mlir.symbols import reference, symbol_name
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tuninglink.payloads import Payload
-    from tuninglink.specs.model import Spec
+    from tuninglink.specs.spec import Spec
     from tuninglink.specs.structure import Entry
 
 
@@ -58,7 +58,7 @@ class _Conversion:
     def run(self) -> ConvertedSpec:
         module = self._converted()
         entries = self._compare(Anatomy(module))
-        while any(each.reason and self._convertible(each) for each in entries):
+        while any(entry.reason and self._convertible(entry) for entry in entries):
             # A sequence that one entry needs as it was stays so for all that use it.
             for each in entries:
                 if each.reason:
@@ -78,13 +78,13 @@ class _Conversion:
             if not dags or name in self._reasons:
                 continue
             try:
-                matchers = [read_dag(each) for each in dags]
+                matchers = [read_dag(dag) for dag in dags]
             except NotExpressible as failure:
                 self._reasons[name] = failure.reason
                 continue
-            for each in matchers:
-                self._matcher_ops[name] = each.named
-                replace_dag(each)
+            for matcher in matchers:
+                self._matcher_ops[name] = matcher.named
+                replace_dag(matcher)
         return module
 
     @cached_property
@@ -112,9 +112,9 @@ class _Conversion:
         return [each for each in self._used(entry) if each not in self._reasons]
 
     def _keep(self, sequences: Iterable[str], entry: ConvertedEntry) -> None:
-        for each in sequences:
-            self._reasons[each] = f"@{entry.matcher} needs it: {entry.reason}"
-            self._matcher_ops.pop(each, None)
+        for sequence in sequences:
+            self._reasons[sequence] = f"@{entry.matcher} needs it: {entry.reason}"
+            self._matcher_ops.pop(sequence, None)
 
     def _compare(self, fresh: Anatomy) -> list[ConvertedEntry]:
         return [
@@ -168,8 +168,8 @@ def _matched(entry: Entry, payload: Payload, programs: Sequence[Program]) -> lis
     """Tells which programs an entry matches, alone."""
     context = entry.anatomy.module.context
     alone = Anatomy(parse_module(spec_of(entry), "entry", context))
-    payloads = [replace(payload, body=each.text) for each in programs]
+    payloads = [replace(payload, body=program.text) for program in programs]
     try:
-        return [each is not None for each in winners(alone, payloads)]
+        return [winner is not None for winner in winners(alone, payloads)]
     except mlir.MLIRError as failure:
         raise _Different(f"the interpreter fails on it: {failure}") from None

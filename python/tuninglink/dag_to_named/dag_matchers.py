@@ -48,13 +48,13 @@ class DagMatcher:
 
     def size(self, loop: int) -> int | None:
         """Returns the size of a loop, None if it is dynamic in an operand or the operands disagree."""
-        found = {
+        sizes = {
             size
             for operand in range(_OPERANDS)
             for each, size in self._dimensions(operand)
             if each == loop
         }
-        return found.pop() if len(found) == 1 else None
+        return sizes.pop() if len(sizes) == 1 else None
 
     def needs_type(self, operand: int) -> bool:
         """Tells whether the sizes of the loops leave a static size of an operand open.
@@ -88,7 +88,7 @@ def read_dag(dag: mlir.Operation) -> DagMatcher:
         raise NotExpressible(f"its dag is a '{root.name}'")
     if any(list(result.uses) for result in dag.results):
         raise NotExpressible("the operands that its dag returns are used")
-    if any(each not in _ATTRIBUTES for each in root.attributes):
+    if any(attribute not in _ATTRIBUTES for attribute in root.attributes):
         raise NotExpressible("the operation in its dag has attributes of its own")
     operands: list[Any] = list(root.operands)
     if len(operands) != _OPERANDS or operands != list(dag.regions[0].blocks[0].arguments):
@@ -96,7 +96,7 @@ def read_dag(dag: mlir.Operation) -> DagMatcher:
             "its operation does not take left-hand side, right-hand side and result"
         )
     op = StructuredOp(root)
-    if not all(each.is_tensor for each in op.operands):
+    if not all(operand.is_tensor for operand in op.operands):
         raise NotExpressible("its operands are not all tensors")
     if op.kind not in _NAMED:
         raise NotExpressible("its operation is neither a contraction nor a convolution")

@@ -14,9 +14,9 @@ from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.mlir import names
 from tuninglink.mlir.affine import value_range
 from tuninglink.mlir.walk import body, collect
+from tuninglink.payloads.op_templates import DYNAMIC, build, new_function
 from tuninglink.payloads.operations import generic
 from tuninglink.payloads.payload import root_of
-from tuninglink.payloads.templates import DYNAMIC, build, new_function
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -65,7 +65,7 @@ class _Shape:
         found = self.shapes.get(operand)
         if found is not None:
             return found
-        return tuple(_extent(each, self.sizes) for each in self.maps[operand].results)
+        return tuple(_extent(result, self.sizes) for result in self.maps[operand].results)
 
 
 def perturbations(
@@ -111,8 +111,8 @@ def _written(what: str, write: Callable[[], mlir.Operation]) -> Iterator[Program
 def _read(root: mlir.Operation) -> _Shape:
     """Returns what to write for a root op with static shapes."""
     op = StructuredOp(root)
-    kinds: list[Any] = [each.type for each in root.operands]
-    types = tuple(each.element_type for each in kinds)
+    kinds: list[Any] = [operand.type for operand in root.operands]
+    types = tuple(kind.element_type for kind in kinds)
     read = _Shape(op.maps, types, tuple(size or 1 for size in op.sizes), root, {})
     shapes = {number: tuple(each.shape) for number, each in enumerate(kinds)}
     usual = {number: shape for number, shape in shapes.items() if shape != read.shape(number)}
@@ -121,7 +121,7 @@ def _read(root: mlir.Operation) -> _Shape:
 
 def _extent(expression: Any, sizes: Sequence[int]) -> int:
     """Returns the size of a dimension of which loops of these sizes reach the end."""
-    _, last = value_range(expression, [inf if each == DYNAMIC else each for each in sizes])
+    _, last = value_range(expression, [inf if size == DYNAMIC else size for size in sizes])
     return DYNAMIC if last == inf else last + 1
 
 
@@ -180,7 +180,7 @@ def _other_maps(shape: _Shape) -> Iterator[tuple[str, _Shape]]:
 
 def _renamed(map_: mlir.AffineMap, order: Sequence[int]) -> mlir.AffineMap:
     dims = [mlir.AffineDimExpr.get(each) for each in order]
-    results = [each.compose(mlir.AffineMap.get(len(order), 0, dims)) for each in map_.results]
+    results = [result.compose(mlir.AffineMap.get(len(order), 0, dims)) for result in map_.results]
     return mlir.AffineMap.get(len(order), 0, results)
 
 
@@ -239,7 +239,7 @@ def _exchange(root: mlir.Operation, index: int, name: str) -> None:
     old = list(body(root))[index]
     with mlir.InsertionPoint(old):
         fresh = mlir.Operation.create(
-            name, results=[each.type for each in old.results], operands=list(old.operands)
+            name, results=[result.type for result in old.results], operands=list(old.operands)
         )
     for before, after in zip(old.results, fresh.results, strict=True):
         before.replace_all_uses_with(after)

@@ -18,7 +18,7 @@ from tuninglink.iree.compile_flags import compile_flags
 from tuninglink.iree.targets import Target
 from tuninglink.mlir import names
 from tuninglink.specs.library import shipped
-from tuninglink.specs.verification.knobs import KNOBS
+from tuninglink.specs.verification.gpu_knobs import KNOBS
 from tuninglink.workers import JobError, JobTimeoutError, Pool, WorkerCrashedError
 
 if TYPE_CHECKING:

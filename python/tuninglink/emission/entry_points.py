@@ -12,7 +12,7 @@ from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.iree.target_attributes import read_executable_target
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import collect
-from tuninglink.specs.builders import add_kernel_config, yield_
+from tuninglink.specs.transform_ops import add_kernel_config, yield_
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,8 +27,8 @@ _ANY_OP: Final = "!transform.any_op"
 _DATA_TILED: Final = (
     "linalg.mmt4d",
     "linalg.batch_mmt4d",
-    "linalg.pack",
-    "linalg.unpack",
+    names.PACK,
+    names.UNPACK,
     "iree_codegen.inner_tiled",
 )
 """What the compiler makes of data-tiled operations and of changes of their layouts."""

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree.op_kinds import OpKind, uses_loop
+from tuninglink.iree.op_kinds import OpKind, loops_in
 from tuninglink.iree.structured_op import StructuredOp, element_type
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import visit
-from tuninglink.specs.builders import yield_
+from tuninglink.specs.transform_ops import yield_
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence
@@ -53,10 +53,10 @@ def _match_product(
 ) -> None:
     op = StructuredOp(dispatch.root)
     loops = list(op.loops.values())
-    types = [each.type for each in dispatch.root.operands]
-    if len(types) != _OPERANDS or not all(isinstance(each, mlir.ShapedType) for each in types):
+    types = [operand.type for operand in dispatch.root.operands]
+    if len(types) != _OPERANDS or not all(isinstance(type_, mlir.ShapedType) for type_ in types):
         raise NoMatcherError("it has other operands than two factors and a result")
-    lhs, rhs, output = (mlir.TypeAttr.get(each.element_type) for each in types)
+    lhs, rhs, output = (mlir.TypeAttr.get(type_.element_type) for type_ in types)
     results = create(
         form,
         [operation],
@@ -76,13 +76,13 @@ def _with_open_sizes(
     image: mlir.ShapedType, map_: mlir.AffineMap, ranges: Container[int]
 ) -> mlir.Type:
     """Returns the type of an image, with the sizes left open that depend on a loop with a range."""
-    ranged = [loop for loop in range(map_.n_dims) if loop in ranges]
+    ranged = {loop for loop in range(map_.n_dims) if loop in ranges}
     if not ranged:
         return image
     dynamic = mlir.ShapedType.get_dynamic_size()
     sizes = [
-        dynamic if any(uses_loop(each, loop) for loop in ranged) else image.get_dim_size(position)
-        for position, each in enumerate(map_.results)
+        dynamic if ranged & loops_in(expression) else image.get_dim_size(position)
+        for position, expression in enumerate(map_.results)
     ]
     return mlir.RankedTensorType.get(sizes, image.element_type)
 
@@ -93,8 +93,8 @@ def _match_attention(dispatch: Workload, operation: Value, ranges: Container[int
         raise NoMatcherError("it is no attention")
     is_online = root.name == names.ONLINE_ATTENTION
     op = StructuredOp(root)
-    operands = [each.type for each in root.operands]
-    outputs = [each.type for each in root.results]
+    operands = [operand.type for operand in root.operands]
+    outputs = [result.type for result in root.results]
     if op.first_output > len(_ATTENTION_INPUTS):
         raise NoMatcherError("the compiler's matchers of attention refuse a mask")
     inputs = dict(zip(_ATTENTION_INPUTS, operands, strict=False))
@@ -132,7 +132,7 @@ def _match_dag(dispatch: Workload, operation: Value) -> None:
     operands = list(dict.fromkeys(root.operands))
     location = mlir.Location.unknown()
     block = dag.regions[0].blocks.append(
-        *(each.type for each in operands), arg_locs=[location] * len(operands)
+        *(operand.type for operand in operands), arg_locs=[location] * len(operands)
     )
     with mlir.InsertionPoint(block):
         copy = root.operation.clone().operation
@@ -146,8 +146,8 @@ def _captures(root: mlir.Operation) -> bool:
     inside: list[mlir.Operation] = []
     visit(root, inside.append)
     for operation in inside[1:]:
-        for each in operation.operands:
-            owner = each.owner
+        for operand in operation.operands:
+            owner = operand.owner
             holder = owner.owner.operation if isinstance(owner, mlir.Block) else owner.operation
             if holder not in inside:
                 return True
@@ -184,10 +184,10 @@ def _match_sizes(
 ) -> None:
     """Asks for the sizes of the dispatch, but for the roles that have a loop with a range, and leaves dynamic ones open."""
     for handle, numbers in zip(handles, loops, strict=False):
-        sizes = [dispatch.problem.dimensions[each].size for each in numbers]
-        if all(each is None for each in sizes) or any(each in ranges for each in numbers):
+        sizes = [dispatch.problem.dimensions[number].size for number in numbers]
+        if all(size is None for size in sizes) or any(each in ranges for each in numbers):
             continue
-        expected = [_ANY_SIZE if each is None else each for each in sizes]
+        expected = [_ANY_SIZE if size is None else size for size in sizes]
         create(
             names.MATCH_DIMS_EQUAL,
             [handle],
@@ -213,7 +213,7 @@ def create(
     operation = mlir.Operation.create(
         name,
         operands=list(operands),
-        results=[mlir.Type.parse(each) for each in results],
+        results=[mlir.Type.parse(result) for result in results],
         attributes=attributes,
     )
     return list(operation.results)

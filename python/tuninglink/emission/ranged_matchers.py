@@ -90,12 +90,12 @@ def _match_bounds(operation: Value, operand: int, dimension: int, sizes: SizeRan
 
 def _with_their_roles(op: StructuredOp, ranges: Mapping[int, SizeRange]) -> dict[int, SizeRange]:
     """Returns ranges, and those of a single size for the other loops of the same roles, which one matcher op asks for."""
-    found: dict[int, SizeRange] = {}
+    their_roles: dict[int, SizeRange] = {}
     for loops in op.loops.values():
-        if any(each in ranges for each in loops):
+        if any(loop in ranges for loop in loops):
             exact = {each: SizeRange(op.sizes[each] or 0, op.sizes[each] or 0) for each in loops}
-            found |= {each: ranges.get(each, exact[each]) for each in loops}
-    return found
+            their_roles |= {each: ranges.get(each, exact[each]) for each in loops}
+    return their_roles
 
 
 def _integer(value: int) -> mlir.Attribute:

@@ -13,15 +13,14 @@ from tuninglink.emission.matcher_forms import (
     create,
 )
 from tuninglink.emission.ranged_matchers import match_bounds, match_in_ranges
-from tuninglink.iree.size_ranges import specialization_ranges
-from tuninglink.matching.specialization_ranges import RANGES
+from tuninglink.iree.size_ranges import RANGES, specialization_ranges
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.serialization import to_text
 from tuninglink.mlir.symbols import FreshNames
 from tuninglink.specs.bindings import bind
-from tuninglink.specs.builders import yield_
 from tuninglink.specs.provenance import PROVENANCE, provenance_attribute
+from tuninglink.specs.transform_ops import yield_
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -79,7 +78,7 @@ def write_spec(name: str, entries: Sequence[SpecEntry]) -> str:
     with context, mlir.Location.unknown(context):
         module = mlir.Module.create().operation
         unit = mlir.UnitAttr.get()
-        dispatches = [each.dispatch for each in entries]
+        dispatches = [entry.dispatch for entry in entries]
         module.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)
         module.attributes[names.WITH_NAMED_SEQUENCE] = unit
         preparations = [each for each in Preparation if any(map(each.is_for, dispatches))]
@@ -119,8 +118,8 @@ def _add_sequence(
     module: mlir.Operation, name: str, inputs: Sequence[str], outputs: Sequence[str]
 ) -> mlir.Block:
     """Adds a named sequence that only reads its arguments, and returns its block."""
-    types = [mlir.Type.parse(each) for each in inputs]
-    results = [mlir.Type.parse(each) for each in outputs]
+    types = [mlir.Type.parse(input_) for input_ in inputs]
+    results = [mlir.Type.parse(output) for output in outputs]
     readonly = mlir.DictAttr.get({names.READONLY: mlir.UnitAttr.get()})
     attributes = {
         names.SYMBOL_NAME: mlir.StringAttr.get(name),
@@ -162,8 +161,8 @@ def _add_matcher(module: mlir.Operation, name: str, entry: SpecEntry) -> None:
             FORMS[entry.form](entry.dispatch, operation)
         match_bounds(entry.dispatch, operation, entry.bounds)
         parameters = [
-            create(names.PARAM_CONSTANT, [], [_ANY_PARAMETER], value=each)[0]
-            for each in configurations
+            create(names.PARAM_CONSTANT, [], [_ANY_PARAMETER], value=configuration)[0]
+            for configuration in configurations
         ]
         yield_([operation, *parameters])
     sequence: Any = block.owner

@@ -1,8 +1,8 @@
 """Explaining what specs do to a program, dispatch by dispatch."""
 
-from tuninglink.explaining.calls import explain, explain_file, until_configured
+from tuninglink.explaining.api import explain, explain_file, until_configured
 from tuninglink.explaining.explainer import Explainer
-from tuninglink.explaining.model import Explanation
+from tuninglink.explaining.explanation import Explanation
 from tuninglink.explaining.times import read_profile, with_times
 
 __all__ = [

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
     from tuninglink.compiler.applying import SpecChoice
     from tuninglink.compiler.tracing import Applied
-    from tuninglink.explaining.model import DispatchReport, SpecSummary
+    from tuninglink.explaining.explanation import DispatchReport, SpecSummary
     from tuninglink.iree.targets import Target
     from tuninglink.matching.op_info import OpInfo
-    from tuninglink.specs.model import Spec
+    from tuninglink.specs.spec import Spec
 
 _SHOWN: Final = 3
 """How many entries are named that nearly match."""

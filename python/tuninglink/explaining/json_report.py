@@ -6,16 +6,17 @@ import json
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
 
-from tuninglink.explaining.model import Status
+from tuninglink.explaining.explanation import Status
+from tuninglink.plain_data import plain
 
 if TYPE_CHECKING:
-    from tuninglink.explaining.model import DispatchReport, Explanation, SpecSummary, Usage
-    from tuninglink.explaining.operation_report import (
-        EntryReference,
-        NearMiss,
-        OperationReport,
+    from tuninglink.explaining.explanation import (
+        DispatchReport,
+        EntryUsage,
+        Explanation,
+        SpecSummary,
     )
-    from tuninglink.mlir.diagnostics import Place
+    from tuninglink.explaining.operation_report import NearMiss, OperationReport
 
     Object = dict[str, Any]
 
@@ -59,8 +60,8 @@ def to_object(explanation: Explanation) -> Object:
             **statuses,
             "measure": explanation.measure,
             "tuned_share": explanation.share(explanation.weight(Status.TUNED)),
-            "total": vars(explanation.weight()),
-            "tuned_total": vars(explanation.weight(Status.TUNED)),
+            "total": plain(explanation.weight()),
+            "tuned_total": plain(explanation.weight(Status.TUNED)),
         },
         "notes": [*explanation.notes, *explanation.advice],
         "libraries": [
@@ -93,79 +94,34 @@ def _spec(spec: SpecSummary) -> Object:
         "unused": spec.unused,
         "shadowed": spec.shadowed,
         "unreachable": spec.unreachable,
-        "entries": [_usage(each) for each in spec.usages],
+        "entries": [_usage(usage) for usage in spec.usages],
     }
 
 
-def _usage(usage: Usage) -> Object:
-    entry = _entry(usage.entry)
+def _usage(usage: EntryUsage) -> Object:
+    entry: Object = plain(usage.entry)
     del entry["spec"]
     return {
         **entry,
         "operations": usage.count,
-        "shadowed_by": [_entry(each) for each in usage.shadowed_by],
+        "shadowed_by": plain(usage.shadowed_by),
         "unreachable": usage.unreachable,
     }
 
 
 def _dispatch(dispatch: DispatchReport) -> Object:
-    return {
-        "name": dispatch.name,
-        "functions": list(dispatch.functions),
-        "target": dispatch.target,
-        "status": dispatch.status.value,
-        "calls": dispatch.calls,
-        "flops": dispatch.cost.flops,
-        "bytes": dispatch.cost.bytes,
-        "intensity": dispatch.cost.intensity,
-        "microseconds": dispatch.microseconds,
-        "start": dispatch.start,
-        "operations": [_operation(each) for each in dispatch.operations],
-    }
+    report: Object = plain(dispatch)
+    operations = [_operation(operation) for operation in dispatch.operations]
+    costs = {**report.pop("cost"), "intensity": dispatch.cost.intensity}
+    return {**report, **costs, "operations": operations}
 
 
 def _operation(operation: OperationReport) -> Object:
-    match, choice = operation.match, operation.compilers_choice
-    return {
-        "words": operation.words,
-        "name": operation.name,
-        "kind": operation.kind,
-        "types": list(operation.types),
-        "maps": list(operation.maps),
-        "place": _place(operation.place),
-        "configuration": vars(operation.configuration),
-        "knobs": [
-            {**vars(each), "allowed": None if each.allowed is None else list(each.allowed)}
-            for each in operation.knobs
-        ],
-        "compilers_choice": vars(choice) if choice else None,
-        "match": {
-            "spec": match.spec,
-            "entry": _entry(match.entry) if match.entry else None,
-            "is_own": match.is_own,
-            "provenance": dict(match.provenance),
-        }
-        if match
-        else None,
-        "shadowed": [_entry(each) for each in operation.shadowed],
-        "nearest": [_near_miss(each) for each in operation.nearest],
-        "cannot_tell": list(operation.cannot_tell),
-    }
+    return {**plain(operation), "nearest": [_near_miss(miss) for miss in operation.nearest]}
 
 
 def _near_miss(miss: NearMiss) -> Object:
-    return {
-        "entry": _entry(miss.entry),
-        "differences": [{**vars(each), "text": str(each)} for each in miss.differences],
-        "unsure": miss.unsure,
-        "excluded": miss.excluded,
-        "is_match": miss.is_match,
-    }
-
-
-def _entry(entry: EntryReference) -> Object:
-    return {**vars(entry), "place": _place(entry.place)}
-
-
-def _place(place: Place | None) -> Object | None:
-    return vars(place) if place else None
+    differences = [
+        {**plain(difference), "text": str(difference)} for difference in miss.differences
+    ]
+    return {**plain(miss), "differences": differences}

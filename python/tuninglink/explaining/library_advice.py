@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from tuninglink.explaining.explanation import LibraryCoverage
 from tuninglink.explaining.members import SpecMember
-from tuninglink.explaining.model import LibraryCoverage
 from tuninglink.matching.derivation.deriver import DerivableList
 from tuninglink.matching.derivation.root_forms import root_form
 from tuninglink.matching.prunable import PrunableSpec
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from tuninglink.iree.targets import Target
     from tuninglink.matching.op_info import OpInfo
-    from tuninglink.specs.model import Spec
+    from tuninglink.specs.spec import Spec
 
 
 class LibraryAdvice:

@@ -5,23 +5,23 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.explaining.model import SpecSummary, Status, Usage
+from tuninglink.explaining.explanation import EntryUsage, SpecSummary, Status
 from tuninglink.explaining.operation_report import EntryReference, NearMiss
 from tuninglink.matching.differences import compare
-from tuninglink.matching.nearest import NearestEntries
+from tuninglink.matching.nearest_entries import NearestEntries
 from tuninglink.matching.reachability import find_unreachable
 from tuninglink.matching.reader import MatcherReader
-from tuninglink.specs.settings import settings_of
+from tuninglink.specs.entry_settings import settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tuninglink.explaining.model import DispatchReport
+    from tuninglink.explaining.explanation import DispatchReport
     from tuninglink.explaining.operation_report import OperationReport
     from tuninglink.matching.matcher import Matcher
     from tuninglink.matching.op_info import OpInfo
     from tuninglink.specs.applicability import Selection
-    from tuninglink.specs.model import Spec
+    from tuninglink.specs.spec import Spec
     from tuninglink.specs.structure import Entry
 
 MOST_PROVEN: Final = 2_000
@@ -171,7 +171,7 @@ class SpecMember:
 
     def _usages(
         self, mine: Sequence[OperationReport], operations: Sequence[OperationReport]
-    ) -> tuple[Usage, ...]:
+    ) -> tuple[EntryUsage, ...]:
         counts: dict[int, int] = {}
         shadows: dict[int, dict[EntryReference, None]] = {}
         for each in mine:
@@ -185,7 +185,7 @@ class SpecMember:
                     shadows.setdefault(self.position_of(entry), {})[winner] = None
         pairs = self._spec.anatomy.pairs if self._spec else []
         return tuple(
-            Usage(
+            EntryUsage(
                 self.reference(at),
                 counts.get(at, 0),
                 tuple(shadows.get(at, ())),

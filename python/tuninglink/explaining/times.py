@@ -17,7 +17,7 @@ from tuninglink.mlir.diagnostics import error, note
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from tuninglink.explaining.model import DispatchReport, Explanation
+    from tuninglink.explaining.explanation import DispatchReport, Explanation
 
 _MICROSECONDS: Final = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
 """The time units of Google Benchmark, in microseconds."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.iree.op_kinds import OpKind, Role, loops_by_role, uses_loop
+from tuninglink.iree.op_kinds import OpKind, Role, loops_by_role, loops_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ def layout(maps: Sequence[mlir.AffineMap]) -> str:
         return ""  # A pooling has no channels.
     letters = {loop: letter for role, letter in _LETTERS.items() for loop in loops[role]}
     image, filter_ = (
-        "".join(_letter(each, letters, loops) for each in map_.results) for map_ in maps[:2]
+        "".join(_letter(result, letters, loops) for result in map_.results) for map_ in maps[:2]
     )
     return f"{image}_{filter_}" if "?" not in image + filter_ else ""
 
@@ -48,7 +48,7 @@ def _letter(
     used = [
         loop
         for loop in (*loops[Role.OUTPUT_IMAGE], *loops[Role.FILTER], *letters)
-        if uses_loop(expression, loop)
+        if loop in loops_in(expression)
     ]
     for role in (Role.FILTER, Role.OUTPUT_IMAGE):
         for position, loop in enumerate(loops[role]):

@@ -52,10 +52,10 @@ def read_cpu_configuration(attribute: mlir.Attribute) -> Mapping[str, Tiling | N
 
     A level that is not written as tiling is None.
     """
-    found = named_parameters(attribute) if is_cpu_configuration(attribute) else None
-    if found is None:
+    parameters = named_parameters(attribute) if is_cpu_configuration(attribute) else None
+    if parameters is None:
         return None
-    return {name: _tiling(each) for name, each in found.items()}
+    return {name: _tiling(each) for name, each in parameters.items()}
 
 
 def cpu_lowering_config(

@@ -63,7 +63,7 @@ class CpuVectors:
             other: the CPU that the code was made for.
             element_types: the element types that the code computes with.
         """
-        is_used = _BASE.union(*(_BY_TYPE.get(each, frozenset()) for each in element_types))
+        is_used = _BASE.union(*(_BY_TYPE.get(type_, frozenset()) for type_ in element_types))
         has_same_size = self.native_vector_size == other.native_vector_size
         return has_same_size and other.features & is_used <= self.features
 
@@ -75,7 +75,7 @@ def vectors_of(features: str, native_vector_size: int) -> CpuVectors:
         features: what the compiler calls them, such as `+avx,+avx2,-sse4a`.
         native_vector_size: in bytes.
     """
-    there = {each[1:] for each in features.split(",") if each.startswith("+")}
+    there = {word[1:] for word in features.split(",") if word.startswith("+")}
     return CpuVectors(native_vector_size, FEATURES & there)
 
 

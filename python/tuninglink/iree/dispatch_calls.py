@@ -38,7 +38,7 @@ def count_calls(program: mlir.Operation, weights: Mapping[str, int] | None = Non
         weights: how often entry points are called, by their names; those that it leaves out are not. By default each
             is called once.
     """
-    functions = {symbol_name(each) or "": each for each in body(program) if _has_blocks(each)}
+    functions = {symbol_name(op) or "": op for op in body(program) if _has_blocks(op)}
     inside = {name: _Function(each) for name, each in functions.items()}
     called = {callee for each in inside.values() for callee in each.callees}
     calls: Counter[str] = Counter()
@@ -76,7 +76,7 @@ def _callers_first(functions: Mapping[str, _Function]) -> Sequence[str]:
             elif name in functions and name not in order and name not in entered:
                 entered.add(name)
                 pending.append((name, True))
-                pending += [(each, False) for each in functions[name].callees]
+                pending += [(callee, False) for callee in functions[name].callees]
     return list(reversed(order))
 
 
@@ -171,7 +171,7 @@ def _trip_count(
     sum_ = _defining(following) if following is not None else None
     if first is None or sum_ is None or sum_.name != "arith.addi" or variable not in sum_.operands:
         return 1
-    (step,) = [_constant(each) for each in sum_.operands if each != variable] or [None]
+    (step,) = [_constant(operand) for operand in sum_.operands if operand != variable] or [None]
     low, high = _constant(first), _constant(bound)
     if low is None or high is None or step is None or step <= 0:
         return 1
@@ -205,5 +205,5 @@ def _constant(value: Value) -> int | None:
     operation = _defining(value)
     if operation is None or operation.name != "arith.constant":
         return None
-    found = operation.attributes["value"]
-    return int(found.value) if isinstance(found, mlir.IntegerAttr) else None
+    result = operation.attributes["value"]
+    return int(result.value) if isinstance(result, mlir.IntegerAttr) else None

@@ -120,7 +120,7 @@ def flops_of(op: StructuredOp, evaluator: SizeEvaluator | None = None) -> int | 
     """
     sizes = op.sizes if evaluator is None else evaluator.loops(op)
     if op.kind is OpKind.ATTENTION:
-        loops = {role: [sizes[each] for each in found] for role, found in op.loops.items()}
+        loops = {role: [sizes[each] for each in result] for role, result in op.loops.items()}
         outer = [*loops[Role.BATCH], *loops[Role.M], *loops[Role.K2]]
         return _sum(_product(2, [*outer, *loops[role]]) for role in (Role.K1, Role.N))
     if op.operation.name == _SOFTMAX:
@@ -172,5 +172,5 @@ def _width(type_: mlir.Type) -> int | None:
     if isinstance(type_, mlir.ComplexType):
         part = _width(type_.element_type)
         return None if part is None else 2 * part
-    found: Any = getattr(type_, "width", None)
-    return int(found) if found else None
+    result: Any = getattr(type_, "width", None)
+    return int(result) if result else None

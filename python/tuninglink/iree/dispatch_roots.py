@@ -71,8 +71,8 @@ def _roots(
     rule = surroundings.rule(function)
     if rule is not RootOpRule.CPU and surroundings.is_one_workgroup(function):
         return ()
-    found = root_op(ops, rule)
-    return () if found is None else (found,)
+    result = root_op(ops, rule)
+    return () if result is None else (result,)
 
 
 _RULES: Final = {
@@ -97,14 +97,18 @@ class _Surroundings:
 
     def variant(self, function: mlir.Operation) -> mlir.Operation | None:
         """Returns the variant that `function` is in."""
-        around = (each for each in ancestors(function) if each.name == names.EXECUTABLE_VARIANT)
+        around = (
+            ancestor
+            for ancestor in ancestors(function)
+            if ancestor.name == names.EXECUTABLE_VARIANT
+        )
         return next(around, None)
 
     def rule(self, function: mlir.Operation) -> RootOpRule:
         """Returns the rule for the nearest target that is written on or around `function`."""
-        for each in (function, *ancestors(function)):
-            is_variant = each.name == names.EXECUTABLE_VARIANT
-            target = each.attributes.get("target" if is_variant else names.EXECUTABLE_TARGET)
+        for ancestor in (function, *ancestors(function)):
+            is_variant = ancestor.name == names.EXECUTABLE_VARIANT
+            target = ancestor.attributes.get("target" if is_variant else names.EXECUTABLE_TARGET)
             if target is not None:
                 return self._rule(target)
         return RootOpRule.GPU
@@ -125,8 +129,8 @@ class _Surroundings:
         if variant is None:
             return False
         if variant not in self._single:
-            exports = (each for each in body(variant) if each.name == names.EXECUTABLE_EXPORT)
-            single = (symbol_name(each) or "" for each in exports if _is_one_workgroup(each))
+            exports = (op for op in body(variant) if op.name == names.EXECUTABLE_EXPORT)
+            single = (symbol_name(export) or "" for export in exports if _is_one_workgroup(export))
             self._single[variant] = frozenset(single)
         return (symbol_name(function) or "") in self._single[variant]
 

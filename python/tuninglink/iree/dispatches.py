@@ -63,16 +63,16 @@ def containers(root: mlir.Operation) -> list[mlir.Operation]:
 
     Functions are not entered: the walk costs as much as there are dispatches, not operations.
     """
-    found: list[mlir.Operation] = []
+    result: list[mlir.Operation] = []
 
     def visitor(operation: mlir.Operation) -> mlir.WalkResult | None:
         if operation.name in _CONTAINERS or operation == root:
-            found.append(operation)
+            result.append(operation)
             return None
         return mlir.WalkResult.SKIP
 
     visit(root, visitor)
-    return found
+    return result
 
 
 def find_dispatches(root: mlir.Operation) -> list[Dispatch]:
@@ -104,9 +104,9 @@ def dispatch_name(operation: mlir.Operation) -> str:
     """Returns what to call the dispatch of a variant, an executable or a module in or around them."""
     path = [
         f"@{name}"
-        for each in (operation, *ancestors(operation))
-        if each.name in (names.EXECUTABLE, names.EXECUTABLE_VARIANT)
-        and (name := symbol_name(each)) is not None
+        for ancestor in (operation, *ancestors(operation))
+        if ancestor.name in (names.EXECUTABLE, names.EXECUTABLE_VARIANT)
+        and (name := symbol_name(ancestor)) is not None
     ]
     if path:
         return "::".join(reversed(path))
@@ -124,9 +124,9 @@ def ancestors(operation: mlir.Operation) -> Iterator[mlir.Operation]:
 
 def target_of(operation: mlir.Operation, read: TargetReader) -> Target | None:
     """Returns the target of the variant that `operation` is or is in, None without one."""
-    for each in (operation, *ancestors(operation)):
-        if each.name == names.EXECUTABLE_VARIANT:
-            return read(each, _VARIANT_TARGET)
+    for ancestor in (operation, *ancestors(operation)):
+        if ancestor.name == names.EXECUTABLE_VARIANT:
+            return read(ancestor, _VARIANT_TARGET)
     return None
 
 

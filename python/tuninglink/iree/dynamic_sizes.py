@@ -152,7 +152,7 @@ def dispatch_arguments(
         size_of: the sizes of the dynamic dimensions of its arguments.
     """
     evaluator = SizeEvaluator(size_of)
-    found: dict[str, list[tuple[int | None, ...]]] = {}
+    result: dict[str, list[tuple[int | None, ...]]] = {}
     for call in collect(program, DISPATCH):
         segments: Any = call.attributes["operandSegmentSizes"]
         workload, arguments, *_ = segments
@@ -161,5 +161,5 @@ def dispatch_arguments(
         entry_points: Any = call.attributes["entry_points"]
         for entry_point in entry_points:
             *path, _ = entry_point.value
-            found.setdefault("::".join(f"@{name}" for name in path), []).append(values)
-    return found
+            result.setdefault("::".join(f"@{name}" for name in path), []).append(values)
+    return result

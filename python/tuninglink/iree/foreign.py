@@ -61,7 +61,7 @@ def why_foreign(configuration: mlir.Attribute, target: Target) -> str:
     """
     if isinstance(configuration, iree_codegen.CompilationInfoAttr):
         parts = (configuration.translation_info, configuration.lowering_config)
-        return next(filter(None, (why_foreign(each, target) for each in parts)), "")
+        return next(filter(None, (why_foreign(part, target) for part in parts)), "")
     if isinstance(configuration, iree_codegen.TranslationInfoAttr):
         pipeline = configuration.pass_pipeline
         return (
@@ -93,8 +93,8 @@ def _why_foreign_intrinsic(configuration: iree_gpu.LoweringConfigAttr, target: T
         return reason
     types = element_types(kind)
     others = intrinsics_multiplying(target.intrinsics, types, configuration.context)
-    found = f"there is '{others[0]}'" if others else "it has none"
-    return f"{reason}; for {'·'.join(types[:2])}→{types[2]} {found}"
+    result = f"there is '{others[0]}'" if others else "it has none"
+    return f"{reason}; for {'·'.join(types[:2])}→{types[2]} {result}"
 
 
 def _has(intrinsic: str, target: Target) -> bool:

@@ -41,8 +41,8 @@ def _intrinsic_name(text: str) -> str | None:
             iree_gpu.MMAIntrinsic if kind is iree_gpu.MMAAttr else iree_gpu.VirtualMMAIntrinsic
         )
         named = (
-            (each.name, kind.get(int(each), col_major=attribute.col_major, ctx=context))
-            for each in intrinsics
+            (intrinsic.name, kind.get(int(intrinsic), col_major=attribute.col_major, ctx=context))
+            for intrinsic in intrinsics
         )
         return next((name for name, each in named if each == attribute), None)
 
@@ -58,12 +58,12 @@ def intrinsics_multiplying(
     names: Iterable[str], types: tuple[str, str, str], context: mlir.Context
 ) -> list[str]:
     """Returns those of the intrinsics `names`, virtual ones aside, with these element types."""
-    found = []
+    multiplying = []
     for name in names:
         each = iree_gpu.MMAIntrinsic.__members__.get(name)
         if each and element_types(iree_gpu.MMAAttr.get(int(each), ctx=context)) == types:
-            found.append(name)
-    return found
+            multiplying.append(name)
+    return multiplying
 
 
 def is_virtual(name: str) -> bool:

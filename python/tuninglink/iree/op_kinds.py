@@ -82,17 +82,17 @@ def loops_by_role(
         maps: its indexing maps.
         output: the position of the first output's map.
     """
-    found: Any = None
+    dimensions: Any = None
     if kind is OpKind.CONTRACTION:
-        found = _mlirDialectsLinalg.infer_contraction_dimensions_from_maps(list(maps))
+        dimensions = _mlirDialectsLinalg.infer_contraction_dimensions_from_maps(list(maps))
     elif kind is OpKind.CONVOLUTION:
-        found = _mlirDialectsLinalg.infer_convolution_dimensions_from_maps(list(maps))
+        dimensions = _mlirDialectsLinalg.infer_convolution_dimensions_from_maps(list(maps))
     elif kind is OpKind.ATTENTION:
         detail = _ireeCompilerDialects.iree_codegen.get_attention_op_detail
-        found = detail(maps[0], maps[1], maps[2], maps[output])
-    if found is None:
+        dimensions = detail(maps[0], maps[1], maps[2], maps[output])
+    if dimensions is None:
         return {}
-    return {role: tuple(getattr(found, name)) for role, name in ROLES[kind].items()}
+    return {role: tuple(getattr(dimensions, name)) for role, name in ROLES[kind].items()}
 
 
 def affine_maps(attribute: mlir.Attribute | None) -> tuple[mlir.AffineMap, ...]:
@@ -105,14 +105,15 @@ def affine_maps(attribute: mlir.Attribute | None) -> tuple[mlir.AffineMap, ...]:
 def indexing_loops(map_: mlir.AffineMap) -> tuple[int | None, ...]:
     """Returns the loop that each result of an indexing map is; None for any other expression."""
     return tuple(
-        each.position if isinstance(each, mlir.AffineDimExpr) else None for each in map_.results
+        result.position if isinstance(result, mlir.AffineDimExpr) else None
+        for result in map_.results
     )
 
 
-def uses_loop(expression: mlir.AffineExpr, loop: int) -> bool:
-    """Tells whether a result of an indexing map depends on a loop."""
+def loops_in(expression: mlir.AffineExpr) -> frozenset[int]:
+    """Returns the loops that a result of an indexing map depends on."""
     if isinstance(expression, mlir.AffineDimExpr):
-        return bool(expression.position == loop)
+        return frozenset({expression.position})
     if isinstance(expression, mlir.AffineBinaryExpr):
-        return uses_loop(expression.lhs, loop) or uses_loop(expression.rhs, loop)
-    return False
+        return loops_in(expression.lhs) | loops_in(expression.rhs)
+    return frozenset()

@@ -35,7 +35,7 @@ def describe(op: StructuredOp) -> str:
         return _attention(op)
     if op.name.startswith("linalg.") and op.maps:
         return _structured(op)
-    operands = (str(each) for each in op.operands if each.sizes is not None)
+    operands = (str(operand) for operand in op.operands if operand.sizes is not None)
     return " ".join([op.name, ", ".join(operands)]).rstrip()
 
 
@@ -91,7 +91,7 @@ def _convolution(op: StructuredOp) -> str:
 
 def _attention(op: StructuredOp) -> str:
     name = op.name.partition(".")[2].replace("_", " ")
-    inputs = "·".join(each.element for each in op.operands[:3])
+    inputs = "·".join(operand.element for operand in op.operands[:3])
     output = op.results[0].element if op.results else op.operands[-1].element
     return f"{name} {_by_role(op)} {inputs}→{output}"
 
@@ -116,9 +116,9 @@ def _types(op: StructuredOp) -> str:
 
 
 def _elements(types: Sequence[ValueType]) -> str:
-    return "·".join(each.element for each in types)
+    return "·".join(type_.element for type_ in types)
 
 
 def product(sizes: Sizes | Sequence[int | None]) -> str:
     """Returns sizes as people write them: `64x?x32`."""
-    return "x".join("?" if each is None else str(each) for each in sizes)
+    return "x".join("?" if size is None else str(size) for size in sizes)

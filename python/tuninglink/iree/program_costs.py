@@ -30,14 +30,16 @@ def dispatch_costs(
         sizes: the sizes of dynamic dimensions.
     """
     dispatches = find_dispatches(program)
-    costs = {each.name: cost_of(each.module) for each in dispatches}
-    dynamic = [each for each in dispatches if not costs[each.name].is_known]
+    costs = {dispatch.name: cost_of(dispatch.module) for dispatch in dispatches}
+    dynamic = [dispatch for dispatch in dispatches if not costs[dispatch.name].is_known]
     if not dynamic or not sizes:
         return costs
     calls: dict[str, list[tuple[int, Sequence[int | None]]]] = {}
     for combination in combinations(sizes):
         for name, arguments in dispatch_arguments(program, combination.size_of).items():
-            calls.setdefault(name, []).extend((combination.weight, each) for each in arguments)
+            calls.setdefault(name, []).extend(
+                (combination.weight, argument) for argument in arguments
+            )
     dynamic_costs = {
         each.name: mean_cost(each.module, calls.get(each.name, ())) for each in dynamic
     }

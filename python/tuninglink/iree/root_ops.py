@@ -108,7 +108,7 @@ def is_computing(name: str) -> bool:
 _CONFIGURATIONS: Final = (names.LOWERING_CONFIG, names.COMPILATION_INFO, names.ROOT_OP)
 
 _SCATTER: Final = "iree_linalg_ext.scatter"
-_PACKS: Final = frozenset({"linalg.pack", "linalg.unpack"})
+_PACKS: Final = frozenset({names.PACK, names.UNPACK})
 _MAPS: Final = frozenset({"iree_linalg_ext.map_load", "iree_linalg_ext.map_store"})
 _RELAYOUTS: Final = _PACKS | _MAPS | {"tensor.pad"}
 
@@ -159,7 +159,7 @@ def _gpu(computing: Sequence[mlir.Operation]) -> Sequence[Condition]:
         return operation.name == names.GENERIC and operation not in positions
 
     scatters = [operation for operation in computing if operation.name == _SCATTER]
-    positions = _sources([each.operands[_POSITIONS_OF_SCATTER] for each in scatters])
+    positions = _sources([scatter.operands[_POSITIONS_OF_SCATTER] for scatter in scatters])
     moves = _named(_SCATTER, "iree_linalg_ext.map_store", "linalg.copy", names.FILL)
     return (leads, computes, _named(*_PACKS), moves)
 

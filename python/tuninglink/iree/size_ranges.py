@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 SPECIALIZATION_RANGES: Final = "iree_codegen.specialization_ranges"
 """The attribute of an op that the compiler reads."""
 
+RANGES: Final = "tuninglink.specialization_ranges"
+"""The attribute of a matcher in a spec: a list of a range for each loop, for each specialization."""
+
 UNBOUNDED: Final = (1 << 53) - 1
 """The upper end of a range without one, which is also what the compiler assumes of sizes."""
 
@@ -52,7 +55,7 @@ def specialization_ranges(
         context: the context of the attribute.
     """
     lists = (", ".join(_assumption(box.get(loop)) for loop in range(loops)) for box in boxes)
-    text = ", ".join(f"[{each}]" for each in lists)
+    text = ", ".join(f"[{list_}]" for list_ in lists)
     return mlir.Attribute.parse(f"#util<int.assumption.multi_array[{text}]>", context)
 
 

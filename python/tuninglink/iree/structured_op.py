@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
@@ -29,6 +30,10 @@ Sizes = tuple[int | None, ...]
 
 PARALLEL: Final = "parallel"
 REDUCTION: Final = "reduction"
+
+_SOURCE: Final = 0
+_DESTINATION: Final = 1
+"""The operands of a relayout that are tensors."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +72,7 @@ class ValueType:
         if self.sizes is None:
             return self.element
         return "x".join(
-            [*("?" if each is None else str(each) for each in self.sizes), self.element]
+            [*("?" if size is None else str(size) for size in self.sizes), self.element]
         )
 
 
@@ -88,7 +93,8 @@ class Accumulation:
 class StructuredOp:
     """A structured op as data.
 
-    Each property is read from the op when first used, and once. An op without indexing maps has no loops.
+    Each property is read from the op when first used, and once. An op without indexing maps has no loops, but for packing and
+    unpacking.
 
     Attributes:
         operation: the op; it must live as long as this object is asked.
@@ -119,12 +125,12 @@ class StructuredOp:
     @cached_property
     def maps_attribute(self) -> mlir.ArrayAttr | None:
         """The indexing maps as an attribute; None without them."""
-        found: mlir.Attribute | None
+        indexing_maps: mlir.Attribute | None
         if self._is_linalg:
-            found = _mlirDialectsLinalg.get_indexing_maps(self.operation)
+            indexing_maps = _mlirDialectsLinalg.get_indexing_maps(self.operation)
         else:
-            found = self.operation.attributes.get("indexing_maps")
-        return found if isinstance(found, mlir.ArrayAttr) else None
+            indexing_maps = self.operation.attributes.get("indexing_maps")
+        return indexing_maps if isinstance(indexing_maps, mlir.ArrayAttr) else None
 
     @cached_property
     def maps(self) -> tuple[mlir.AffineMap, ...]:
@@ -139,7 +145,7 @@ class StructuredOp:
     @property
     def loop_count(self) -> int:
         """The number of loops."""
-        return self.maps[0].n_dims if self.maps else 0
+        return self.maps[0].n_dims if self.maps else len(self._relayout_sizes)
 
     @cached_property
     def iterator_types(self) -> tuple[str, ...]:
@@ -149,8 +155,10 @@ class StructuredOp:
         """
         if self._iterators is not None:
             return self._iterators
+        if not self.maps:
+            return (PARALLEL,) * self.loop_count
         outputs = self.operand_loops[self.first_output :]
-        parallel = {loop for each in outputs for loop in each}
+        parallel = {loop for output in outputs for loop in output}
         return tuple(PARALLEL if loop in parallel else REDUCTION for loop in range(self.loop_count))
 
     @cached_property
@@ -163,7 +171,7 @@ class StructuredOp:
         """The role of each loop."""
         roles = [Role.PARALLEL] * self.loop_count
         if self.kind is OpKind.REDUCTION:
-            roles = [Role(each) for each in self.iterator_types]
+            roles = [Role(type_) for type_ in self.iterator_types]
         for role, loops in self.loops.items():
             for loop in loops:
                 roles[loop] = role
@@ -172,6 +180,8 @@ class StructuredOp:
     @cached_property
     def sizes(self) -> Sizes:
         """The size of each loop: that of the first static dimension that it alone indexes."""
+        if not self.maps:
+            return self._relayout_sizes
         sizes: list[int | None] = [None] * self.loop_count
         for operand, loops in zip(self.operation.operands, self.operand_loops, strict=False):
             for loop, size in zip(loops, shape(operand.type) or (), strict=False):
@@ -192,17 +202,17 @@ class StructuredOp:
     @cached_property
     def operands(self) -> tuple[ValueType, ...]:
         """The types of the operands."""
-        return tuple(ValueType.of(each.type) for each in self.operation.operands)
+        return tuple(ValueType.of(operand.type) for operand in self.operation.operands)
 
     @cached_property
     def results(self) -> tuple[ValueType, ...]:
         """The types of the results."""
-        return tuple(ValueType.of(each.type) for each in self.operation.results)
+        return tuple(ValueType.of(result.type) for result in self.operation.results)
 
     @cached_property
     def element_types(self) -> tuple[str, ...]:
         """The element types of the operands, inputs before outputs, as MLIR prints them."""
-        return tuple(str(element_type(each.type)) for each in self.operation.operands)
+        return tuple(str(element_type(operand.type)) for operand in self.operation.operands)
 
     @property
     def first_output(self) -> int:
@@ -224,6 +234,26 @@ class StructuredOp:
         owner = output.owner
         is_filled = not isinstance(owner, mlir.Block) and owner.operation.name == names.FILL
         return Accumulation(str(element_type(output.type)), is_filled)
+
+    @cached_property
+    def is_relayout(self) -> bool:
+        """Whether the op packs a tensor into tiles, or unpacks it."""
+        return self.name in (names.PACK, names.UNPACK)
+
+    @property
+    def packed_elements(self) -> int | None:
+        """The number of elements that one iteration of a relayout moves; None if it is not known."""
+        tile = (shape(self.operation.operands[_DESTINATION].type) or ())[self.loop_count :]
+        return None if None in tile else prod(size for size in tile if size is not None)
+
+    @property
+    def _relayout_sizes(self) -> Sizes:
+        """The sizes of the loops of a relayout, which has no maps: over packed tiles, or over what is unpacked."""
+        if not self.is_relayout:
+            return ()
+        sizes = shape(self.operation.operands[_DESTINATION].type) or ()
+        unpacked = _SOURCE if self.name == names.PACK else _DESTINATION
+        return sizes[: len(shape(self.operation.operands[unpacked].type) or ())]
 
     @property
     def _is_linalg(self) -> bool:
@@ -251,8 +281,8 @@ def shape(type_: mlir.Type) -> Sizes | None:
     if not isinstance(type_, mlir.ShapedType) or not type_.has_rank:
         return None
     return tuple(
-        None if type_.is_dynamic_dim(each) else type_.get_dim_size(each)
-        for each in range(type_.rank)
+        None if type_.is_dynamic_dim(position) else type_.get_dim_size(position)
+        for position in range(type_.rank)
     )
 
 

@@ -57,10 +57,10 @@ def read_executable_target(attribute: mlir.Attribute) -> ExecutableTarget | None
     with attribute.context:
         if attribute.typeid != mlir.Attribute.parse('#hal.executable.target<"", "">').typeid:
             return None
-    found = parameters(attribute)
-    if found is None or not isinstance(found[0], mlir.StringAttr):
+    result = parameters(attribute)
+    if result is None or not isinstance(result[0], mlir.StringAttr):
         return None
-    configuration = entries_of(found[len(found) - 1])
+    configuration = entries_of(result[len(result) - 1])
     gpu = None
     if _is_gpu_target(configuration.get(_GPU_TARGET)):
         info = iree_gpu.TargetInfo.get_gpu_target_info(attribute)
@@ -68,9 +68,9 @@ def read_executable_target(attribute: mlir.Attribute) -> ExecutableTarget | None
             info.arch,
             info.workgroup_count,
             _sku(configuration[_GPU_TARGET]),
-            tuple(each.name for each in info.mma_intrinsics),
+            tuple(intrinsic.name for intrinsic in info.mma_intrinsics),
         )
-    return ExecutableTarget(found[0].value, configuration, gpu)
+    return ExecutableTarget(result[0].value, configuration, gpu)
 
 
 def string(attributes: Mapping[str, mlir.Attribute], name: str) -> str:
@@ -81,9 +81,9 @@ def string(attributes: Mapping[str, mlir.Attribute], name: str) -> str:
 
 def _sku(gpu_target: mlir.Attribute) -> str | None:
     """Returns the SKU, which is in the last parameter of a GPU target, `chip = <…>`."""
-    _, found, chip = str(gpu_target).rpartition(" chip = <")
+    _, result, chip = str(gpu_target).rpartition(" chip = <")
     parsed = (
-        parse_attribute(f"{{{chip.removesuffix('>>')}}}", gpu_target.context) if found else None
+        parse_attribute(f"{{{chip.removesuffix('>>')}}}", gpu_target.context) if result else None
     )
     sku = entries_of(parsed).get("sku")
     return sku.value if isinstance(sku, mlir.StringAttr) else None

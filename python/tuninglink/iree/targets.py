@@ -81,11 +81,11 @@ class Target:
         Raises:
             TargetError: no target has this name.
         """
-        wanted = name.strip().lower()
-        target = known_target_names().get(wanted)
+        lower = name.strip().lower()
+        target = known_target_names().get(lower)
         if target is not None:
             return target
-        meant = nearest(wanted, known_target_names())
+        meant = nearest(lower, known_target_names())
         hint = f"did you mean '{meant}'? " if meant else ""
         raise TargetError(
             error(f"unknown target '{name}'; {hint}'tuninglink targets --all' lists the known ones")

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.matching.conditions import Opaque
-from tuninglink.matching.configurations import ConfigurationReader
+from tuninglink.matching.configuration_reader import ConfigurationReader
 from tuninglink.matching.exact import exact_condition
 from tuninglink.matching.reader import MatcherReader
 from tuninglink.mlir import names
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
     from tuninglink.matching.conditions import Condition
-    from tuninglink.specs.model import Spec
+    from tuninglink.specs.spec import Spec
     from tuninglink.specs.structure import Entry
 
 _OTHER_TARGETS: Final = Opaque("it is for other targets than most entries")

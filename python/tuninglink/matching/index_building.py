@@ -25,8 +25,8 @@ from tuninglink.mlir.symbols import (
     symbols,
 )
 from tuninglink.mlir.walk import visit
-from tuninglink.specs.builders import any_op, change_signature, named_sequence, yield_
 from tuninglink.specs.foreach_match import pair_attributes, pairs_of, set_pairs
+from tuninglink.specs.transform_ops import any_op, change_signature, named_sequence, yield_
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

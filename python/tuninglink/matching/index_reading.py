@@ -14,7 +14,7 @@ from tuninglink.matching.matcher_ops import STRUCTURED_MATCHERS, StructuredMatch
 from tuninglink.matching.predicates import STRUCTURED_OPERANDS, UNMASKED_INPUTS
 from tuninglink.matching.reader import MatcherReader, read_matcher
 from tuninglink.mlir import names
-from tuninglink.specs.builders import any_op, named_sequence, yield_
+from tuninglink.specs.transform_ops import any_op, named_sequence, yield_
 
 if TYPE_CHECKING:
     from collections.abc import Hashable

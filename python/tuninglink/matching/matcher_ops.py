@@ -13,9 +13,9 @@ from iree.compiler import ir as mlir
 from tuninglink.iree.op_kinds import ROLES, OpKind, affine_maps
 from tuninglink.iree.structured_op import StructuredOp, ValueType
 from tuninglink.matching import predicates as pred
-from tuninglink.matching.errors import NotUnderstoodError
 from tuninglink.matching.graphs import NAME_ONLY, Graph, computation_of, regions_key
 from tuninglink.matching.meanings import RoleRef
+from tuninglink.matching.reading_errors import NotUnderstoodError
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import integer_value
 from tuninglink.mlir.walk import body

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 
 from tuninglink.matching import predicates as pred
-from tuninglink.matching.errors import NotUnderstoodError
 from tuninglink.matching.graphs import regions_key
 from tuninglink.matching.matcher import Matcher, Stop
 from tuninglink.matching.meanings import ROOT, Constant, UnknownResult
+from tuninglink.matching.reading_errors import NotUnderstoodError
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import integer_value
 from tuninglink.mlir.diagnostics import place_of
 from tuninglink.mlir.symbols import reference
-from tuninglink.specs.builders import FAILURES_PROPAGATE
+from tuninglink.specs.transform_ops import FAILURES_PROPAGATE
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence

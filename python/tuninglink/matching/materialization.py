@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from tuninglink.mlir.diagnostics import DiagnosticSink
     from tuninglink.specs.library import DefaultLibrary, DefaultSpecFile
     from tuninglink.specs.linking.linker import LinkedSpec
-    from tuninglink.specs.model import Spec
+    from tuninglink.specs.spec import Spec
 
     _Key = tuple[Target | None, mlir.Attribute | DefaultSpecFile | None]
 

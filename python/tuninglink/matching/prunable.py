@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tuninglink.matching.matcher import Matcher
-    from tuninglink.specs.model import Spec
+    from tuninglink.specs.spec import Spec
 
 STRUCTURAL: Final = frozenset(
     {"indexing_maps", "iterator_types", "operandSegmentSizes", "operand_segment_sizes"}

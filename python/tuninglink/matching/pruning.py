@@ -18,10 +18,10 @@ from tuninglink.matching.prunable import STRUCTURAL, PrunableSpec, Pruning
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import visit
 from tuninglink.specs.linking.chains import chained_modules
-from tuninglink.specs.linking.forms import LinkForm, choose_form
+from tuninglink.specs.linking.link_form import LinkForm, choose_form
 from tuninglink.specs.linking.linker import LINKED_SPEC_NAME, Share, link_nothing, link_shares
-from tuninglink.specs.model import Spec
 from tuninglink.specs.side_effects import only_reads
+from tuninglink.specs.spec import Spec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

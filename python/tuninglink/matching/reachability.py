@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tuninglink.matching.entry_conditions import EntryList
     from tuninglink.matching.overlap import WinningCondition
     from tuninglink.matching.witnesses import Witness
-    from tuninglink.specs.model import Spec
+    from tuninglink.specs.spec import Spec
     from tuninglink.specs.structure import Entry
 
 SHOWN: Final = 3

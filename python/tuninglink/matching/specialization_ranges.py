@@ -14,7 +14,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.errors import SpecError
 from tuninglink.iree.dispatch_roots import find_root_ops
-from tuninglink.iree.size_ranges import SPECIALIZATION_RANGES, range_counts
+from tuninglink.iree.size_ranges import RANGES, SPECIALIZATION_RANGES, range_counts
 from tuninglink.matching.differences import compare
 from tuninglink.matching.op_info import OpInfo
 from tuninglink.matching.predicates import HasMaps
@@ -28,10 +28,7 @@ if TYPE_CHECKING:
     from tuninglink.matching.materialization import LinkedDispatch
     from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink
     from tuninglink.specs.linking.linker import LinkedSpec
-    from tuninglink.specs.model import Spec
-
-RANGES: Final = "tuninglink.specialization_ranges"
-"""The attribute of a matcher: a list of a range for each loop, for each specialization."""
+    from tuninglink.specs.spec import Spec
 
 _EXAMPLE: Final = "#util<int.assumption.multi_array[[<umin = 1, umax = 1>, <>, <>]]>"
 

@@ -22,14 +22,14 @@ _BUILTIN = (
 
 def parameters(attribute: mlir.Attribute) -> mlir.ArrayAttr | None:
     """Returns the parameters of an attribute that is written like an array, None if it is not."""
-    found = parse_attribute(f"[{_between_brackets(attribute)}]", attribute.context)
-    return found if isinstance(found, mlir.ArrayAttr) else None
+    result = parse_attribute(f"[{_between_brackets(attribute)}]", attribute.context)
+    return result if isinstance(result, mlir.ArrayAttr) else None
 
 
 def named_parameters(attribute: mlir.Attribute) -> dict[str, mlir.Attribute] | None:
     """Returns the parameters of an attribute that is written like a dictionary, None if it is not."""
-    found = parse_attribute(f"{{{_between_brackets(attribute)}}}", attribute.context)
-    return entries_of(found) if isinstance(found, mlir.DictAttr) else None
+    result = parse_attribute(f"{{{_between_brackets(attribute)}}}", attribute.context)
+    return entries_of(result) if isinstance(result, mlir.DictAttr) else None
 
 
 def is_of_a_dialect(attribute: mlir.Attribute) -> bool:
@@ -48,7 +48,7 @@ def entries_of(attribute: mlir.Attribute | None) -> dict[str, mlir.Attribute]:
 def integers_of(attribute: mlir.Attribute | None) -> list[int]:
     """Returns the integers in an array attribute; none of any other attribute."""
     elements = attribute if isinstance(attribute, mlir.ArrayAttr) else ()
-    return [int(each.value) for each in elements if isinstance(each, mlir.IntegerAttr)]
+    return [int(element.value) for element in elements if isinstance(element, mlir.IntegerAttr)]
 
 
 def integer_value(attribute: mlir.Attribute) -> int:

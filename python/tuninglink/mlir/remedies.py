@@ -73,5 +73,5 @@ def _word_at(diagnostic: Diagnostic, text: str) -> str:
     place, lines = diagnostic.place, text.splitlines()
     if place is None or not 0 < place.line <= len(lines):
         return ""
-    found = _WORD.match(lines[place.line - 1], max(0, place.column - 1))
-    return found[0] if found else ""
+    match_ = _WORD.match(lines[place.line - 1], max(0, place.column - 1))
+    return match_[0] if match_ else ""

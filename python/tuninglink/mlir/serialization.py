@@ -59,11 +59,13 @@ def parse_module(data: bytes, source: str, context: mlir.Context) -> mlir.Operat
                 return mlir.Module.parse(data, context).operation
             parsed = mlir.Operation.parse(text, source_name=source, context=context).operation
         except mlir.MLIRError as failure:
-            found = [_placed(from_mlir(each), start) for each in failure.error_diagnostics]
-            if found[0].message.startswith(_SEVERAL) and _is_program(text, context):
+            result = [
+                _placed(from_mlir(diagnostic), start) for diagnostic in failure.error_diagnostics
+            ]
+            if result[0].message.startswith(_SEVERAL) and _is_program(text, context):
                 message = "expected a module that is or carries a tuning spec, found a program"
                 raise SpecError(error(message, start)) from None
-            raise SpecError(*(with_remedy(each, text) for each in found)) from None
+            raise SpecError(*(with_remedy(each, text) for each in result)) from None
         except RuntimeError:
             # The bindings fail to hand over a message that quotes bytes which are no UTF-8.
             raise SpecError(error("the bytecode is damaged", start)) from None

@@ -38,8 +38,8 @@ class _KeyBuilder:
             for name, attribute in operation.attributes.items()
             if name != names.SYMBOL_NAME
         )
-        operands = tuple(self._number(each) for each in operation.operands)
-        results = tuple((self._number(each), each.type) for each in operation.results)
+        operands = tuple(self._number(operand) for operand in operation.operands)
+        results = tuple((self._number(result), result.type) for result in operation.results)
         replaced = self._replaced
         if operation.name in (names.MATCH_DAG, names.MATCH_REGIONS):
             self._replaced = {}  # What a matcher shows of a program refers to its symbols.
@@ -50,8 +50,10 @@ class _KeyBuilder:
         return operation.name, attributes, operands, results, blocks
 
     def _block(self, block: mlir.Block) -> Hashable:
-        arguments = tuple((self._number(each), each.type) for each in block.arguments)
-        return arguments, tuple(self.operation(each.operation) for each in block.operations)
+        arguments = tuple((self._number(argument), argument.type) for argument in block.arguments)
+        return arguments, tuple(
+            self.operation(operation.operation) for operation in block.operations
+        )
 
     def _number(self, value: mlir.Value[Any]) -> int:
         return self._values.setdefault(value, len(self._values))

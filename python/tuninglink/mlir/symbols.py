@@ -46,8 +46,8 @@ def split_path(path: str) -> list[str]:
     """Returns the names that `join_path` joined."""
     if '"' not in path:
         return path.split("::")
-    found = _PATH_NAME.finditer(path)
-    return [_ESCAPED.sub(r"\1", each[1]) if each[1] is not None else each[2] for each in found]
+    finditer = _PATH_NAME.finditer(path)
+    return [_ESCAPED.sub(r"\1", each[1]) if each[1] is not None else each[2] for each in finditer]
 
 
 def _quoted(name: str) -> str:
@@ -167,7 +167,7 @@ def references_in(root: mlir.Operation) -> Iterator[tuple[str, ...]]:
 
     What a matcher shows of a program refers to the program's symbols, and is left out.
     """
-    found: list[tuple[str, ...]] = []
+    result: list[tuple[str, ...]] = []
     known: dict[mlir.Attribute, tuple[tuple[str, ...], ...]] = {}
 
     def visitor(operation: mlir.Operation) -> mlir.WalkResult | None:
@@ -175,11 +175,11 @@ def references_in(root: mlir.Operation) -> Iterator[tuple[str, ...]]:
             paths = known.get(attribute)
             if paths is None:
                 paths = known[attribute] = tuple(references(attribute))
-            found.extend(paths)
+            result.extend(paths)
         return mlir.WalkResult.SKIP if operation.name in _SHOWING else None
 
     visit(root, visitor)
-    yield from found
+    yield from result
 
 
 class SymbolRenaming:

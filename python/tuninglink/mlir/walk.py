@@ -40,14 +40,14 @@ def visit(
 def collect(root: mlir.Operation | mlir.OpView, *names: str) -> list[mlir.Operation]:
     """Returns the operations in `root`, itself included, whose name is one of `names`, in walk order."""
     wanted = frozenset(names)
-    found: list[mlir.Operation] = []
+    result: list[mlir.Operation] = []
 
     def keep(operation: mlir.Operation) -> None:
         if operation.name in wanted:
-            found.append(operation)
+            result.append(operation)
 
     visit(root, keep)
-    return found
+    return result
 
 
 def children(operation: mlir.Operation) -> list[mlir.Operation]:
@@ -56,16 +56,16 @@ def children(operation: mlir.Operation) -> list[mlir.Operation]:
     Iterating a block makes an `OpView` of each operation, for which the bindings import the Python module of its
     dialect; 0.2 s for linalg. A walk does not.
     """
-    found: list[mlir.Operation] = []
+    result: list[mlir.Operation] = []
 
     def keep(inner: mlir.Operation) -> mlir.WalkResult | None:
         if inner == operation:
             return None
-        found.append(inner)
+        result.append(inner)
         return mlir.WalkResult.SKIP
 
     visit(operation, keep)
-    return found
+    return result
 
 
 def postorder(

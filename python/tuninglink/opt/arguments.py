@@ -10,9 +10,9 @@ from tuninglink.files import STANDARD_STREAM
 from tuninglink.llvm_flags import UsageError
 from tuninglink.mlir import names
 from tuninglink.opt import iree_opt
-from tuninglink.opt.flags import FLAGS, IREE_OPT_ONLY
 from tuninglink.opt.lookup import OWN_PREFIX, PassLookup
 from tuninglink.opt.pipeline import Element, OpPipeline, leaves, parse_pipeline
+from tuninglink.opt.tool_flags import FLAGS, IREE_OPT_ONLY
 from tuninglink.spelling import nearest
 
 if TYPE_CHECKING:
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
     from tuninglink.llvm_flags import Unknown
-    from tuninglink.opt.flags import Options
-    from tuninglink.opt.registry import PassRegistry
+    from tuninglink.opt.pass_registry import PassRegistry
+    from tuninglink.opt.tool_flags import Options
 
 _PASS_NAME = re.compile(r"[\w.-]+")
 
 
 @dataclass(frozen=True)
-class Request:
+class OptRequest:
     """What is to be run on what.
 
     Attributes:
@@ -59,7 +59,7 @@ class Request:
 
 def resolve(
     options: Options, arguments: Sequence[str], registry: PassRegistry, context: mlir.Context
-) -> Request:
+) -> OptRequest:
     """Finds out what is to be run on what, with passes of the compiler looked up in `context`.
 
     Raises:
@@ -72,7 +72,7 @@ def resolve(
     if passes and options.pipeline is not None:
         raise UsageError("'-pass-pipeline' option can't be used with individual pass options")
     if options.pipeline is None:
-        elements = (Element(each.name, each.value or "") for each in passes)
+        elements = (Element(pass_.name, pass_.value or "") for pass_ in passes)
         pipeline = OpPipeline(names.MODULE, tuple(elements))
     else:
         pipeline = parse_pipeline(options.pipeline)
@@ -88,7 +88,7 @@ def resolve(
         )
     if exclusive or (_prints_inside_pipelines(options, pipeline, lookup) and not python_pass):
         command = (iree_opt.executable(), *arguments)
-        return Request(context, "", pipeline, nest_implicitly, handed_over=command)
+        return OptRequest(context, "", pipeline, nest_implicitly, handed_over=command)
     for each in other:
         _check_spelling(each, registry)
     flags, inputs = options.line.split(other, iree_opt.flags_with_value)
@@ -97,7 +97,7 @@ def resolve(
             "Too many positional arguments specified!\n"
             "Can specify at most 1 positional arguments: See: tuninglink-opt --help"
         )
-    return Request(
+    return OptRequest(
         context,
         inputs[0] if inputs else STANDARD_STREAM,
         pipeline,

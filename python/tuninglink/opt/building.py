@@ -74,7 +74,7 @@ class PipelineBuilder:
         below = (self._lookup.python_pass(leaf.name) for nest in nests for leaf in leaves(nest))
         passes = map(self._lookup.python_pass, (leaf.name for leaf in leaves(pipeline)))
         return any(below) or any(
-            each and each.anchor not in (None, pipeline.anchor) for each in passes
+            pass_ and pass_.anchor not in (None, pipeline.anchor) for pass_ in passes
         )
 
     def _add_children(

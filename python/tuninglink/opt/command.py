@@ -21,18 +21,18 @@ from tuninglink.mlir.serialization import without_mark
 from tuninglink.opt.arguments import dump, resolve
 from tuninglink.opt.execution import Execution
 from tuninglink.opt.expectations import Expectations
-from tuninglink.opt.flags import read_options
-from tuninglink.opt.inputs import Chunk, parse, split_input
+from tuninglink.opt.input_chunks import Chunk, parse, split_input
+from tuninglink.opt.pass_registry import PassRegistry
 from tuninglink.opt.pipeline import PIPELINE_SOURCE, parse_pipeline
 from tuninglink.opt.process_state import set_up_process
-from tuninglink.opt.registry import PassRegistry
+from tuninglink.opt.tool_flags import read_options
 from tuninglink.passes import PASSES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.opt.arguments import Request
-    from tuninglink.opt.flags import Options
+    from tuninglink.opt.arguments import OptRequest
+    from tuninglink.opt.tool_flags import Options
 
 _STANDARD_INPUT = "<stdin>"
 _NOWHERE = "<unknown>:0"
@@ -110,7 +110,7 @@ class _Run:
     """One run over an input."""
 
     def __init__(
-        self, options: Options, request: Request, registry: PassRegistry, reporter: _Reporter
+        self, options: Options, request: OptRequest, registry: PassRegistry, reporter: _Reporter
     ) -> None:
         self._options = options
         self._request = request

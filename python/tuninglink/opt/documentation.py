@@ -26,10 +26,10 @@ def sections(pass_type: type[Pass]) -> list[tuple[str, str]]:
     text = _docstring(pass_type)
     starts = list(_SECTION.finditer(text))
     ends = [each.start() for each in starts] + [len(text)]
-    found = [("", text[: ends[0]].strip())]
+    result = [("", text[: ends[0]].strip())]
     for start, end in zip(starts, ends[1:], strict=True):
-        found.append((start[1], textwrap.dedent(text[start.end() : end]).strip()))
-    return found
+        result.append((start[1], textwrap.dedent(text[start.end() : end]).strip()))
+    return result
 
 
 def _docstring(pass_type: type[Pass]) -> str:

@@ -22,8 +22,8 @@ from tuninglink.opt.lookup import PassLookup
 if TYPE_CHECKING:
     from tuninglink.mlir.diagnostics import DiagnosticSink
     from tuninglink.mlir.passes import Pass
+    from tuninglink.opt.pass_registry import PassRegistry
     from tuninglink.opt.pipeline import OpPipeline
-    from tuninglink.opt.registry import PassRegistry
 
 
 def run_pass(pass_: Pass, operation: mlir.Operation, diagnostics: DiagnosticSink) -> bool:
@@ -40,8 +40,8 @@ def run_pass(pass_: Pass, operation: mlir.Operation, diagnostics: DiagnosticSink
             diagnostics.emit(diagnostic)
         return False
     except mlir.MLIRError as failure:
-        found = [from_mlir(each) for each in failure.error_diagnostics]
-        for diagnostic in found or [error(f"pass '{pass_.name}' failed: {failure}", operation)]:
+        result = [from_mlir(each) for each in failure.error_diagnostics]
+        for diagnostic in result or [error(f"pass '{pass_.name}' failed: {failure}", operation)]:
             diagnostics.emit(diagnostic)
         return False
     except BrokenPipeError:

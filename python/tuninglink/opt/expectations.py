@@ -89,13 +89,13 @@ class Expectations:
 
     def _check_one(self, diagnostic: Diagnostic) -> None:
         near_miss: _Expectation | None = None
-        for each in self._expectations_at(diagnostic.place):
-            if not each.pattern.search(diagnostic.message):
+        for expectation in self._expectations_at(diagnostic.place):
+            if not expectation.pattern.search(diagnostic.message):
                 continue
-            if each.severity is diagnostic.severity:
-                each.met = True
+            if expectation.severity is diagnostic.severity:
+                expectation.met = True
                 return
-            near_miss = each
+            near_miss = expectation
         if self._only_expected:
             return
         kind = diagnostic.severity.value
@@ -121,7 +121,7 @@ class Expectations:
 
 def _read(name: str, text: bytes, fail: Callable[[str, Place | None], None]) -> list[_Expectation]:
     """Returns the expectations in `text`, in order."""
-    found: list[_Expectation] = []
+    result: list[_Expectation] = []
     for_next_line: list[_Expectation] = []
     # `@above` and `@below` mean the nearest line that is no expectation itself.
     last_other_line = 1
@@ -146,7 +146,7 @@ def _read(name: str, text: bytes, fail: Callable[[str, Place | None], None]) -> 
         expectation = _Expectation(
             Severity(match["severity"]), match["text"], place, number, pattern
         )
-        found.append(expectation)
+        result.append(expectation)
         match match["where"]:
             case None:
                 pass
@@ -159,7 +159,7 @@ def _read(name: str, text: bytes, fail: Callable[[str, Place | None], None]) -> 
                 for_next_line.append(expectation)
             case offset:
                 expectation.line = number + int(offset)
-    return found
+    return result
 
 
 def _pattern(text: str, *, is_regex: bool) -> re.Pattern[str]:

@@ -12,15 +12,15 @@ from tuninglink.llvm_flags import dashed
 from tuninglink.opt import iree_opt
 from tuninglink.opt.compiler_passes import CompilerPasses
 from tuninglink.opt.documentation import summary
-from tuninglink.opt.flags import ALIASES, FLAGS
 from tuninglink.opt.options import options_of
+from tuninglink.opt.tool_flags import ALIASES, FLAGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tuninglink.llvm_flags import Flag
     from tuninglink.mlir.passes import Pass
-    from tuninglink.opt.registry import PassRegistry
+    from tuninglink.opt.pass_registry import PassRegistry
 
 _COLUMN = 60
 _PASS_OR_OPTION = re.compile(r" {6}(?:--(?P<pass>[\w.-]+)| {2}--(?P<option>[\w.-]+))")

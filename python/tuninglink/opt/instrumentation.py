@@ -87,4 +87,4 @@ class Instrumentation:
 
 def split_names(lists: Iterable[str]) -> set[str]:
     """Returns the names in lists that commas separate."""
-    return {name for each in lists for name in each.split(",")}
+    return {name for list_ in lists for name in list_.split(",")}

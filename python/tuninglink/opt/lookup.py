@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tuninglink.mlir.diagnostics import Place
     from tuninglink.mlir.passes import Pass
-    from tuninglink.opt.registry import PassRegistry
+    from tuninglink.opt.pass_registry import PassRegistry
 
 OWN_PREFIX = "tuninglink-"
 """Names that start with this are looked up among Tuninglink's passes first."""
@@ -49,5 +49,5 @@ class PassLookup:
         """
         if self.python_pass(name) or self.compiler.knows(name):
             return
-        meant = did_you_mean(name, chain(self._registry.all(), iree_opt.pass_names()))
-        raise PipelineError(error(f"{prefix}'{name}' {UNKNOWN}{meant}", place))
+        you_mean = did_you_mean(name, chain(self._registry.all(), iree_opt.pass_names()))
+        raise PipelineError(error(f"{prefix}'{name}' {UNKNOWN}{you_mean}", place))

@@ -120,7 +120,7 @@ def print_pass(pass_: Pass) -> str:
     options = options_of(type(pass_))
     if not options:
         return pass_.name
-    values = (f"{each.name}={each.print(getattr(pass_, each.field))}" for each in options)
+    values = (f"{option.name}={option.print(getattr(pass_, option.field))}" for option in options)
     return f"{pass_.name}{{{' '.join(values)}}}"
 
 

@@ -61,10 +61,10 @@ def parse_pipeline(text: str) -> OpPipeline:
 
 def leaves(nest: OpPipeline) -> list[Element]:
     """Returns all elements in `nest`, however deep, in order."""
-    found: list[Element] = []
+    result: list[Element] = []
     for child in nest.children:
-        found += leaves(child) if isinstance(child, OpPipeline) else [child]
-    return found
+        result += leaves(child) if isinstance(child, OpPipeline) else [child]
+    return result
 
 
 class _Parser:
@@ -74,16 +74,16 @@ class _Parser:
 
     def children(self) -> tuple[Element | OpPipeline, ...]:
         """Reads elements up to the end or to a closing parenthesis."""
-        found: list[Element | OpPipeline] = []
+        result: list[Element | OpPipeline] = []
         while True:
             child = self._child()
             separated = self._peek() == ","
             if child:
-                found.append(child)
-            elif found or separated:
+                result.append(child)
+            elif result or separated:
                 raise self.failure("expected the name of a pass or of an operation")
             if not self._take(","):
-                return tuple(found)
+                return tuple(result)
 
     def at_end(self) -> bool:
         self._skip_space()
@@ -148,9 +148,9 @@ class _Parser:
 
     def _take(self, character: str) -> bool:
         self._skip_space()
-        found = self._peek() == character
-        self._offset += found
-        return found
+        result = self._peek() == character
+        self._offset += result
+        return result
 
     def _peek(self) -> str:
         return self._text[self._offset : self._offset + 1]

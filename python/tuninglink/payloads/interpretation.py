@@ -15,7 +15,8 @@ from tuninglink.mlir.symbols import FreshNames, split_path, symbols
 from tuninglink.mlir.walk import collect
 from tuninglink.payloads.payload import root_of
 from tuninglink.spaces.workload import read_workload
-from tuninglink.specs.builders import (
+from tuninglink.specs.sequences import is_any_op, signature
+from tuninglink.specs.transform_ops import (
     FAILURES_PROPAGATE,
     add_kernel_config,
     annotate,
@@ -23,7 +24,6 @@ from tuninglink.specs.builders import (
     named_sequence,
     yield_,
 )
-from tuninglink.specs.sequences import is_any_op, signature
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -50,7 +50,7 @@ def winners(anatomy: Anatomy, payloads: Sequence[Payload]) -> list[Entry | None]
     """
     entries = anatomy.entries
     numbers = _matching_entries(entries, payloads)
-    return [None if each is None else entries[each] for each in numbers]
+    return [None if number is None else entries[number] for number in numbers]
 
 
 def configures(entry: Entry, payload: Payload) -> bool:
@@ -68,11 +68,11 @@ def configuration(entry: Entry, payload: Payload) -> str | None:
         dispatch = configured(entry, payload)
     except mlir.MLIRError:
         return None
-    found = [
+    result = [
         *(dispatch.root.attributes.get(each) for each in _CONFIGURATIONS),
         dispatch.function.attributes.get(names.TRANSLATION_INFO),
     ]
-    return ", ".join(str(each) for each in found if each is not None) or None
+    return ", ".join(str(each) for each in result if each is not None) or None
 
 
 def configured(entry: Entry, payload: Payload, target: mlir.Attribute | None = None) -> Workload:
@@ -124,7 +124,7 @@ def spec_of(*entries: Entry) -> bytes:
 
 def _alone(*entries: Entry) -> _Interpreted:
     spec = _Interpreted(entries[0].anatomy, entries)
-    spec.add_entry_point([each.action for each in entries])
+    spec.add_entry_point([entry.action for entry in entries])
     return spec
 
 
@@ -136,11 +136,11 @@ def _matching_entries(entries: Sequence[Entry], payloads: Sequence[Payload]) -> 
     spec.add_entry_point([spec.tagging_action(each, number) for number, each in enumerate(entries)])
     module = _module_of(payloads, entries[0].anatomy.module.context)
     spec.run(module)
-    found: list[int | None] = []
+    matching_entries: list[int | None] = []
     for function in collect(module, names.FUNCTION):
         tag = root_of(function).attributes.get(_TAG)
-        found.append(tag.value if isinstance(tag, mlir.IntegerAttr) else None)
-    return found
+        matching_entries.append(tag.value if isinstance(tag, mlir.IntegerAttr) else None)
+    return matching_entries
 
 
 def _module_of(payloads: Iterable[Payload], context: mlir.Context) -> mlir.Operation:
@@ -180,8 +180,8 @@ class _Interpreted:
         reached: dict[str, mlir.Operation] = {}
         waiting = [
             split_path(path)[0]
-            for each in reversed(self._entries)
-            for path in (each.action, each.matcher)
+            for entry in reversed(self._entries)
+            for path in (entry.action, entry.matcher)
         ]
         while waiting:
             name = waiting.pop()
@@ -260,4 +260,4 @@ class _Interpreted:
 
 
 def _paths(names_: Iterable[str]) -> mlir.ArrayAttr:
-    return mlir.ArrayAttr.get([mlir.SymbolRefAttr.get(split_path(each)) for each in names_])
+    return mlir.ArrayAttr.get([mlir.SymbolRefAttr.get(split_path(name)) for name in names_])

@@ -58,11 +58,14 @@ class _Loops:
     def take(self, count: int) -> Expressions:
         """Returns the next loops."""
         self._count += count
-        return [mlir.AffineExpr.get_dim(each) for each in range(self._count - count, self._count)]
+        return [
+            mlir.AffineExpr.get_dim(position)
+            for position in range(self._count - count, self._count)
+        ]
 
     def maps(self, *operands: Sequence[mlir.AffineExpr]) -> list[mlir.AffineMap]:
         """Returns the maps of operands."""
-        return [mlir.AffineMap.get(self._count, 0, list(each)) for each in operands]
+        return [mlir.AffineMap.get(self._count, 0, list(operand)) for operand in operands]
 
 
 def contractions(counts: Mapping[str, int], ranks: Ranks) -> Iterator[list[mlir.AffineMap]]:
@@ -90,12 +93,12 @@ def _dimension_counts(counts: Mapping[str, int], ranks: Ranks) -> list[tuple[int
     """Returns the numbers of dimensions of the roles, those of a plain matmul first."""
     wanted = [counts.get(f"contraction {role}") for role in ("batch", "m", "n", "k")]
     choices = [range(_MOST_OF_A_ROLE + 1) if each is None else (each,) for each in wanted]
-    found = [
+    result = [
         (batch, m, n, k)
         for batch, m, n, k in product(*choices)
         if k > 0 and ranks.allow(batch + m + k, batch + n + k, batch + m + n)
     ]
-    return sorted(found, key=lambda each: (abs(each[1] - 1) + abs(each[2] - 1) + each[3], each))
+    return sorted(result, key=lambda each: (abs(each[1] - 1) + abs(each[2] - 1) + each[3], each))
 
 
 def elementwise(ranks: Ranks, last: int) -> Iterator[list[mlir.AffineMap]]:
@@ -108,7 +111,7 @@ def elementwise(ranks: Ranks, last: int) -> Iterator[list[mlir.AffineMap]]:
 def separate(ranks: Ranks, last: int) -> Iterator[list[mlir.AffineMap]]:
     """Yields maps of operations whose operands share no loop, so that they fit shapes of any kind."""
     loops = _Loops()
-    operands = [loops.take(ranks.likely(each)) for each in range(max(2, last + 1))]
+    operands = [loops.take(ranks.likely(position)) for position in range(max(2, last + 1))]
     yield loops.maps(*operands)
 
 

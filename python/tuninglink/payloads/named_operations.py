@@ -8,12 +8,12 @@ from iree.compiler import ir as mlir
 from iree.compiler.dialects import linalg  # type: ignore[attr-defined]
 
 from tuninglink.mlir import names
-from tuninglink.payloads.templates import Template, new_block, open_tensor
+from tuninglink.payloads.op_templates import Template, new_block, open_tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from tuninglink.payloads.templates import Value
+    from tuninglink.payloads.op_templates import Value
 
 TAKING_MAPS: Final = frozenset(
     {"linalg.batch_matmul", "linalg.batch_reduce_matmul", "linalg.contract", "linalg.matmul"}
@@ -67,18 +67,18 @@ def _defined(
         "I64": mlir.IntegerType.get_signless(64),
         "F64": mlir.F64Type.get(),
     }
-    values = [each for each in operands if each.kind.name in _VALUES]
+    values = [operand for operand in operands if operand.kind.name in _VALUES]
     for each, kind in zip(values, types, strict=False):
         if kind is not None:
             elements[each.type_var.name] = kind
     default = next((kind for kind in types if kind is not None), mlir.F32Type.get())
-    found: list[mlir.Type] = []
-    for each in values:
-        element = elements.get(each.type_var.name, default)
-        size_count = len(each.size_exprs or ()) if rank is None else rank
-        is_scalar = each.kind.name == "SCALAR"
-        found.append(element if is_scalar else open_tensor(size_count, element))
-    owner, block = new_block(found)
+    result: list[mlir.Type] = []
+    for value in values:
+        element = elements.get(value.type_var.name, default)
+        size_count = len(value.size_exprs or ()) if rank is None else rank
+        is_scalar = value.kind.name == "SCALAR"
+        result.append(element if is_scalar else open_tensor(size_count, element))
+    owner, block = new_block(result)
     inputs: list[Value] = []
     outputs: list[Value] = []
     for each, argument in zip(values, block.arguments, strict=True):
@@ -99,7 +99,7 @@ def _listed(name: str, types: Sequence[mlir.Type | None], rank: int) -> Template
 
 
 def _build_contract(arguments: Sequence[Value], rank: int) -> None:
-    loops = [mlir.AffineExpr.get_dim(each) for each in range(rank + 1)]
+    loops = [mlir.AffineExpr.get_dim(position) for position in range(rank + 1)]
     *batch, m, n, k = loops
     maps = [mlir.AffineMap.get(rank + 1, 0, [*batch, *each]) for each in ((m, k), (k, n), (m, n))]
     lhs, rhs, output = arguments
@@ -133,8 +133,8 @@ _BUILDERS: Final[dict[str, tuple[int, Callable[[Sequence[Value], int], None]]]] 
 
 
 def _filled(types: Sequence[mlir.Type | None], count: int) -> list[mlir.Type]:
-    default = next((each for each in types if each is not None), mlir.F32Type.get())
-    return [each or default for each in [*types, *([None] * count)][:count]]
+    default = next((type_ for type_ in types if type_ is not None), mlir.F32Type.get())
+    return [type_ or default for type_ in [*types, *([None] * count)][:count]]
 
 
 _VALUES: Final = frozenset({"INPUT_TENSOR", "OUTPUT_TENSOR", "SCALAR"})

@@ -8,12 +8,12 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree.op_kinds import ATTENTION_OUTPUTS
 from tuninglink.mlir import names
-from tuninglink.payloads.templates import Template, build, is_number, new_block, open_tensor
+from tuninglink.payloads.op_templates import Template, build, is_number, new_block, open_tensor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.payloads.templates import Value
+    from tuninglink.payloads.op_templates import Value
 
 
 class UnknownArithmeticError(Exception):
@@ -32,18 +32,18 @@ def generic(maps: Sequence[mlir.AffineMap], types: Sequence[mlir.Type]) -> Templ
     Raises:
         UnknownArithmeticError: it cannot compute with such types.
     """
-    for each in types:
-        if not is_number(each):
-            raise UnknownArithmeticError(f"how to compute with '{each}' is not known")
+    for type_ in types:
+        if not is_number(type_):
+            raise UnknownArithmeticError(f"how to compute with '{type_}' is not known")
     operands = [
         open_tensor(len(each.results), kind) for each, kind in zip(maps, types, strict=True)
     ]
     owner, block = new_block(operands)
     kept = {each.position for each in maps[-1].results if isinstance(each, mlir.AffineDimExpr)}
     iterators = ["parallel" if loop in kept else "reduction" for loop in range(maps[-1].n_dims)]
-    kinds = [mlir.Attribute.parse(f"#linalg.iterator_type<{each}>") for each in iterators]
+    kinds = [mlir.Attribute.parse(f"#linalg.iterator_type<{iterator}>") for iterator in iterators]
     attributes: dict[str, mlir.Attribute] = {
-        "indexing_maps": mlir.ArrayAttr.get([mlir.AffineMapAttr.get(each) for each in maps]),
+        "indexing_maps": mlir.ArrayAttr.get([mlir.AffineMapAttr.get(map_) for map_ in maps]),
         "iterator_types": mlir.ArrayAttr.get(kinds),
         "operandSegmentSizes": mlir.DenseI32ArrayAttr.get([len(operands) - 1, 1]),
     }
@@ -60,8 +60,8 @@ def generic(maps: Sequence[mlir.AffineMap], types: Sequence[mlir.Type]) -> Templ
     with mlir.InsertionPoint(inner):
         *inputs, accumulator = inner.arguments
         result = _cast(inputs[0], types[-1])
-        for each in inputs[1:]:
-            result = _arithmetic("mul", result, _cast(each, types[-1]))
+        for input_ in inputs[1:]:
+            result = _arithmetic("mul", result, _cast(input_, types[-1]))
         if "reduction" in iterators:
             result = _arithmetic("add", accumulator, result)
         mlir.Operation.create("linalg.yield", operands=[result])
@@ -98,7 +98,7 @@ def attention(name: str, maps: Sequence[mlir.AffineMap], types: Sequence[mlir.Ty
     ]
     owner, block = new_block(operands)
     attributes: dict[str, mlir.Attribute] = {
-        "indexing_maps": mlir.ArrayAttr.get([mlir.AffineMapAttr.get(each) for each in maps])
+        "indexing_maps": mlir.ArrayAttr.get([mlir.AffineMapAttr.get(map_) for map_ in maps])
     }
     with mlir.InsertionPoint(block):
         operation = mlir.Operation.create(

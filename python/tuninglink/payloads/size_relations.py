@@ -10,7 +10,7 @@ from iree.compiler import ir as mlir
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.matching.predicates import STEPS, role_name
 from tuninglink.mlir.affine import value_range
-from tuninglink.payloads.templates import destination_count
+from tuninglink.payloads.op_templates import destination_count
 from tuninglink.solver.expressions import number, unknown
 from tuninglink.solver.terms import Kind
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tuninglink.matching.predicates import Dimension
-    from tuninglink.payloads.templates import Template, Value
+    from tuninglink.payloads.op_templates import Template, Value
     from tuninglink.solver.expressions import Expression
 
 Item = TypeVar("Item")
@@ -135,7 +135,7 @@ class SizeRelations:
             role.name.lower(): [self.loops[at] for at in loops] for role, loops in op.loops.items()
         }
         for role, steps in zip(STEPS, (op.strides, op.dilations), strict=True):
-            sizes[role] = [number(each) for each in steps]
+            sizes[role] = [number(step) for step in steps]
         return {role_name(op.kind, role): each for role, each in sizes.items()}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -9,11 +10,10 @@ import z3
 
 from tuninglink.matching.extents import box, static_box, static_sizes
 from tuninglink.matching.predicates import representative
-from tuninglink.payloads.facts import contradiction, holds, in_words
-from tuninglink.payloads.preferences import preferred_sizes, usual_sizes
+from tuninglink.payloads.preferred_sizes import preferred_sizes, usual_sizes
 from tuninglink.payloads.size_relations import UnsizedError
 from tuninglink.solver.answers import DEFAULT_LIMITS, Verdict
-from tuninglink.solver.expressions import number, unknown
+from tuninglink.solver.expressions import Expression, all_of, number, unknown
 from tuninglink.solver.propagation import forced_values
 from tuninglink.solver.terms import evaluate
 from tuninglink.solver.to_z3 import TermWriter
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
     from tuninglink.matching.predicates import Dimension, HasExtent
+    from tuninglink.payloads.op_templates import Template, Value
     from tuninglink.payloads.size_relations import SizeRelations
-    from tuninglink.payloads.templates import Template, Value
     from tuninglink.payloads.unsized_ops import UnsizedOp
     from tuninglink.solver.expressions import Expression
 
@@ -87,7 +87,7 @@ def find_contradiction(facts: Iterable[HasExtent]) -> NoSizes | None:
     def size_of(dimension: Dimension) -> Expression:
         return unknown(f"size {representative(dimension)}")
 
-    question = _Question([size_of(each.dimension) >= 0 for each in facts], _demands(facts, size_of))
+    question = _Question([size_of(fact.dimension) >= 0 for fact in facts], _demands(facts, size_of))
     return question.refutation() if question.solver.check() == z3.unsat else None
 
 
@@ -107,7 +107,7 @@ def _sized(
     sizes: SizeRelations, demanded: frozenset[int], value: Callable[[Expression], int]
 ) -> Sized:
     shapes = {key: [value(each) for each in shape] for key, shape in sizes.shapes.items()}
-    return Sized([value(each) for each in sizes.loops], demanded, shapes)
+    return Sized([value(loop) for loop in sizes.loops], demanded, shapes)
 
 
 class _Question:
@@ -159,7 +159,7 @@ class _Choice:
         self._context = self._solver.ctx
         write = self._question.writer
         self._unknowns = [write.number(each.term) for each in sizes.unknowns]
-        self._loops = [write.number(each.term) for each in sizes.loops]
+        self._loops = [write.number(loop.term) for loop in sizes.loops]
         self._slack = [write.truth(each.term) for each in sizes.slack]
 
     def solve(self, tiles: Mapping[int, int]) -> Sized | NoSizes:
@@ -230,3 +230,32 @@ class _Choice:
         if optimize.check() == z3.sat:
             least = optimize.model().eval(size, model_completion=True)
             self._try(size == least)
+
+
+def holds(fact: HasExtent, size: Expression) -> Expression:
+    """Returns that a fact holds for a static size."""
+    asked = fact.extent
+    parts = [] if asked.size is None else [size == asked.size]
+    parts += [size >= int(asked.low)] if asked.low > -math.inf else []
+    parts += [size <= int(asked.high)] if asked.high < math.inf else []
+    parts += [size % asked.factor == 0] if asked.factor > 1 else []
+    return all_of(*parts)
+
+
+def in_words(fact: HasExtent) -> str:
+    """Returns a fact in words."""
+    kind, number, position = fact.dimension
+    if kind in ("operand", "result"):
+        what = f"dimension {position} of {kind} {number}"
+    else:
+        what = f"loop {number}" if kind == "loop" else f"{kind}[{number}]"
+    return f"{what} is {fact.extent}"
+
+
+def contradiction(facts: Sequence[str]) -> str:
+    """Returns in words that facts, which are in words themselves, contradict each other."""
+    if not facts:
+        return "its operation has no sizes that fit together"
+    if len(facts) == 1:
+        return f"it cannot be that {facts[0]}"
+    return f"it cannot all be: {'; '.join(facts)}"

@@ -19,8 +19,8 @@ from tuninglink.mlir.walk import collect
 from tuninglink.payloads.interpretation import configured_if_matched, matches
 from tuninglink.payloads.operations import UnknownArithmeticError
 from tuninglink.payloads.payload import Payload, PayloadError, Size
-from tuninglink.payloads.preferences import constants
-from tuninglink.payloads.programs import write_body, write_program
+from tuninglink.payloads.preferred_sizes import constants
+from tuninglink.payloads.program_writer import write_body, write_program
 from tuninglink.payloads.sizing import NoSizes, Sized, find_contradiction, find_sizes
 from tuninglink.payloads.unsized_ops import UnsizedOps
 from tuninglink.solver.answers import Verdict
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tuninglink.matching.conditions import Condition
-    from tuninglink.payloads.templates import Template
+    from tuninglink.payloads.op_templates import Template
     from tuninglink.payloads.unsized_ops import UnsizedOp
     from tuninglink.spaces.workload import Workload
     from tuninglink.specs.sequences import SequenceTable
@@ -147,7 +147,7 @@ class _Draft:
         """The types of the operands of the root op."""
         (function,) = collect(self.body, names.FUNCTION)
         root = list(function.regions[0].blocks[0].operations)[-2]
-        return ", ".join(str(each.type) for each in root.operands)
+        return ", ".join(str(operand.type) for operand in root.operands)
 
     def payload(self) -> Payload:
         """Writes the payload."""
@@ -248,13 +248,13 @@ class _Synthesis:
         fills = _leaves_fills_alone(condition)
         draft = _Draft(self._entry, self._target, unsized, sized, fills)
         try:
-            found = self._matched(draft) if self._attribute is None else self._configured(draft)
+            matched = self._matched(draft) if self._attribute is None else self._configured(draft)
         except mlir.MLIRError as failure:
             first, *_ = failure.error_diagnostics
             reason = f"the compiler refuses what it may look for: {first.message}"
             return NoSizes(Verdict.NOT_DECIDED, reason)
-        if found is not None:
-            return found
+        if matched is not None:
+            return matched
         reason = f"the interpreter does not find that it matches {draft.shapes}"
         template = unsized.template
         if template.is_exact and template.forgotten is not None:

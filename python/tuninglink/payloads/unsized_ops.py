@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from tuninglink.payloads.candidates import CONVOLUTION_STEPS, Candidates
-from tuninglink.payloads.preferences import tiles
+from tuninglink.payloads.likely_ops import CONVOLUTION_STEPS, Candidates
+from tuninglink.payloads.preferred_sizes import tiles
 from tuninglink.payloads.size_relations import SizeRelations
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
     from tuninglink.matching.conditions import Condition
-    from tuninglink.payloads.templates import Template
+    from tuninglink.payloads.op_templates import Template
 
 _MOST: Final = 64
 """How many things of a sort are kept."""
@@ -109,8 +109,8 @@ def _key(condition: Condition) -> Hashable:
         condition.kinds,
         None if maps is None else maps.text,
         condition.operands,
-        *(frozenset(each.items()) for each in tables),
-        frozenset(each for each in condition.sizes if each.dimension[0] in CONVOLUTION_STEPS),
+        *(frozenset(table.items()) for table in tables),
+        frozenset(size for size in condition.sizes if size.dimension[0] in CONVOLUTION_STEPS),
     )
 
 

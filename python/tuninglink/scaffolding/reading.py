@@ -22,7 +22,7 @@ from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.passes.strip_configs import strip_configurations
-from tuninglink.scaffolding.model import LeftOut, StartingPoint
+from tuninglink.scaffolding.scaffold import LeftOut, StartingPoint
 from tuninglink.spaces.configuration import read_configuration
 from tuninglink.spaces.workload import read_workload
 

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
         number,
         select,
     )
-    from tuninglink.spaces.builder import ConstraintSetBuilder
     from tuninglink.spaces.configuration import (
         Configuration,
         MismatchError,
@@ -49,8 +48,9 @@ if TYPE_CHECKING:
     from tuninglink.spaces.constraint_set import ConstraintSet
     from tuninglink.spaces.knobs import IntegerKnob, Knob, OneOfKnob
     from tuninglink.spaces.problem import Dimension, Problem
+    from tuninglink.spaces.provider_registry import ProviderRegistry
     from tuninglink.spaces.providers import Provider, Space
-    from tuninglink.spaces.registry import ProviderRegistry
+    from tuninglink.spaces.set_builder import ConstraintSetBuilder
     from tuninglink.spaces.verification import verify_configuration
     from tuninglink.spaces.workload import Workload, read_workload
 
@@ -101,7 +101,7 @@ _HOMES = {
     **dict.fromkeys(("Assertion", "Grade"), "solver.assertions"),
     **dict.fromkeys(("Expression", "all_of", "any_of"), "solver.expressions"),
     **dict.fromkeys(("negation", "number", "select"), "solver.expressions"),
-    "ConstraintSetBuilder": "spaces.builder",
+    "ConstraintSetBuilder": "spaces.set_builder",
     **dict.fromkeys(
         ("Configuration", "MismatchError", "read_configuration"), "spaces.configuration"
     ),
@@ -111,7 +111,7 @@ _HOMES = {
     **dict.fromkeys(("OpKind", "Role"), "iree.op_kinds"),
     **dict.fromkeys(("Provider", "Space"), "spaces.providers"),
     **dict.fromkeys(("Workload", "read_workload"), "spaces.workload"),
-    "ProviderRegistry": "spaces.registry",
+    "ProviderRegistry": "spaces.provider_registry",
     **dict.fromkeys(("ConfigurationAnswer", "Proposal"), "spaces.configuration_answers"),
     "verify_configuration": "spaces.verification",
 }

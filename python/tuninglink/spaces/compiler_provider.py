@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tuninglink.spaces.configuration import Configuration
     from tuninglink.spaces.constraint_set import ConstraintSet
     from tuninglink.spaces.isolated_passes import IsolatedPassManager
-    from tuninglink.spaces.templates import KnobTemplate
+    from tuninglink.spaces.knob_templates import KnobTemplate
     from tuninglink.spaces.workload import Workload
 
 _MOST_FORMS = 64

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from tuninglink.spaces.configuration import Configuration
     from tuninglink.spaces.knobs import Knob
     from tuninglink.spaces.problem import Problem
+    from tuninglink.spaces.provider_registry import ProviderRegistry
     from tuninglink.spaces.providers import Space
-    from tuninglink.spaces.registry import ProviderRegistry
     from tuninglink.spaces.workload import Workload
 
 _LIMITS: Final = Limits(seconds=0.2, solver_seconds=0.1)

@@ -13,11 +13,11 @@ from tuninglink.mlir.walk import body
 from tuninglink.solver.answers import UndecidedError
 from tuninglink.solver.assertions import Grade
 from tuninglink.solver.expressions import all_of, any_of, negation, number, select
-from tuninglink.spaces.builder import ConstraintSetBuilder
 from tuninglink.spaces.compiler_constraints import FixedSize, constant_size
+from tuninglink.spaces.knob_templates import KnobTemplate, template_slot
 from tuninglink.spaces.knobs import IntegerKnob, OneOfKnob
+from tuninglink.spaces.set_builder import ConstraintSetBuilder
 from tuninglink.spaces.slots import DictionarySlot, option_slots
-from tuninglink.spaces.templates import KnobTemplate, template_slot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

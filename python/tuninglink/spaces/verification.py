@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from tuninglink.solver.answers import Limits
     from tuninglink.spaces.configuration import Configuration
+    from tuninglink.spaces.provider_registry import ProviderRegistry
     from tuninglink.spaces.providers import Space
-    from tuninglink.spaces.registry import ProviderRegistry
     from tuninglink.spaces.workload import Workload
 
 

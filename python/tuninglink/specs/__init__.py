@@ -8,11 +8,11 @@ if TYPE_CHECKING:
     from tuninglink.iree.targets import Target, known_target_names
     from tuninglink.specs.dumping import collect_specs
     from tuninglink.specs.library import DefaultLibrary, default_spec, shipped
-    from tuninglink.specs.linking.forms import LinkForm
+    from tuninglink.specs.linking.link_form import LinkForm
     from tuninglink.specs.linking.linker import LinkedSpec, Part, link_nested_specs, link_specs
     from tuninglink.specs.linking.precedence import link
     from tuninglink.specs.loading import in_context, load_spec
-    from tuninglink.specs.model import Spec
+    from tuninglink.specs.spec import Spec
     from tuninglink.specs.structure import Anatomy, Entry, EntryPoint, SpecKind, has_entry_point
 
 __all__ = [
@@ -45,9 +45,9 @@ _HOMES = {
     **dict.fromkeys(
         ("LinkedSpec", "Part", "link_nested_specs", "link_specs"), "specs.linking.linker"
     ),
-    "LinkForm": "specs.linking.forms",
+    "LinkForm": "specs.linking.link_form",
     **dict.fromkeys(("in_context", "load_spec"), "specs.loading"),
-    "Spec": "specs.model",
+    "Spec": "specs.spec",
     "link": "specs.linking.precedence",
     **dict.fromkeys(
         ("Anatomy", "Entry", "EntryPoint", "SpecKind", "has_entry_point"), "specs.structure"

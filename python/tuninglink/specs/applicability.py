@@ -6,28 +6,29 @@ from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Final
 
+from iree.compiler import ir as mlir
+
 from tuninglink.iree.foreign import backends_of, generation_of, why_foreign
 from tuninglink.iree.known_targets import BACKENDS
+from tuninglink.iree.structured_op import element_type
 from tuninglink.iree.targets import known_target_names
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, note, place_of
 from tuninglink.mlir.symbols import symbol_name
-from tuninglink.mlir.walk import collect
+from tuninglink.mlir.walk import collect, visit
 from tuninglink.specs.bindings import binding_of, covers, entry_binding, is_for_like_target
+from tuninglink.specs.entry_settings import settings_of
 from tuninglink.specs.linking.chains import chained_modules
-from tuninglink.specs.matched_types import matched_element_types
-from tuninglink.specs.model import Spec
-from tuninglink.specs.settings import settings_of
+from tuninglink.specs.spec import Spec
 from tuninglink.specs.structure import SpecKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from iree.compiler import ir as mlir
-
     from tuninglink.iree.targets import Target
     from tuninglink.mlir.diagnostics import DiagnosticSink, Place
     from tuninglink.specs.bindings import Binding
+    from tuninglink.specs.sequences import SequenceTable
     from tuninglink.specs.structure import Entry
 
 _NAMED: Final = 3
@@ -259,3 +260,22 @@ def _bound_backends(binding: Binding) -> frozenset[str]:
     targets = [known_target_names().get(each) for each in binding or ()]
     backends = frozenset(each.backend for each in targets if each is not None)
     return backends if backends and None not in targets else frozenset(BACKENDS)
+
+
+def matched_element_types(table: SequenceTable, matcher: str) -> frozenset[str]:
+    """Returns the types that stand in a matcher and in the sequences that it includes, as MLIR prints them.
+
+    Args:
+        table: the sequences of the matcher's module.
+        matcher: the path of the matcher.
+    """
+    types: set[mlir.Type] = set()
+
+    def visitor(operation: mlir.Operation) -> None:
+        attributes = operation.attributes.values()
+        types.update(each.value for each in attributes if isinstance(each, mlir.TypeAttr))
+        types.update(each.type for each in operation.operands)
+
+    for _, sequence in table.closure(matcher):
+        visit(sequence, visitor)
+    return frozenset(str(element_type(each)) for each in types)

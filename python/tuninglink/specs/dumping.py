@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
     from tuninglink.iree.targets import Target
-    from tuninglink.specs.model import Spec
+    from tuninglink.specs.spec import Spec
 
 INDEX: Final = "index.json"
 """The file that says which dispatch uses which spec."""

@@ -19,7 +19,7 @@ from tuninglink.specs.loading import load_spec
 
 if TYPE_CHECKING:
     from tuninglink.mlir.diagnostics import Diagnostic
-    from tuninglink.specs.model import Spec
+    from tuninglink.specs.spec import Spec
 
 
 def spec_attribute(content: bytes, context: mlir.Context) -> mlir.Attribute:

@@ -11,7 +11,7 @@ from tuninglink.mlir import names
 from tuninglink.mlir.symbols import join_path, references_in, split_path
 from tuninglink.mlir.walk import body
 from tuninglink.specs.foreach_match import pairs_of, set_pairs
-from tuninglink.specs.model import Spec
+from tuninglink.specs.spec import Spec
 from tuninglink.specs.structure import SpecKind
 
 if TYPE_CHECKING:

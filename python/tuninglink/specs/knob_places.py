@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.errors import SpecError
 from tuninglink.mlir import names
 from tuninglink.upgrading.outline import SpecOutline
-from tuninglink.upgrading.source import Source
+from tuninglink.upgrading.spec_text import Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

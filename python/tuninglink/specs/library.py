@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
     from tuninglink.mlir.diagnostics import DiagnosticSink
-    from tuninglink.specs.model import Spec
+    from tuninglink.specs.spec import Spec
     from tuninglink.specs.structure import Entry
 
 _SHIPPED: Final = "tuninglink/shipped/default"

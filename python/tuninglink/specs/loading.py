@@ -12,8 +12,8 @@ from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.diagnostics import Place, error
 from tuninglink.mlir.serialization import is_bytecode, parse_module, to_bytecode
 from tuninglink.specs.bindings import bind
-from tuninglink.specs.model import Spec
-from tuninglink.upgrading.loading import read_module
+from tuninglink.specs.spec import Spec
+from tuninglink.upgrading.module_reader import read_module
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

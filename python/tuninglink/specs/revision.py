@@ -12,8 +12,8 @@ from tuninglink.mlir.diagnostics import error
 from tuninglink.mlir.symbols import FreshNames, symbols
 from tuninglink.mlir.walk import body, collect
 from tuninglink.specs.foreach_match import pairs_of, set_pairs
-from tuninglink.specs.model import Spec
 from tuninglink.specs.provenance import PROVENANCE, provenance_attribute
+from tuninglink.specs.spec import Spec
 from tuninglink.specs.structure import Anatomy
 from tuninglink.specs.unused_sequences import erase_unused, unused_sequences
 

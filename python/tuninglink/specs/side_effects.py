@@ -8,7 +8,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import body, collect, postorder
-from tuninglink.specs.builders import fails_as_included
+from tuninglink.specs.transform_ops import fails_as_included
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from tuninglink.mlir.diagnostics import DiagnosticSink
-    from tuninglink.specs.model import Spec
+    from tuninglink.specs.spec import Spec
 
 SUFFIXES: Final = (".mlir", ".mlirbc")
 """The names of specs end so, as text and as bytecode; where both are, the text counts."""

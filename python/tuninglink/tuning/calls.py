@@ -25,7 +25,7 @@ from tuninglink.tuning.tuner import Tuner
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.specs.model import Spec
+    from tuninglink.specs.spec import Spec
     from tuninglink.tuning.results.task_result import TuningResult
     from tuninglink.tuning.settings import TuningSettings
 

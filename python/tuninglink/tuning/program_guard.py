@@ -54,7 +54,9 @@ class ProgramGuard:
         settings = self._task_tuner.settings
         if self._program.calls is None or not settings.runs_model or not self._program.tasks:
             return self
-        if settings.checks_defaults and self._task_tuner.references is not None:
+        expected = [call.expected for call in self._program.calls.functions]
+        is_wanted = settings.checks_defaults and not all(expected)
+        if is_wanted and self._task_tuner.references is not None:
             reference = ProgramReference(
                 self._program.content,
                 self._program.tasks[0].target.backend,
@@ -80,11 +82,18 @@ class ProgramGuard:
         measured = defaults.measured
         scale = (len(measured) + len(defaults.waiting)) / len(measured)
         seconds = [each.compile_seconds for each in measured] * round(scale)
-        program_us = sum(each.task.calls * each.default_us for each in measured) * scale
+        program_us = sum(each.task.calls * each.program_us for each in measured) * scale
         self._price = guard_seconds(seconds, program_us, self._task_tuner.compiler.jobs)
         if self._reference is not None:
             self._price += min(_REFERENCE_SECONDS, self._reference.seconds)
         self._ledger.reserve(Account.GUARD, self._price)
+
+    @property
+    def _expects(self) -> bool:
+        """Whether there is something to compare the default with."""
+        calls = self._program.calls
+        given = calls is not None and any(call.expected for call in calls.functions)
+        return given or self._reference is not None
 
     def begin(self) -> None:
         """Begins to compile the program without a spec, unless that would disturb measurements."""
@@ -109,7 +118,7 @@ class ProgramGuard:
         listener = self._task_tuner.listener
         won = [result for result in results if result.verdict is TaskOutcome.WON]
         reason = self._obstacle(failure)
-        if reason or (not won and self._reference is None):
+        if reason or not (won or self._expects):
             verdict = ModelVerdict(tuple(won), reason="there is no entry" if not won else reason)
             if won and self._task_tuner.settings.runs_model:
                 listener.compared(verdict)

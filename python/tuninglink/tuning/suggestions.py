@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tuninglink.emission.spec_writer import SpecEntry
-    from tuninglink.spaces.registry import ProviderRegistry
+    from tuninglink.spaces.provider_registry import ProviderRegistry
     from tuninglink.tuning.candidates.candidate import Candidate
     from tuninglink.tuning.candidates.preparation import PreparedTask
     from tuninglink.tuning.programs.dispatches import TuningTask

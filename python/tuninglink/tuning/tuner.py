@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.emission.spec_writer import SpecEntry, write_spec
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
-from tuninglink.spaces.registry import ProviderRegistry
+from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.specs.provenance import FLAGS
 from tuninglink.tuning.candidates.preparation import PreparedTask, prepare
 from tuninglink.tuning.devices.compute_units import COMPUTE_UNITS, compute_units
@@ -29,7 +29,7 @@ from tuninglink.tuning.scheduling.timeline import Stage
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from tuninglink.specs.model import Spec
+    from tuninglink.specs.spec import Spec
     from tuninglink.tuning.programs.dispatches import DispatchedProgram, TuningTask
     from tuninglink.tuning.results.task_result import TaskResult
     from tuninglink.tuning.scheduling.budget import Budget
@@ -220,7 +220,8 @@ class Tuner:
             except Exception as failure:  # noqa: BLE001 - an error loses the ranges of one task only
                 reason = f"no ranges for {results[number].task.name}: {reason_of(failure)}"
                 self._warn(Diagnostic(Severity.WARNING, reason))
-            self._task_tuner.listener.ended(improved[number])
+            if improved[number] is not results[number]:
+                self._task_tuner.listener.ended(improved[number])
         return improved
 
     def _prepare_range(self, task: TuningTask, specs: Sequence[Spec]) -> PreparedTask:

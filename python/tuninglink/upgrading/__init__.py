@@ -5,13 +5,15 @@ from typing import TYPE_CHECKING
 from tuninglink.lazy import lazy_face
 
 if TYPE_CHECKING:
-    from tuninglink.upgrading.report import KeptOut, RuleChange, Upgraded, UpgradedEntry
+    from tuninglink.upgrading.upgrade_report import KeptOut, RuleChange, Upgraded, UpgradedEntry
     from tuninglink.upgrading.upgrader import upgrade, upgrade_bytes
 
 __all__ = ["KeptOut", "RuleChange", "Upgraded", "UpgradedEntry", "upgrade", "upgrade_bytes"]
 
 _HOMES = {
-    **dict.fromkeys(("RuleChange", "KeptOut", "Upgraded", "UpgradedEntry"), "upgrading.report"),
+    **dict.fromkeys(
+        ("RuleChange", "KeptOut", "Upgraded", "UpgradedEntry"), "upgrading.upgrade_report"
+    ),
     **dict.fromkeys(("upgrade", "upgrade_bytes"), "upgrading.upgrader"),
 }
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from tuninglink.upgrading.outline import SpecOutline
     from tuninglink.upgrading.outline_parts import Alias, ForeachMatch, NamedSequence, Pair
-    from tuninglink.upgrading.source import Token
+    from tuninglink.upgrading.spec_text import Token
 
 
 @dataclass(frozen=True)
@@ -71,8 +71,8 @@ def _with_dependents(outline: SpecOutline, refused: Mapping[int, str]) -> dict[i
         if body is None:
             continue
         matches = list(outline.foreach_matches(sequence))
-        starts = (body.start, *(each.end for each in matches))
-        ends = (*(each.start for each in matches), body.end)
+        starts = (body.start, *(match.end for match in matches))
+        ends = (*(match.start for match in matches), body.end)
         for span in zip(starts, ends, strict=True):
             for name in outline.references(*span):
                 users.setdefault((sequence.scope, name), []).append(index)
@@ -92,7 +92,7 @@ def _comment(outline: SpecOutline, part: NamedSequence | Alias, written: str, re
     before = text[outline.source.line_start(part.start) : part.start]
     indent, lead = ("", "\n") if before.strip() else (before, "")
     body = "\n".join(
-        f"{indent}// {each.removeprefix(indent)}".rstrip() for each in written.split("\n")
+        f"{indent}// {word.removeprefix(indent)}".rstrip() for word in written.split("\n")
     )
     rest = text[part.end : outline.source.line_end(part.end)].strip()
     trail = "\n" if rest and not rest.startswith("//") else ""
@@ -125,7 +125,7 @@ def _leave_out_pairs(
 
 
 def _comma(outline: SpecOutline, start: int, end: int) -> Token | None:
-    return next((each for each in outline.source.tokens(start, end) if each.text == ","), None)
+    return next((token for token in outline.source.tokens(start, end) if token.text == ","), None)
 
 
 def _comment_pair(outline: SpecOutline, pair: Pair, comma: Token | None, edits: Edits) -> None:

@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
+from tuninglink.iree.op_kinds import loops_in
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import parse_attribute
 from tuninglink.mlir.contexts import thread_context
-from tuninglink.upgrading.source import Source
+from tuninglink.upgrading.spec_text import Source
 from tuninglink.upgrading.trees import Leaf, Node, as_node, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tuninglink.upgrading.generalization import Generalization
+    from tuninglink.upgrading.generic_forms import Generalization
     from tuninglink.upgrading.outline import SpecOutline
     from tuninglink.upgrading.outline_parts import Dag, NamedSequence
-    from tuninglink.upgrading.source import Mark
+    from tuninglink.upgrading.spec_text import Mark
     from tuninglink.upgrading.trees import Value
 
 _MATCHERS: Final = frozenset(
@@ -118,26 +119,27 @@ class IterationSpaces:
         if sequence is None:
             return None
         if sequence.start not in self._found:
-            found = self._matched(sequence, {sequence.name})
-            if found is None:
+            result = self._matched(sequence, {sequence.name})
+            if result is None:
                 matched = {
-                    self._matched(each, {each.name}) for each in self.outline.matchers_of(sequence)
+                    self._matched(matcher, {matcher.name})
+                    for matcher in self.outline.matchers_of(sequence)
                 }
-                found = matched.pop() if len(matched) == 1 else None
-            self._found[sequence.start] = found
+                result = matched.pop() if len(matched) == 1 else None
+            self._found[sequence.start] = result
         return self._found[sequence.start]
 
     def _matched(self, sequence: NamedSequence, seen: set[str]) -> IterationSpace | None:
         """Returns the iteration space that a matcher shows, or a sequence that it includes."""
-        for found in self._shown(sequence):
-            if found is not None:
-                return found
+        for matched in self._shown(sequence):
+            if matched is not None:
+                return matched
         for other in self.outline.includes(sequence):
             if other.name not in seen and len(seen) < _DEEPEST_INCLUDE:
                 seen.add(other.name)
-                found = self._matched(other, seen)
-                if found is not None:
-                    return found
+                matched = self._matched(other, seen)
+                if matched is not None:
+                    return matched
         return None
 
     def _shown(self, sequence: NamedSequence) -> Iterator[IterationSpace | None]:
@@ -157,27 +159,27 @@ class IterationSpaces:
     def _of_dag(self, dag: Dag) -> IterationSpace | None:
         """Returns the iteration space of the root of a DAG."""
         source, is_attention = self.outline.source, "attention" in dag.root.text
-        found, after_equals = None, False
+        attributes, after_equals = None, False
         for token in source.tokens(dag.root.end, dag.region.end - 1):
             if token.kind == "group" and token.text in "{<":
                 text = source.text[token.start : token.end]
                 if "#" not in text:
-                    found = _of_attributes(text, is_attention=is_attention)
+                    attributes = _of_attributes(text, is_attention=is_attention)
                 else:
                     maps = _maps_in(parse(source, token.start, token.end))
-                    found = self._of_maps(maps, is_attention=is_attention)
+                    attributes = self._of_maps(maps, is_attention=is_attention)
                 break
             if token.kind == "group" and token.text == "[" and after_equals:
                 maps = parse(source, token.start, token.end)
-                found = self._of_maps(maps, is_attention=is_attention)
+                attributes = self._of_maps(maps, is_attention=is_attention)
                 break
             if token.text in {"ins", "outs"}:
                 break
             after_equals = token.text == "="
-        if found is None and dag.region.start in self.generalization.dags:
+        if attributes is None and dag.region.start in self.generalization.dags:
             maps_text = self.generalization.dags[dag.region.start].maps
-            found = _of_attributes(f"{{indexing_maps = {maps_text}}}", is_attention=False)
-        return found
+            attributes = _of_attributes(f"{{indexing_maps = {maps_text}}}", is_attention=False)
+        return attributes
 
     def _of_matcher(self, mark: Mark) -> IterationSpace | None:
         """Returns the iteration space that `match.contraction` and the like ask for."""
@@ -197,7 +199,7 @@ class IterationSpaces:
     def _of_maps(self, maps: Value | None, *, is_attention: bool) -> IterationSpace | None:
         if not isinstance(maps, Node):
             return None
-        return _space([self._map_text(each.value) for each in maps.fields], is_attention)
+        return _space([self._map_text(field.value) for field in maps.fields], is_attention)
 
     def _map_text(self, value: Value) -> str:
         if isinstance(value, Leaf) and value.text.startswith("#"):
@@ -212,11 +214,11 @@ def _of_attributes(text: str, *, is_attention: bool) -> IterationSpace | None:
     maps = _maps_in(parse(Source(text), 0, len(text)))
     if not isinstance(maps, Node):
         return None
-    return _space([each.value.render() for each in maps.fields], is_attention)
+    return _space([field.value.render() for field in maps.fields], is_attention)
 
 
 def _space(maps: list[str], is_attention: bool) -> IterationSpace | None:  # noqa: FBT001
-    read = [read_affine_map(each) for each in maps]
+    read = [read_affine_map(map_) for map_ in maps]
     known = [each for each in read if each is not None]
     least = _ATTENTION_OPERANDS if is_attention else _OPERANDS - 1
     if len(known) < max(least, len(read)):
@@ -260,12 +262,4 @@ def read_affine_map(text: str) -> tuple[int, Dimensions] | None:
     attribute = parse_attribute(text, thread_context())
     if not isinstance(attribute, mlir.AffineMapAttr):
         return None
-    return attribute.value.n_dims, tuple(map(_loops, attribute.value.results))
-
-
-def _loops(expression: mlir.AffineExpr) -> frozenset[int]:
-    if isinstance(expression, mlir.AffineDimExpr):
-        return frozenset({expression.position})
-    if isinstance(expression, mlir.AffineBinaryExpr):
-        return _loops(expression.lhs) | _loops(expression.rhs)
-    return frozenset()
+    return attribute.value.n_dims, tuple(map(loops_in, attribute.value.results))

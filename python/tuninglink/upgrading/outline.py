@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.mlir import names
 from tuninglink.upgrading.outline_parts import Alias, Dag, ForeachMatch, NamedSequence, Pair
-from tuninglink.upgrading.source import Cursor
+from tuninglink.upgrading.spec_text import Cursor
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from tuninglink.upgrading.source import Mark, Source, Token
+    from tuninglink.upgrading.spec_text import Mark, Source, Token
 
 _FOREACH_WORDS: Final = frozenset({"restrict_root", "flatten_results", "in"})
 
@@ -50,13 +50,13 @@ class SpecOutline:
     @cached_property
     def aliases(self) -> dict[str, Alias]:
         """The definitions of attribute aliases, by name, `#` included."""
-        found: dict[str, Alias] = {}
+        result: dict[str, Alias] = {}
         for mark in self.source.marks:
             if mark.depth == 0 and mark.text[0] == "#":
                 alias = self._alias(mark)
                 if alias:
-                    found.setdefault(alias.name, alias)
-        return found
+                    result.setdefault(alias.name, alias)
+        return result
 
     def _alias(self, mark: Mark) -> Alias | None:
         tokens = Cursor(self.source.tokens(mark.end, len(self.source.text)))
@@ -73,14 +73,14 @@ class SpecOutline:
 
         Functions that stand among them are like sequences that match and include nothing.
         """
-        found: list[NamedSequence] = []
+        result: list[NamedSequence] = []
         kinds = (names.NAMED_SEQUENCE, *_FUNCTIONS)
         for mark in self.source.marks:
-            if mark.text in kinds and (not found or mark.start >= found[-1].end):
+            if mark.text in kinds and (not result or mark.start >= result[-1].end):
                 sequence = self._sequence(mark)
                 if sequence is not None:
-                    found.append(sequence)
-        return tuple(found)
+                    result.append(sequence)
+        return tuple(result)
 
     def is_function(self, sequence: NamedSequence) -> bool:
         """Tells whether what is listed as a sequence is a function."""
@@ -115,7 +115,7 @@ class SpecOutline:
 
     @cached_property
     def _sequence_starts(self) -> list[int]:
-        return [each.start for each in self.sequences]
+        return [sequence.start for sequence in self.sequences]
 
     def sequence_at(self, offset: int) -> NamedSequence | None:
         """Returns the sequence that the text at `offset` belongs to."""
@@ -131,19 +131,19 @@ class SpecOutline:
     @cached_property
     def by_name(self) -> dict[tuple[int, str], NamedSequence]:
         """The sequences by scope and name."""
-        return {(each.scope, each.name): each for each in reversed(self.sequences)}
+        return {(sequence.scope, sequence.name): sequence for sequence in reversed(self.sequences)}
 
     @cached_property
     def _matchers(self) -> dict[tuple[int, str], list[NamedSequence]]:
         """The matchers that are paired with each action."""
-        found: dict[tuple[int, str], list[NamedSequence]] = {}
+        matchers: dict[tuple[int, str], list[NamedSequence]] = {}
         for sequence in self.sequences:
             for foreach_match in self.foreach_matches(sequence):
                 for pair in foreach_match.pairs:
                     matcher = self.by_name.get((sequence.scope, pair.matcher))
                     if matcher is not None:
-                        found.setdefault((sequence.scope, pair.action), []).append(matcher)
-        return found
+                        matchers.setdefault((sequence.scope, pair.action), []).append(matcher)
+        return matchers
 
     def matchers_of(self, action: NamedSequence) -> Sequence[NamedSequence]:
         """Returns the matchers that an action is paired with."""
@@ -186,14 +186,14 @@ class SpecOutline:
         if body is None:
             return
         for mark in self.marks(body.start, body.end):
-            found = self._foreach_match(body, mark) if mark.text == names.FOREACH_MATCH else None
-            if found is not None:
-                yield found
+            result = self._foreach_match(body, mark) if mark.text == names.FOREACH_MATCH else None
+            if result is not None:
+                yield result
 
     def _foreach_match(self, body: Token, mark: Mark) -> ForeachMatch | None:
         tokens = list(takewhile(_is_of_foreach_match, self.source.tokens(mark.end, body.end - 1)))
-        texts = [each.text for each in tokens]
-        if "in" not in texts or not any(each[0] == "%" for each in texts[texts.index("in") :]):
+        texts = [token.text for token in tokens]
+        if "in" not in texts or not any(text[0] == "%" for text in texts[texts.index("in") :]):
             return None
         start = texts.index("in")
         colon = texts.index(":", start) if ":" in texts[start:] else len(tokens) - 1
@@ -230,4 +230,4 @@ def _pairs(tokens: Iterable[Token]) -> Iterator[Pair]:
 
 def _path(tokens: Iterable[Token]) -> str:
     """Returns a symbol reference, nested ones joined with `::`."""
-    return "".join(plain(each.text) if each.kind == "symbol" else each.text for each in tokens)
+    return "".join(plain(token.text) if token.kind == "symbol" else token.text for token in tokens)

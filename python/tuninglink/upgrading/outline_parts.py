@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tuninglink.upgrading.source import Mark, Token
+    from tuninglink.upgrading.spec_text import Mark, Token
 
 
 @dataclass(frozen=True, slots=True)

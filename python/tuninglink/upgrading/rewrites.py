@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tuninglink.upgrading.edits import Edits
-from tuninglink.upgrading.report import RuleChange
+from tuninglink.upgrading.upgrade_report import RuleChange
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

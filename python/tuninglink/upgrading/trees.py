@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from tuninglink.upgrading.source import Source, Token
+    from tuninglink.upgrading.spec_text import Source, Token
 
 
 MOST_DIGITS: Final = 20
@@ -105,8 +105,8 @@ class Node:
 
     def value(self, name: str) -> Value | None:
         """Returns the value under the key `name`."""
-        found = self.find(name)
-        return found.value if found is not None and found.key is not None else None
+        result = self.find(name)
+        return result.value if result is not None and result.key is not None else None
 
     def node(self, name: str) -> Node | None:
         """Returns the value under the key `name` if it is in brackets."""
@@ -118,10 +118,10 @@ class Node:
 
     def remove(self, name: str) -> Field | None:
         """Takes a field out, and the comma that it no longer needs, and returns it."""
-        found = self.find(name)
-        if found is not None:
-            self.remove_field(found)
-        return found
+        result = self.find(name)
+        if result is not None:
+            self.remove_field(result)
+        return result
 
     def remove_field(self, gone: Field) -> None:
         """Takes a field out, and the comma that it no longer needs."""
@@ -316,8 +316,8 @@ def uses(value: Value) -> Iterator[Expanded]:
 def int_list(values: Iterable[int]) -> Node:
     """Returns a list of integers as a tree."""
     node = Node("", "[")
-    for each in values:
-        node.add(None, str(each))
+    for value in values:
+        node.add(None, str(value))
     return node
 
 

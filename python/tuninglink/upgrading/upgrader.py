@@ -10,19 +10,24 @@ from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
 from tuninglink.mlir.serialization import decode
-from tuninglink.upgrading.attributes import AttributeRewriter
+from tuninglink.upgrading.attribute_rewriter import AttributeRewriter
 from tuninglink.upgrading.edits import Edited, Edits
 from tuninglink.upgrading.exclusion import Exclusion, exclude
-from tuninglink.upgrading.generalization import Generalization
+from tuninglink.upgrading.generic_forms import Generalization
 from tuninglink.upgrading.iteration_space import IterationSpaces
 from tuninglink.upgrading.outline import SpecOutline
-from tuninglink.upgrading.report import KeptOut, Upgraded, UpgradedEntry
+from tuninglink.upgrading.rejected_parts import find_rejected, parse_failure
 from tuninglink.upgrading.rewrites import Rewrites
-from tuninglink.upgrading.rule import AttributeRule, OperationRule, OperationSite, Refusal
+from tuninglink.upgrading.rule_definition import (
+    AttributeRule,
+    OperationRule,
+    OperationSite,
+    Refusal,
+)
 from tuninglink.upgrading.rules import RULES
 from tuninglink.upgrading.rules.entry_points import unmarked
-from tuninglink.upgrading.source import Source
-from tuninglink.upgrading.verification import find_rejected, parse_failure
+from tuninglink.upgrading.spec_text import Source
+from tuninglink.upgrading.upgrade_report import KeptOut, Upgraded, UpgradedEntry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -30,7 +35,7 @@ if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
     from tuninglink.mlir.diagnostics import Place
-    from tuninglink.upgrading.report import RuleChange
+    from tuninglink.upgrading.upgrade_report import RuleChange
 
 
 def upgrade(
@@ -181,9 +186,9 @@ def _result(rewrites: Rewrites, edited: Edited, exclusion: Exclusion) -> Upgrade
         KeptOut(name, reason, place(outline.aliases[name].start))
         for name, reason in exclusion.aliases.items()
     )
-    changes = tuple(each for each in rewrites.changes if each.sequence not in out)
+    changes = tuple(change for change in rewrites.changes if change.sequence not in out)
     entries = tuple(_entries(outline, changes, out))
-    if entries and all(each.kept_out for each in entries):
+    if entries and all(entry.kept_out for entry in entries):
         notes = [error(f"{each.what}: {each.reason}", each.place) for each in kept_out]
         raise SpecError(error("no entry of the spec can be upgraded", place(0)), *notes)
 
@@ -203,7 +208,7 @@ def _entries(
         for foreach_match in outline.foreach_matches(sequence):
             for pair in foreach_match.pairs:
                 parts = (pair.matcher, pair.action)
-                found = tuple(one for each in parts for one in by_sequence.get(each, ()))
-                kept_out = next((out[each] for each in parts if each in out), None)
+                result = tuple(one for part in parts for one in by_sequence.get(part, ()))
+                kept_out = next((out[part] for part in parts if part in out), None)
                 place = outline.source.place(pair.start)
-                yield UpgradedEntry(pair.matcher, pair.action, place, found, kept_out)
+                yield UpgradedEntry(pair.matcher, pair.action, place, result, kept_out)

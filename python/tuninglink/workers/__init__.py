@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from tuninglink.lazy import lazy_face
 
 if TYPE_CHECKING:
-    from tuninglink.workers.failures import JobError, JobTimeoutError, WorkerCrashedError
+    from tuninglink.workers.job_failures import JobError, JobTimeoutError, WorkerCrashedError
     from tuninglink.workers.pool import Pool
     from tuninglink.workers.worker import do_nothing
 
@@ -14,7 +14,7 @@ __all__ = ["JobError", "JobTimeoutError", "Pool", "WorkerCrashedError", "do_noth
 _HOMES = {
     "Pool": "workers.pool",
     "do_nothing": "workers.worker",
-    **dict.fromkeys(("JobError", "JobTimeoutError", "WorkerCrashedError"), "workers.failures"),
+    **dict.fromkeys(("JobError", "JobTimeoutError", "WorkerCrashedError"), "workers.job_failures"),
 }
 
 __getattr__ = lazy_face(__name__, _HOMES)  # a worker itself needs no pool

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Self, TypeVar, TypeVarTuple
 
-from tuninglink.workers.process import WorkerProcess
 from tuninglink.workers.worker import do_nothing, initialize
+from tuninglink.workers.worker_process import WorkerProcess
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -114,8 +114,8 @@ class Pool:
                 job = self._jobs.get_nowait()
                 if job is not None and job.future.cancel():
                     job.future.set_running_or_notify_cancel()
-        for each in self._processes:
-            each.close()
+        for process in self._processes:
+            process.close()
         self._finish()
 
     def _finish(self) -> None:
@@ -124,8 +124,8 @@ class Pool:
             self._is_closed = True
         for _ in self._threads:
             self._jobs.put(None)
-        for each in self._threads:
-            each.join()
+        for thread in self._threads:
+            thread.join()
 
     def _start(self) -> None:
         """Starts a thread that runs jobs in a process of its own."""
@@ -169,8 +169,8 @@ class Pool:
 
     def _forget(self) -> None:
         """Lets go of the processes, which belong to the process that this one was forked from."""
-        for each in self._processes:
-            each.forget()
+        for process in self._processes:
+            process.forget()
         self._reset()
 
 
@@ -199,8 +199,8 @@ _pools: weakref.WeakSet[Pool] = weakref.WeakSet()
 
 
 def _forget_all() -> None:
-    for each in list(_pools):
-        each._forget()  # noqa: SLF001 - of this module
+    for pool in list(_pools):
+        pool._forget()  # noqa: SLF001 - of this module
 
 
 os.register_at_fork(after_in_child=_forget_all)

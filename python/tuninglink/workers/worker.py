@@ -86,7 +86,7 @@ def _run(call: bytes) -> bytes:
 
 def _portable(failure: Exception) -> Exception:
     """Returns an exception that survives pickling, with the traceback as a note."""
-    from tuninglink.workers.failures import JobError  # noqa: PLC0415 - found through the command's sys.path
+    from tuninglink.workers.job_failures import JobError  # noqa: PLC0415 - found through the command's sys.path
 
     trace = "".join(traceback.format_exception(failure))
     failure.add_note(f"\nIn the worker process:\n{trace}")

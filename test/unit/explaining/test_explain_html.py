@@ -9,8 +9,14 @@ from typing import TYPE_CHECKING
 
 from browser import DARK, NASTY, browse, needs_chromium
 
-from tuninglink.explaining.html_report import to_html
-from tuninglink.explaining.model import DispatchReport, Explanation, SpecSummary, Status, Usage
+from tuninglink.cli.explanation_output import to_html
+from tuninglink.explaining.explanation import (
+    DispatchReport,
+    EntryUsage,
+    Explanation,
+    SpecSummary,
+    Status,
+)
 from tuninglink.explaining.operation_report import (
     ConfigurationText,
     EntryReference,
@@ -69,7 +75,11 @@ def dispatch(number: int) -> DispatchReport:
 def explanation(count: int, program: str = "program.mlir") -> Explanation:
     dispatches = tuple(map(dispatch, range(count)))
     tuned = sum(each.status is Status.TUNED for each in dispatches)
-    usages = (Usage(entry(1), tuned), Usage(entry(2), 0, (entry(1),)), Usage(entry(3), 0))
+    usages = (
+        EntryUsage(entry(1), tuned),
+        EntryUsage(entry(2), 0, (entry(1),)),
+        EntryUsage(entry(3), 0),
+    )
     spec = SpecSummary(
         source="spec.mlir",
         name="mine",

@@ -32,7 +32,7 @@ from tuninglink.matching.reader import MatcherReader
 from tuninglink.matching.subsumption import Subsumption, SubsumptionAnswer
 from tuninglink.mlir.serialization import parse_module
 from tuninglink.solver.answers import Verdict
-from tuninglink.specs.model import Spec
+from tuninglink.specs.spec import Spec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -20,7 +20,7 @@ from tuninglink.matching.reader import read_matcher
 from tuninglink.mlir import names
 from tuninglink.mlir.serialization import parse_module
 from tuninglink.mlir.walk import collect, visit
-from tuninglink.specs.model import Spec
+from tuninglink.specs.spec import Spec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -9,12 +9,12 @@ from iree.compiler import ir as mlir
 from matched_operations import ANY_OP, PARAM, spec_of
 
 from tuninglink.matching.differences import compare
-from tuninglink.matching.nearest import NearestEntries
+from tuninglink.matching.nearest_entries import NearestEntries
 from tuninglink.matching.op_info import OpInfo
 from tuninglink.matching.reader import MatcherReader
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.walk import collect
-from tuninglink.specs.model import Spec
+from tuninglink.specs.spec import Spec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

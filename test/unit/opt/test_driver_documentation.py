@@ -10,12 +10,12 @@ import pytest
 from iree.compiler import ir
 from places import ROOT
 
-from tuninglink.cli.reference import reference
+from tuninglink.cli.command_reference import reference
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink
 from tuninglink.opt.documentation import sections, summary
 from tuninglink.opt.execution import run_pass
 from tuninglink.opt.options import make_pass, options_of
-from tuninglink.opt.registry import check_pass
+from tuninglink.opt.pass_registry import check_pass
 from tuninglink.passes import PASSES
 
 if TYPE_CHECKING:

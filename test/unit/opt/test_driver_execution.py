@@ -18,8 +18,8 @@ from tuninglink.mlir.passes import Pass, option
 from tuninglink.opt import iree_opt
 from tuninglink.opt.compiler_passes import UNPRINTABLE, CompilerPasses
 from tuninglink.opt.execution import Execution, run_pass
+from tuninglink.opt.pass_registry import PassRegistry
 from tuninglink.opt.pipeline import Element, OpPipeline, parse_pipeline
-from tuninglink.opt.registry import PassRegistry
 
 log: list[str] = []
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from iree.compiler import ir
 
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink
-from tuninglink.opt.inputs import SPLIT_MARKER, Chunk, parse, split_input
+from tuninglink.opt.input_chunks import SPLIT_MARKER, Chunk, parse, split_input
 
 
 def _split(text: str) -> list[tuple[str, int, int]]:

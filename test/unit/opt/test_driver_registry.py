@@ -11,7 +11,7 @@ import pytest
 from tuninglink.mlir.diagnostics import Diagnostic, Severity
 from tuninglink.mlir.passes import Pass, option
 from tuninglink.opt.options import options_of
-from tuninglink.opt.registry import GROUP, PassRegistry, check_pass
+from tuninglink.opt.pass_registry import GROUP, PassRegistry, check_pass
 from tuninglink.passes import PASSES
 
 

@@ -21,9 +21,9 @@ from tuninglink.solver.answers import (
     Verdict,
 )
 from tuninglink.solver.expressions import all_of, any_of, negation, select, unknown
-from tuninglink.spaces.builder import ConstraintSetBuilder
 from tuninglink.spaces.knobs import IntegerKnob, OneOfKnob
 from tuninglink.spaces.problem import Dimension, Problem
+from tuninglink.spaces.set_builder import ConstraintSetBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -27,8 +27,8 @@ from tuninglink.solver.answers import (
 from tuninglink.solver.domains import divisors
 from tuninglink.solver.expressions import Expression, all_of, any_of
 from tuninglink.solver.terms import Kind, make
-from tuninglink.spaces.builder import ConstraintSetBuilder
 from tuninglink.spaces.knobs import IntegerKnob
+from tuninglink.spaces.set_builder import ConstraintSetBuilder
 from tuninglink.spaces.smt import knob_template, read_constraints
 
 if TYPE_CHECKING:

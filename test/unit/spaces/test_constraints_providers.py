@@ -9,12 +9,12 @@ from configured_programs import configured, only_dispatch
 
 from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.solver.answers import UndecidedError, Verdict
-from tuninglink.spaces.builder import ConstraintSetBuilder
 from tuninglink.spaces.configuration import MismatchError, read_configuration
 from tuninglink.spaces.knob_values import AllowedValues
 from tuninglink.spaces.knobs import IntegerKnob
+from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.spaces.providers import Provider, Space
-from tuninglink.spaces.registry import ProviderRegistry
+from tuninglink.spaces.set_builder import ConstraintSetBuilder
 from tuninglink.spaces.verification import verify_configuration
 
 if TYPE_CHECKING:

@@ -33,8 +33,8 @@ from tuninglink.solver.answers import (
     Verdict,
 )
 from tuninglink.solver.expressions import any_of, select
-from tuninglink.spaces.builder import ConstraintSetBuilder
 from tuninglink.spaces.knobs import IntegerKnob, OneOfKnob
+from tuninglink.spaces.set_builder import ConstraintSetBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

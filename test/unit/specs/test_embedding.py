@@ -24,7 +24,7 @@ from tuninglink.specs.embedding import (
 )
 from tuninglink.specs.library import DefaultLibrary
 from tuninglink.specs.loading import load_spec
-from tuninglink.specs.model import Spec
+from tuninglink.specs.spec import Spec
 
 GPU = """<"rocm", "rocm-hsaco-fb", {iree_codegen.target_info = #iree_gpu.target<
   arch = "gfx942", features = "", wgp = <compute = fp32, storage = b32, subgroup = none,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import Future
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +16,7 @@ from tuninglink.tuning.devices.timing import Rounds
 from tuninglink.tuning.flag_sets.bases import tuning_bases
 from tuninglink.tuning.flag_sets.comparison import FlagComparison, TunedSet
 from tuninglink.tuning.flag_sets.compilation import CompiledSource, ProgramSource
+from tuninglink.tuning.flag_sets.program_times import ProgramTimer
 from tuninglink.tuning.flag_sets.results import FlagsResult, SetResult
 from tuninglink.tuning.flag_sets.sets import DEFAULT, FlagSet
 from tuninglink.tuning.programs.call_options import ALL_CALLS
@@ -105,6 +107,41 @@ def test_other_results_are_taken_only_if_that_is_allowed() -> None:
     assert run(Numerics.ANY).flags == ("--wrong",)
 
 
+class SlowDevice(RecordedDevice):
+    """A device on which all but one program take seconds, by a clock of its own."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.timed: set[bytes] = set()
+
+    def program_outputs(self, program: CompiledProgram) -> tuple[np.ndarray, ...] | Failure:
+        self.seconds += 0.5 if program.image == b"both fast" else 6.0
+        return super().program_outputs(program)
+
+    def program_rounds(self, programs: Sequence[CompiledProgram], count: int, *_: object) -> Rounds:
+        self.timed |= {program.image for program in programs}
+        return super().program_rounds(programs, count)
+
+
+def test_programs_far_behind_after_their_first_call_are_not_timed_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    device = SlowDevice()
+    clock = SimpleNamespace(monotonic=lambda: device.seconds)
+    monkeypatch.setattr("tuninglink.tuning.flag_sets.program_times.time", clock)
+    timer = ProgramTimer(device, CALLS, 0)
+    images = [b"prefills fast", b"both fast"]
+    for image in (b"default", *images):
+        timer.outputs(image)
+    times = timer.compare(b"default", images, 60.0)
+    assert not isinstance(times, Failure)
+    assert device.timed == {b"default", b"both fast"}
+    behind, fast = times.speedups
+    assert (behind.low, behind.median, behind.high) == pytest.approx((1 / 3, 1.0, 3.0))
+    assert fast.median == pytest.approx(2.0)
+    assert times.milliseconds[0] == pytest.approx(12_000)
+
+
 def test_sets_may_have_to_compute_the_same_bits() -> None:
     result = run(Numerics.BITWISE)
     assert result.flags == ("--prefills fast",)
@@ -117,7 +154,7 @@ def test_the_pair_of_flags_and_spec_that_is_fastest_as_a_whole_is_taken() -> Non
         TunedSet(DEFAULT, "both fast", 2),
     ]
     result = comparison().run_pairs(
-        RecordedCompiler(), compiled(b"default"), tuned, RecordedDevice()
+        RecordedCompiler(), compiled(b"default"), {}, tuned, RecordedDevice()
     )
     assert result.best is not None
     assert result.best.flag_set == DEFAULT
@@ -126,9 +163,9 @@ def test_the_pair_of_flags_and_spec_that_is_fastest_as_a_whole_is_taken() -> Non
 
 
 def test_a_set_without_entries_takes_part_alone() -> None:
-    alone = TunedSet(FlagSet("set", ("--prefills fast",)), "a spec without entries", 0)
+    alone = TunedSet(FlagSet("set", ("--prefills fast",)), "", 0)
     result = comparison().run_pairs(
-        RecordedCompiler(), compiled(b"default"), [alone], RecordedDevice()
+        RecordedCompiler(), compiled(b"default"), {}, [alone], RecordedDevice()
     )
     assert result.flags == ("--prefills fast",)
 

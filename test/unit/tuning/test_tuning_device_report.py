@@ -17,6 +17,7 @@ from tuninglink.tuning.report import (
     ModelReport,
     OmittedDispatch,
     ProblemReport,
+    SizeReport,
     Speedup,
     StageReport,
     TrialPoint,
@@ -55,9 +56,20 @@ WON = ProblemReport(
     configuration="#iree_codegen.compilation_info<…>",
     trials=tuple(map(trial, range(20))),
     notes=("a candidate is fast and wrong",),
+    sizes=(
+        SizeReport("0.0=1", 1, 187.0, 76.0, Speedup(2.4, 2.46, 2.5), "d0 = 1"),
+        SizeReport("0.0=64", 2, 1343.0, 729.0, Speedup(1.8, 1.84, 1.9)),
+    ),
 )
 KEPT = dataclasses.replace(
-    WON, outcome="default", tuned_us=None, speedup=None, configuration=None, trials=(), share=0.25
+    WON,
+    outcome="default",
+    tuned_us=None,
+    speedup=None,
+    configuration=None,
+    trials=(),
+    share=0.25,
+    sizes=(),
 )
 REPORT = TuningReport(
     program="model.mlir",
@@ -93,6 +105,10 @@ def test_a_report_fits_its_schema(tmp_path: Path) -> None:
         [1.88, 1.95],
     )
     assert written["model"]["tuned_ms"] == 7.25
+    assert [(each["sizes"], each["range"]) for each in first["sizes"]] == [
+        ("0.0=1", "d0 = 1"),
+        ("0.0=64", None),
+    ]
 
 
 def test_a_report_that_cannot_be_written_is_one_diagnostic(tmp_path: Path) -> None:
@@ -133,6 +149,7 @@ def test_a_page_shows_trials_and_where_the_default_stands(tmp_path: Path) -> Non
             lines: [opened.querySelectorAll("path.slow").length, opened.querySelectorAll("path.fast").length],
             fastest: [...opened.querySelectorAll("path.fast title")].map((each) => each.textContent),
             notes: opened.querySelector(".notes").textContent,
+            sizes: [...opened.querySelectorAll("table.sizes tbody tr")].map((row) => row.textContent),
             omitted: document.querySelector("#omissions li").textContent,
             spec: document.getElementById("spec").textContent,
           };
@@ -160,6 +177,10 @@ def test_a_page_shows_trials_and_where_the_default_stands(tmp_path: Path) -> Non
     assert found["lines"] == [14, 2]
     assert found["fastest"][-1] == "120 µs"
     assert found["notes"] == "a candidate is fast and wrong"
+    assert found["sizes"] == [
+        "0.0=1d0 = 11187762.46 [2.40, 2.50]",
+        "0.0=64all21,3437291.84 [1.80, 1.90]",
+    ]
     assert found["omitted"] == "@main_dispatch_3: there is no space for a sort"
     assert found["spec"] == REPORT.spec
     assert (found["opened"], found["closed"]) == (2, 1)

@@ -13,19 +13,24 @@ from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.serialization import parse_module
 from tuninglink.upgrading import rules as package
 from tuninglink.upgrading import upgrade
-from tuninglink.upgrading.attributes import AttributeRewriter
+from tuninglink.upgrading.attribute_rewriter import AttributeRewriter
 from tuninglink.upgrading.edits import Edits
-from tuninglink.upgrading.generalization import Generalization
+from tuninglink.upgrading.generic_forms import Generalization
 from tuninglink.upgrading.iteration_space import IterationSpaces
 from tuninglink.upgrading.outline import SpecOutline
-from tuninglink.upgrading.reference import table
 from tuninglink.upgrading.rewrites import Rewrites
-from tuninglink.upgrading.rule import REGISTRY, AttributeRule, OperationRule, OperationSite
+from tuninglink.upgrading.rule_definition import (
+    REGISTRY,
+    AttributeRule,
+    OperationRule,
+    OperationSite,
+)
+from tuninglink.upgrading.rule_reference import table
 from tuninglink.upgrading.rules import RULES
-from tuninglink.upgrading.source import Source
+from tuninglink.upgrading.spec_text import Source
 
 if TYPE_CHECKING:
-    from tuninglink.upgrading.rule import UpgradeRule
+    from tuninglink.upgrading.rule_definition import UpgradeRule
 
 DOCUMENTATION = ROOT / "docs" / "upgrade.md"
 

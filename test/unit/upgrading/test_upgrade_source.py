@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tuninglink.errors import SpecError
 from tuninglink.upgrading import upgrade, upgrade_bytes
 from tuninglink.upgrading.outline import SpecOutline
-from tuninglink.upgrading.source import MAX_DEPTH, Source
+from tuninglink.upgrading.spec_text import MAX_DEPTH, Source
 from tuninglink.upgrading.trees import parse
 
 if TYPE_CHECKING:

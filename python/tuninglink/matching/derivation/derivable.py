@@ -9,7 +9,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree.op_kinds import affine_maps
 from tuninglink.matching import predicates as pred
-from tuninglink.matching.derivation.problem_key import problem_form
+from tuninglink.matching.derivation.problem_form import problem_form
 from tuninglink.matching.forms import kind_of
 from tuninglink.mlir import names
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tuninglink.iree.op_kinds import OpKind
     from tuninglink.iree.structured_op import Sizes
-    from tuninglink.matching.derivation.problem_key import ProblemForm
+    from tuninglink.matching.derivation.problem_form import ProblemForm
     from tuninglink.matching.matcher import Matcher
     from tuninglink.specs.structure import Anatomy
 

@@ -5,20 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tuninglink.matching.derivation.changes import change_in_words
 from tuninglink.matching.derivation.derivable import Derivable, derivable
+from tuninglink.matching.derivation.derived_spec import derived_spec
 from tuninglink.matching.derivation.matched_form import MatchedForm, matched_form
 from tuninglink.matching.derivation.renumbering import NotDerivableError, Renumbering
-from tuninglink.matching.derivation.writing import derived_spec
 from tuninglink.matching.differences import compare
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Sequence
 
-    from tuninglink.matching.derivation.problem_key import ProblemForm, ProblemKey
+    from tuninglink.iree.op_kinds import Role
+    from tuninglink.matching.derivation.problem_form import ProblemForm, ProblemKey
+    from tuninglink.matching.derivation.renumbering import LoopMapping
     from tuninglink.matching.derivation.root_forms import RootForm
     from tuninglink.matching.prunable import PrunableSpec
-    from tuninglink.specs.model import Spec
+    from tuninglink.specs.spec import Spec
 
 EntryList = tuple[int, "Sequence[int] | None"]
 """Entries of a spec: the position of the spec, and the positions of the entries; None for all."""
@@ -147,3 +148,21 @@ def _fits(entry: ProblemForm, root: ProblemForm) -> bool:
     return all(
         size is None or size == root.windows.get(place) for place, size in entry.windows.items()
     )
+
+
+def change_in_words(mapping: LoopMapping, roles: Sequence[Role]) -> str:
+    """Returns what was changed for another form of a problem, such as `unit batch added`.
+
+    Args:
+        mapping: how the loops of the two forms correspond.
+        roles: the roles of the loops of the new form.
+    """
+    added = [roles[loop].value for loop, source in enumerate(mapping.sources) if source is None]
+    kept = [source for source in mapping.sources if source is not None]
+    words = [f"unit {each} added" for each in dict.fromkeys(added)]
+    if mapping.dropped:
+        count = len(mapping.dropped)
+        words.append("unit loop removed" if count == 1 else f"{count} unit loops removed")
+    if kept != sorted(kept):
+        words.append("loops reordered")
+    return ", ".join(words) or "scale of another type"

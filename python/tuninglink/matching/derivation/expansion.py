@@ -10,7 +10,7 @@ from tuninglink.iree.op_kinds import OpKind, Role, affine_maps, loops_by_role
 from tuninglink.iree.structured_op import PARALLEL, REDUCTION
 from tuninglink.matching.derivation.deriver import DerivableList
 from tuninglink.matching.derivation.matched_form import MatchedForm
-from tuninglink.matching.derivation.problem_key import OPERANDS, problem_form
+from tuninglink.matching.derivation.problem_form import OPERANDS, problem_form
 from tuninglink.matching.prunable import PrunableSpec
 from tuninglink.specs.structure import SpecKind
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tuninglink.iree.structured_op import Sizes
     from tuninglink.matching.derivation.derivable import Derivable
-    from tuninglink.specs.model import Spec
+    from tuninglink.specs.spec import Spec
 
 _BATCHED: Final = {OpKind.CONTRACTION: (0, 1, 2), OpKind.CONVOLUTION: (0, 2)}
 """The operands that have a dimension for a batch, by kind."""

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from tuninglink.iree.op_kinds import OpKind, Role
     from tuninglink.iree.structured_op import Sizes
-    from tuninglink.matching.derivation.problem_key import ProblemForm
+    from tuninglink.matching.derivation.problem_form import ProblemForm
     from tuninglink.matching.op_info import OpInfo
 
 

@@ -10,7 +10,7 @@ from iree.compiler.passmanager import PassManager
 
 from tuninglink.iree.dispatch_roots import find_root_ops
 from tuninglink.iree.op_kinds import OpKind, Role
-from tuninglink.matching.derivation.problem_key import OPERANDS, problem_form
+from tuninglink.matching.derivation.problem_form import OPERANDS, problem_form
 from tuninglink.matching.op_info import OpInfo
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
     from tuninglink.iree.dispatches import Dispatch
-    from tuninglink.matching.derivation.problem_key import ProblemForm
+    from tuninglink.matching.derivation.problem_form import ProblemForm
 
 _TO_ONLINE_ATTENTION: Final = (
     "builtin.module(func.func(iree-linalg-ext-convert-attention-to-online-attention))"

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.solver.assertions import Grade
 from tuninglink.solver.expressions import Expression, all_of, any_of, negation, number
-from tuninglink.spaces.builder import ConstraintSetBuilder
 from tuninglink.spaces.cpu.tiles import Tiles
+from tuninglink.spaces.set_builder import ConstraintSetBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tuninglink.iree.cpu_configurations import CpuLevel
     from tuninglink.spaces.constraint_set import ConstraintSet
-    from tuninglink.spaces.cpu.device import Cpu
+    from tuninglink.spaces.cpu.cpu_pipelines import CpuPipeline
     from tuninglink.spaces.cpu.nest import LoopNest
-    from tuninglink.spaces.cpu.pipelines import CpuPipeline
+    from tuninglink.spaces.cpu.target_cpu import Cpu
     from tuninglink.spaces.problem import Problem
 
 PROVIDER: Final = "tuninglink's CPU provider"
@@ -60,6 +60,11 @@ class CpuRules:
     def is_data_tiled(self) -> bool:
         """Whether the root op is a data-tiled product, and the pipeline is for these."""
         return self.pipeline.follows_layout and self.nest.is_data_tiled
+
+    @property
+    def checks_vectors(self) -> bool:
+        """Whether the sizes of vectors are known from the tiles."""
+        return self.pipeline.checks_vectors or (self.pipeline.moves and self.nest.is_relayout)
 
     def build(self, problem: Problem, name: str, unknown: str) -> ConstraintSet:
         """Returns the rules that were added as a set; the object is spent."""

@@ -12,7 +12,7 @@ from tuninglink.iree.structured_op import StructuredOp, element_type
 from tuninglink.mlir.walk import visit
 
 if TYPE_CHECKING:
-    from tuninglink.spaces.cpu.device import Cpu
+    from tuninglink.spaces.cpu.target_cpu import Cpu
     from tuninglink.spaces.workload import Workload
 
 _SOFTMAX: Final = "linalg.softmax"

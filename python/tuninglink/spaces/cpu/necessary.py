@@ -8,7 +8,7 @@ from tuninglink.iree.cpu_configurations import CpuLevel
 from tuninglink.solver.assertions import Grade
 from tuninglink.solver.expressions import Expression, any_of
 from tuninglink.spaces.cpu.decomposition import add_decomposition
-from tuninglink.spaces.cpu.device import Masking
+from tuninglink.spaces.cpu.target_cpu import Masking
 
 if TYPE_CHECKING:
     from tuninglink.spaces.cpu.cpu_rules import CpuRules
@@ -31,7 +31,7 @@ def add_necessary_rules(rules: CpuRules) -> None:
         rules.add(False, LOST)  # noqa: FBT003 - the pipeline cannot be built without a configuration
     if rules.pipeline.decomposes_convolutions:
         add_decomposition(rules)
-    if rules.pipeline.checks_vectors:
+    if rules.checks_vectors:
         when = _vectorized(rules)
         for each in rules.nest.vectors:
             sizes = [rules.parts[loop].size for loop in each.loops]

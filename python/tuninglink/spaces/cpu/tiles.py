@@ -12,8 +12,8 @@ from tuninglink.spaces.knobs import IntegerKnob, OneOfKnob
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tuninglink.spaces.builder import ConstraintSetBuilder
     from tuninglink.spaces.cpu.nest import LoopNest
+    from tuninglink.spaces.set_builder import ConstraintSetBuilder
 
 LOOP_PEELING: Final = "loop_peeling"
 """The knob that peels the last iteration of a loop that its tile does not divide."""

@@ -19,9 +19,9 @@ from tuninglink.spaces.gpu.contractions import (
 )
 from tuninglink.spaces.gpu.form_rules import FormRules
 from tuninglink.spaces.gpu.gpu_rules import MOST_INTRINSICS, clip, product
+from tuninglink.spaces.gpu.gpu_space import GpuSpace, Outline
 from tuninglink.spaces.gpu.knob_table import gpu_template, knob_name
 from tuninglink.spaces.gpu.promotion import promotion_slots, tile_bits
-from tuninglink.spaces.gpu.space import GpuSpace, Outline
 from tuninglink.spaces.gpu.thread_layouts import require_derivable
 from tuninglink.spaces.slots import OptionSlot
 
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
     from iree.compiler import ir as mlir
 
-    from tuninglink.spaces.gpu.device import Device, Intrinsic
     from tuninglink.spaces.gpu.gpu_rules import GpuRules, Number
+    from tuninglink.spaces.gpu.target_gpu import Gpu, Intrinsic
+    from tuninglink.spaces.knob_templates import KnobTemplate
     from tuninglink.spaces.problem import Problem
     from tuninglink.spaces.slots import Slot
-    from tuninglink.spaces.templates import KnobTemplate
     from tuninglink.spaces.workload import Workload
 
 _ACCUMULATED = "f32"
@@ -86,9 +86,7 @@ def read_attention(workload: Workload) -> Attention:
     return Attention(sizes, problem.loops(Role.BATCH), m, n, k1, k2, (query, key, value))
 
 
-def attention_spaces(
-    workload: Workload, device: Device, pipeline: mlir.Attribute
-) -> list[GpuSpace]:
+def attention_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> list[GpuSpace]:
     """Returns the configurations with intrinsics for both of its matmuls.
 
     A workgroup takes a tile of queries and of the elements of values, and goes through the keys in steps.
@@ -109,7 +107,7 @@ class _AttentionRules(FormRules):
     """The rules of the form."""
 
     def __init__(
-        self, problem: Problem, attention: Attention, device: Device, pipeline: mlir.Attribute
+        self, problem: Problem, attention: Attention, device: Gpu, pipeline: mlir.Attribute
     ) -> None:
         super().__init__(problem, device, pipeline, len(attention.sizes))
         self._attention = attention
@@ -220,7 +218,7 @@ def _tile_name(attention: Attention, loop: int) -> str:
     return knob_name(REDUCTION if loop == attention.k2 else WORKGROUP, loop)
 
 
-def _intrinsics(device: Device, lhs: Operand, rhs: Operand) -> list[Intrinsic]:
+def _intrinsics(device: Gpu, lhs: Operand, rhs: Operand) -> list[Intrinsic]:
     """Returns the intrinsics for a matmul; those for few rows do not compile here."""
     intrinsics = device.multiplying(lhs.element_type, rhs.element_type, _ACCUMULATED)
     found = [each for each in intrinsics if not each.is_named(FOR_FEW_ROWS)]
@@ -230,7 +228,7 @@ def _intrinsics(device: Device, lhs: Operand, rhs: Operand) -> list[Intrinsic]:
     return found
 
 
-def _exchanged(attention: Attention, tiles: Mapping[int, Number], device: Device) -> list[Number]:
+def _exchanged(attention: Attention, tiles: Mapping[int, Number], device: Gpu) -> list[Number]:
     """Returns the sizes of what threads may exchange in shared memory, in bits.
 
     These are the scores, as one matmul leaves and the other one takes them, unless their layouts agree; and the

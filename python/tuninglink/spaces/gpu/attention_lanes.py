@@ -17,9 +17,9 @@ from tuninglink.solver.answers import UndecidedError
 from tuninglink.solver.expressions import number
 from tuninglink.spaces.gpu.contractions import static_sizes
 from tuninglink.spaces.gpu.form_rules import FormRules
+from tuninglink.spaces.gpu.gpu_space import GpuSpace, Outline
 from tuninglink.spaces.gpu.knob_table import BasisSlot, gpu_template, knob_name
 from tuninglink.spaces.gpu.promotion import promotion_slots
-from tuninglink.spaces.gpu.space import GpuSpace, Outline
 from tuninglink.spaces.slots import ArraySlot, IntegerSlot
 
 if TYPE_CHECKING:
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
     from iree.compiler import ir as mlir
 
-    from tuninglink.spaces.gpu.device import Device
     from tuninglink.spaces.gpu.gpu_rules import Number
+    from tuninglink.spaces.gpu.target_gpu import Gpu
+    from tuninglink.spaces.knob_templates import KnobTemplate
     from tuninglink.spaces.problem import Problem
     from tuninglink.spaces.slots import Slot
-    from tuninglink.spaces.templates import KnobTemplate
     from tuninglink.spaces.workload import Workload
 
 _MOST_WIDTH: Final = 16
@@ -42,7 +42,7 @@ _SUBGROUPS: Final = "sg_cnt"
 
 
 def attention_lanes_spaces(
-    workload: Workload, device: Device, pipeline: mlir.Attribute
+    workload: Workload, device: Gpu, pipeline: mlir.Attribute
 ) -> list[GpuSpace]:
     """Returns the configurations without an intrinsic.
 
@@ -64,7 +64,7 @@ class _AttentionLanesRules(FormRules):
     """The rules of the form."""
 
     def __init__(
-        self, problem: Problem, sizes: Sequence[int], device: Device, pipeline: mlir.Attribute
+        self, problem: Problem, sizes: Sequence[int], device: Gpu, pipeline: mlir.Attribute
     ) -> None:
         super().__init__(problem, device, pipeline, len(sizes))
         self._sizes = sizes

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tuninglink.iree.structured_op import Sizes
-    from tuninglink.spaces.gpu.device import Device, Intrinsic
+    from tuninglink.spaces.gpu.target_gpu import Gpu, Intrinsic
     from tuninglink.spaces.workload import Workload
 
 FOR_FEW_ROWS = "VDMFMA"
@@ -156,7 +156,7 @@ def starts_from_fill(op: StructuredOp) -> bool:
     return op.accumulation is not None and op.accumulation.starts_from_fill
 
 
-def intrinsics_for(contraction: Contraction, device: Device, virtual: str = "") -> list[Intrinsic]:
+def intrinsics_for(contraction: Contraction, device: Gpu, virtual: str = "") -> list[Intrinsic]:
     """Returns the intrinsics that compute a contraction.
 
     Args:
@@ -181,7 +181,7 @@ def intrinsics_for(contraction: Contraction, device: Device, virtual: str = "") 
 
 
 def check_element_types(
-    types: Iterable[str], device: Device, *, needs_conversions: bool = False
+    types: Iterable[str], device: Gpu, *, needs_conversions: bool = False
 ) -> None:
     """Checks that the device is known to lower element types.
 

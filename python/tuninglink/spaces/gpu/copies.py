@@ -12,9 +12,9 @@ from tuninglink.spaces.gpu.promotion import DirectLoads, tile_bits
 if TYPE_CHECKING:
     from tuninglink.spaces.gpu.contraction_tiles import ContractionTiles
     from tuninglink.spaces.gpu.contractions import Operand
-    from tuninglink.spaces.gpu.device import Device
     from tuninglink.spaces.gpu.gpu_rules import Number
     from tuninglink.spaces.gpu.promotion import Promotion
+    from tuninglink.spaces.gpu.target_gpu import Gpu
 
 _BYTE: Final = 8
 _MOST_MASKED: Final = 1 << 12
@@ -42,7 +42,7 @@ class Copies:
 
     tiling: ContractionTiles
     promotion: Promotion
-    device: Device
+    device: Gpu
     pads: bool
 
     def limit_memory(self, is_odd: Number, buffers: Number) -> None:

@@ -19,8 +19,8 @@ from tuninglink.spaces.gpu.contractions import (
 )
 from tuninglink.spaces.gpu.convolutions import has_innermost_channels, read_igemm
 from tuninglink.spaces.gpu.form_rules import FormRules
+from tuninglink.spaces.gpu.gpu_space import GpuSpace
 from tuninglink.spaces.gpu.promotion import promotion_slots
-from tuninglink.spaces.gpu.space import GpuSpace
 from tuninglink.spaces.gpu.thread_layouts import require_derivable
 from tuninglink.spaces.gpu.vector_distribute import WITH_INTRINSIC
 
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
     from tuninglink.spaces.gpu.contractions import Operand
-    from tuninglink.spaces.gpu.device import Device, Intrinsic
     from tuninglink.spaces.gpu.gpu_rules import Number
+    from tuninglink.spaces.gpu.target_gpu import Gpu, Intrinsic
     from tuninglink.spaces.problem import Problem
     from tuninglink.spaces.slots import Slot
     from tuninglink.spaces.workload import Workload
 
 
 def direct_convolution_spaces(
-    workload: Workload, device: Device, pipeline: mlir.Attribute
+    workload: Workload, device: Gpu, pipeline: mlir.Attribute
 ) -> list[GpuSpace]:
     """Returns the configurations that take one element of the filter at a time, and promote both operands.
 
@@ -97,7 +97,7 @@ class _ConvolutionRules(FormRules):
         problem: Problem,
         convolution: _Convolution,
         intrinsics: Sequence[Intrinsic],
-        device: Device,
+        device: Gpu,
         pipeline: mlir.Attribute,
     ) -> None:
         super().__init__(problem, device, pipeline, len(convolution.sizes))

@@ -13,7 +13,7 @@ from tuninglink.mlir.diagnostics import error
 from tuninglink.solver.answers import AssignmentError, UndecidedError
 from tuninglink.spaces.configuration import MismatchError, MissingEntryError
 from tuninglink.spaces.gpu.gpu_rules import SUBGROUP_SIZE_KNOB, GpuRules, product
-from tuninglink.spaces.gpu.loops import ops_beside, read_loops
+from tuninglink.spaces.gpu.root_loops import ops_beside, read_loops
 from tuninglink.spaces.providers import Space
 from tuninglink.spaces.slots import ArraySlot, DictionarySlot, IntegerSlot
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tuninglink.iree.structured_op import Sizes
     from tuninglink.spaces.configuration import Configuration
-    from tuninglink.spaces.gpu.device import Device
+    from tuninglink.spaces.gpu.target_gpu import Gpu
     from tuninglink.spaces.workload import Workload
 
 _LOWERING_CONFIG: Final = "#iree_codegen.lowering_config"
@@ -31,9 +31,7 @@ _THREADS: Final = ("wg_size_x", "wg_size_y", "wg_size_z")
 _MOST_TILE: Final = 1 << 20
 
 
-def distribute_spaces(
-    workload: Workload, device: Device, pipeline: mlir.Attribute
-) -> Sequence[Space]:
+def distribute_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> Sequence[Space]:
     """Returns the configurations of an elementwise op that is alone in its function.
 
     Raises:
@@ -56,7 +54,7 @@ class DistributeSpace(Space):
     """
 
     def __init__(
-        self, workload: Workload, device: Device, pipeline: mlir.Attribute, sizes: Sizes
+        self, workload: Workload, device: Gpu, pipeline: mlir.Attribute, sizes: Sizes
     ) -> None:
         self._pipeline = pipeline
         rules = GpuRules()

@@ -6,19 +6,19 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
 from tuninglink.spaces.gpu.gpu_rules import GpuRules
+from tuninglink.spaces.gpu.gpu_space import Form
 from tuninglink.spaces.gpu.knob_table import KnobTable, gpu_template
-from tuninglink.spaces.gpu.space import Form
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from iree.compiler import ir as mlir
 
-    from tuninglink.spaces.gpu.device import Device
     from tuninglink.spaces.gpu.gpu_rules import Number
+    from tuninglink.spaces.gpu.target_gpu import Gpu
+    from tuninglink.spaces.knob_templates import KnobTemplate
     from tuninglink.spaces.problem import Problem
     from tuninglink.spaces.slots import Slot
-    from tuninglink.spaces.templates import KnobTemplate
 
 
 class FormRules(ABC):
@@ -46,7 +46,7 @@ class FormRules(ABC):
     stages: Number
 
     def __init__(
-        self, problem: Problem, device: Device, pipeline: mlir.Attribute, loop_count: int
+        self, problem: Problem, device: Gpu, pipeline: mlir.Attribute, loop_count: int
     ) -> None:
         self.problem = problem
         self.device = device

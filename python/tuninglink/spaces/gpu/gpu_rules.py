@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 from tuninglink.iree.gpu_configurations import AMD_SUBGROUP_SIZES
 from tuninglink.solver.assertions import Grade
 from tuninglink.solver.expressions import Expression, any_of, number, select
-from tuninglink.spaces.builder import ConstraintSetBuilder
 from tuninglink.spaces.knobs import IntegerKnob, OneOfKnob
+from tuninglink.spaces.set_builder import ConstraintSetBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tuninglink.spaces.constraint_set import ConstraintSet
-    from tuninglink.spaces.gpu.device import Device
+    from tuninglink.spaces.gpu.target_gpu import Gpu
     from tuninglink.spaces.problem import Problem
 
 Number = Any
@@ -122,7 +122,7 @@ class GpuRules:
             result = select(index == position, number(value), result)
         return result
 
-    def workgroup(self, device: Device) -> tuple[Number, Number, Number]:
+    def workgroup(self, device: Gpu) -> tuple[Number, Number, Number]:
         """Adds the knobs of a workgroup.
 
         Returns:
@@ -145,7 +145,7 @@ class GpuRules:
         return threads, subgroup_size, stages
 
     def memory_bounds(
-        self, least: Sequence[Number], further: Sequence[Number], device: Device
+        self, least: Sequence[Number], further: Sequence[Number], device: Gpu
     ) -> None:
         """Limits the shared memory that a workgroup uses, where the exact size is not known.
 
@@ -176,7 +176,7 @@ class GpuRules:
             wanted,
         )
 
-    def memory(self, bits: Sequence[Number], device: Device) -> None:
+    def memory(self, bits: Sequence[Number], device: Gpu) -> None:
         """Limits the shared memory that a workgroup uses; `bits` are added up."""
         used: Number = number(0)
         for each in bits:

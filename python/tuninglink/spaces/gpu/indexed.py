@@ -15,14 +15,14 @@ from tuninglink.mlir import names
 from tuninglink.solver.answers import UndecidedError
 from tuninglink.spaces.gpu.contractions import check_element_types
 from tuninglink.spaces.gpu.distribute import DistributeSpace
-from tuninglink.spaces.gpu.loops import RootLoops
+from tuninglink.spaces.gpu.root_loops import RootLoops
 from tuninglink.spaces.gpu.threads import threads_space
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tuninglink.iree.structured_op import Sizes
-    from tuninglink.spaces.gpu.device import Device
+    from tuninglink.spaces.gpu.target_gpu import Gpu
     from tuninglink.spaces.providers import Space
     from tuninglink.spaces.workload import Workload
 
@@ -30,7 +30,7 @@ _GATHER: Final = "iree_linalg_ext.gather"
 _SCATTER: Final = "iree_linalg_ext.scatter"
 
 
-def gather_spaces(workload: Workload, device: Device, pipeline: mlir.Attribute) -> Sequence[Space]:
+def gather_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> Sequence[Space]:
     """Returns the configurations of a gather, whose loops are the dimensions of its result.
 
     Raises:
@@ -41,7 +41,7 @@ def gather_spaces(workload: Workload, device: Device, pipeline: mlir.Attribute) 
     return [DistributeSpace(workload, device, pipeline, sizes)]
 
 
-def scatter_spaces(workload: Workload, device: Device, pipeline: mlir.Attribute) -> Sequence[Space]:
+def scatter_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> Sequence[Space]:
     """Returns the configurations of a scatter, whose loops are the dimensions of the values that it writes.
 
     Raises:
@@ -65,7 +65,7 @@ def _alone(workload: Workload, name: str) -> mlir.Operation:
     return root
 
 
-def _sizes(value: mlir.Value[Any], device: Device) -> tuple[Sizes, int]:
+def _sizes(value: mlir.Value[Any], device: Gpu) -> tuple[Sizes, int]:
     """Returns the sizes of an operand, and the bits of an element."""
     sizes, element = shape(value.type), element_type(value.type)
     is_known = isinstance(element, mlir.IntegerType | mlir.FloatType) and element.width >= _BYTE

@@ -25,6 +25,7 @@ from tuninglink.iree.gpu_configurations import (
 from tuninglink.mlir import names
 from tuninglink.spaces.configuration import MismatchError, integer
 from tuninglink.spaces.gpu.gpu_rules import STAGES_KNOB, SUBGROUP_SIZE_KNOB, THREADS_KNOB
+from tuninglink.spaces.knob_templates import KnobTemplate
 from tuninglink.spaces.slots import (
     ArraySlot,
     ConstantSlot,
@@ -34,7 +35,6 @@ from tuninglink.spaces.slots import (
     Slot,
     WorkgroupSlot,
 )
-from tuninglink.spaces.templates import KnobTemplate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -25,19 +25,19 @@ from tuninglink.solver.expressions import all_of, number, select
 from tuninglink.spaces.configuration import dictionary_of
 from tuninglink.spaces.gpu.form_rules import FormRules
 from tuninglink.spaces.gpu.gpu_rules import product
+from tuninglink.spaces.gpu.gpu_space import GpuSpace, Outline
 from tuninglink.spaces.gpu.knob_table import knob_name
-from tuninglink.spaces.gpu.loops import read_loops
 from tuninglink.spaces.gpu.promotion import promotion_slots
-from tuninglink.spaces.gpu.space import GpuSpace, Outline
+from tuninglink.spaces.gpu.root_loops import read_loops
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from iree.compiler import ir as mlir
 
-    from tuninglink.spaces.gpu.device import Device
     from tuninglink.spaces.gpu.gpu_rules import Number
-    from tuninglink.spaces.gpu.loops import RootLoops
+    from tuninglink.spaces.gpu.root_loops import RootLoops
+    from tuninglink.spaces.gpu.target_gpu import Gpu
     from tuninglink.spaces.problem import Problem
     from tuninglink.spaces.slots import Slot
     from tuninglink.spaces.workload import Workload
@@ -55,7 +55,7 @@ _MOST_BESIDE: Final = 256
 """More elements of an operand for one thread are not covered: alone, and with other ops beside the root op."""
 
 
-def lanes_spaces(workload: Workload, device: Device, pipeline: mlir.Attribute) -> list[GpuSpace]:
+def lanes_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> list[GpuSpace]:
     """Returns the configurations without an intrinsic.
 
     A workgroup takes a tile of each parallel loop, and goes through the reductions in steps. Each tile is shared
@@ -98,7 +98,7 @@ class _LanesRules(FormRules):
         problem: Problem,
         loops: RootLoops,
         others: Sequence[_Other],
-        device: Device,
+        device: Gpu,
         pipeline: mlir.Attribute,
     ) -> None:
         super().__init__(problem, device, pipeline, len(loops.sizes))
@@ -232,7 +232,8 @@ def _read_others(workload: Workload) -> list[_Other]:
         if each == workload.root:
             continue
         if SUBGROUP_BASIS not in entries:
-            if StructuredOp(each).loop_count > parallel:
+            op = StructuredOp(each)
+            if op.maps and op.loop_count > parallel:
                 raise UndecidedError(f"{each.name} beside it has no configuration")
             continue
         bases = [read_basis(entries.get(name)) for name in (SUBGROUP_BASIS, LANE_BASIS)]

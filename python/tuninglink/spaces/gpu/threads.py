@@ -14,10 +14,10 @@ from tuninglink.spaces.gpu.contractions import read_contraction
 from tuninglink.spaces.gpu.form_rules import FormRules
 from tuninglink.spaces.gpu.fused_ops import has_consumers
 from tuninglink.spaces.gpu.gpu_rules import clip, product
+from tuninglink.spaces.gpu.gpu_space import GpuSpace, Outline
 from tuninglink.spaces.gpu.knob_table import gpu_template
-from tuninglink.spaces.gpu.loops import ops_beside, read_loops
 from tuninglink.spaces.gpu.promotion import Promotion, promotion_slots
-from tuninglink.spaces.gpu.space import GpuSpace, Outline
+from tuninglink.spaces.gpu.root_loops import ops_beside, read_loops
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
     from tuninglink.spaces.gpu.contractions import Contraction
-    from tuninglink.spaces.gpu.device import Device
     from tuninglink.spaces.gpu.gpu_rules import Number
-    from tuninglink.spaces.gpu.loops import Beside, RootLoops
+    from tuninglink.spaces.gpu.root_loops import Beside, RootLoops
+    from tuninglink.spaces.gpu.target_gpu import Gpu
+    from tuninglink.spaces.knob_templates import KnobTemplate
     from tuninglink.spaces.problem import Problem
     from tuninglink.spaces.slots import Slot
-    from tuninglink.spaces.templates import KnobTemplate
     from tuninglink.spaces.workload import Workload
 
 _LEAST_BOUND: Final = 128
@@ -43,7 +43,7 @@ _MOST_TILE: Final = 1024
 """Tiles may stick out of what is computed, as the compiler's own do, but not by any amount."""
 
 
-def threads_spaces(workload: Workload, device: Device, pipeline: mlir.Attribute) -> list[GpuSpace]:
+def threads_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> list[GpuSpace]:
     """Returns the configurations without an intrinsic.
 
     Tiles need not divide anything: what sticks out is left out where the code runs.
@@ -66,7 +66,7 @@ def threads_spaces(workload: Workload, device: Device, pipeline: mlir.Attribute)
 
 
 def threads_space(
-    problem: Problem, loops: RootLoops, device: Device, pipeline: mlir.Attribute
+    problem: Problem, loops: RootLoops, device: Gpu, pipeline: mlir.Attribute
 ) -> GpuSpace:
     """Returns the configurations of an op that is alone, reduces nothing, and promotes nothing.
 
@@ -109,7 +109,7 @@ class _ThreadsRules(FormRules):
         self,
         problem: Problem,
         loops: RootLoops,
-        device: Device,
+        device: Gpu,
         pipeline: mlir.Attribute,
         neighborhood: _Neighborhood,
         *,

@@ -13,7 +13,7 @@ from tuninglink.spaces.gpu.gpu_rules import clip, round_up
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.spaces.gpu.device import Intrinsic
+    from tuninglink.spaces.gpu.target_gpu import Intrinsic
 
 _MOST_DYNAMIC: Final = 1024
 _MOST_PADDED: Final = 512

@@ -11,9 +11,9 @@ from tuninglink.spaces.gpu.contraction_tiles import ContractionTiles
 from tuninglink.spaces.gpu.contractions import intrinsics_for, read_contraction, static_sizes
 from tuninglink.spaces.gpu.form_rules import FormRules
 from tuninglink.spaces.gpu.gpu_rules import clip, product
+from tuninglink.spaces.gpu.gpu_space import GpuSpace, Outline
 from tuninglink.spaces.gpu.knob_table import knob_name
 from tuninglink.spaces.gpu.promotion import Promotion
-from tuninglink.spaces.gpu.space import GpuSpace, Outline
 from tuninglink.spaces.gpu.thread_layouts import is_derivable, require_derivable
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
     from tuninglink.spaces.gpu.contractions import Contraction, Operand
-    from tuninglink.spaces.gpu.device import Device, Intrinsic
     from tuninglink.spaces.gpu.gpu_rules import GpuRules, Number
+    from tuninglink.spaces.gpu.target_gpu import Gpu, Intrinsic
     from tuninglink.spaces.problem import Problem
     from tuninglink.spaces.slots import Slot
     from tuninglink.spaces.workload import Workload
@@ -38,7 +38,7 @@ WITH_INTRINSIC: Final = Outline(frozenset({MMA_KIND, SUBGROUP_BASIS, REDUCTION, 
 
 
 def vector_distribute_spaces(
-    workload: Workload, device: Device, pipeline: mlir.Attribute
+    workload: Workload, device: Gpu, pipeline: mlir.Attribute
 ) -> list[GpuSpace]:
     """Returns the configurations with an intrinsic.
 
@@ -62,7 +62,7 @@ class _VectorDistributeRules(FormRules):
         problem: Problem,
         contraction: Contraction,
         intrinsics: Sequence[Intrinsic],
-        device: Device,
+        device: Gpu,
         pipeline: mlir.Attribute,
     ) -> None:
         super().__init__(problem, device, pipeline, len(contraction.sizes))

@@ -16,7 +16,11 @@ from tuninglink.mlir.symbols import (
     symbols,
 )
 from tuninglink.mlir.walk import body
-from tuninglink.specs.builders import (
+from tuninglink.specs.linking.guard_analysis import configures, restrictions
+from tuninglink.specs.linking.guards import guard
+from tuninglink.specs.linking.modernization import free_kernel_config, modernize
+from tuninglink.specs.structure import Anatomy, is_entry_point
+from tuninglink.specs.transform_ops import (
     FAILURES_SUPPRESS,
     add_kernel_config,
     any_op,
@@ -27,10 +31,6 @@ from tuninglink.specs.builders import (
     merge_handles,
     yield_,
 )
-from tuninglink.specs.linking.entry_points import free_kernel_config, modernize
-from tuninglink.specs.linking.guard_analysis import configures, restrictions
-from tuninglink.specs.linking.guards import guard
-from tuninglink.specs.structure import Anatomy, is_entry_point
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,9 +99,10 @@ def chain_restriction(spec: Anatomy) -> Diagnostic | None:
     """Returns why a spec, or a member of a chain, may change decided ops in spite of its guards, or None."""
     modules = chained_modules(spec.module)
     if modules is None:
-        return next(restrictions(spec), None)
-    reasons = (chain_restriction(Anatomy(module)) for module in modules)
-    return next(filter(None, reasons), None)
+        reasons = restrictions(spec)
+    else:
+        reasons = filter(None, (chain_restriction(Anatomy(module)) for module in modules))
+    return next(reasons, None)
 
 
 def _configures(spec: Anatomy) -> bool:

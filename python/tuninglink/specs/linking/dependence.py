@@ -13,7 +13,7 @@ from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.mlir import names
 from tuninglink.mlir.symbols import reference, split_path
 from tuninglink.mlir.walk import body, visit
-from tuninglink.specs.builders import fails_as_included
+from tuninglink.specs.transform_ops import fails_as_included
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

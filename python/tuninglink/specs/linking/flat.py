@@ -8,9 +8,9 @@ from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
 from tuninglink.mlir.symbols import FreshNames, SymbolRenaming, referring_sequences, symbols
-from tuninglink.specs.builders import add_kernel_config, yield_
 from tuninglink.specs.foreach_match import pair_attributes, pairs_of
-from tuninglink.specs.linking.entry_points import free_kernel_config
+from tuninglink.specs.linking.modernization import free_kernel_config
+from tuninglink.specs.transform_ops import add_kernel_config, yield_
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

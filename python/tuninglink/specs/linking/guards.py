@@ -28,17 +28,6 @@ from iree.compiler import ir as mlir
 from tuninglink.mlir import names
 from tuninglink.mlir.symbols import reference, split_path
 from tuninglink.mlir.walk import body, collect
-from tuninglink.specs.builders import (
-    FAILURES_PROPAGATE,
-    FAILURES_SUPPRESS,
-    any_op,
-    change_signature,
-    empty_handle,
-    fails_as_included,
-    include,
-    merge_handles,
-    yield_more,
-)
 from tuninglink.specs.linking.guard_analysis import (
     can_be_guarded,
     is_search,
@@ -59,6 +48,17 @@ from tuninglink.specs.linking.rewriting import (
     sequence_key,
 )
 from tuninglink.specs.side_effects import SideEffects, only_reads
+from tuninglink.specs.transform_ops import (
+    FAILURES_PROPAGATE,
+    FAILURES_SUPPRESS,
+    any_op,
+    change_signature,
+    empty_handle,
+    fails_as_included,
+    include,
+    merge_handles,
+    yield_more,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

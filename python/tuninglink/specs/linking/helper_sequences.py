@@ -8,7 +8,8 @@ from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
 from tuninglink.mlir.symbols import FreshNames, symbols
-from tuninglink.specs.builders import (
+from tuninglink.specs.foreach_match import named_pair_attributes
+from tuninglink.specs.transform_ops import (
     FAILURES_PROPAGATE,
     FAILURES_SUPPRESS,
     any_op,
@@ -19,7 +20,6 @@ from tuninglink.specs.builders import (
     walk,
     yield_,
 )
-from tuninglink.specs.foreach_match import named_pair_attributes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

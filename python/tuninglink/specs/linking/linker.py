@@ -13,17 +13,17 @@ from tuninglink.mlir.diagnostics import DiagnosticSink, error, note
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body
 from tuninglink.specs.bindings import bind_entries, binding_of
-from tuninglink.specs.builders import add_kernel_config, yield_
 from tuninglink.specs.linking.chains import chain, chained_modules
 from tuninglink.specs.linking.flat import flatten
-from tuninglink.specs.linking.forms import LinkForm, choose_form, form_of
+from tuninglink.specs.linking.link_form import LinkForm, choose_form, form_of
 from tuninglink.specs.linking.repeated_matchers import (
     repeated_matchers,
     separate_repeated_matchers,
 )
 from tuninglink.specs.loading import in_context
-from tuninglink.specs.model import Spec
+from tuninglink.specs.spec import Spec
 from tuninglink.specs.structure import Anatomy, has_entry_point, is_entry_point
+from tuninglink.specs.transform_ops import add_kernel_config, yield_
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -173,19 +173,18 @@ def _link(shares: Sequence[Share], form: LinkForm, name: str) -> LinkedSpec:
 
 def _prepared(spec: Anatomy) -> Anatomy:
     """Returns a spec that is prepared for linking: a copy if there is anything to do."""
-    if binding_of(spec.module) is None and not repeated_matchers(spec):
-        return spec
-    return _prepare(spec.module.clone().operation)
+    is_prepared = binding_of(spec.module) is None and not repeated_matchers(spec)
+    return spec if is_prepared else _prepare(spec.module.clone().operation)
 
 
 def _prepare(module: mlir.Operation) -> Anatomy:
     """Binds the entries of a spec, and gives each a matcher of its own."""
     spec = Anatomy(module)
     bind_entries(spec)
-    if not repeated_matchers(spec):
-        return spec
-    separate_repeated_matchers(spec)
-    return Anatomy(module)
+    if repeated_matchers(spec):
+        separate_repeated_matchers(spec)
+        spec = Anatomy(module)
+    return spec
 
 
 def link_nested_specs(

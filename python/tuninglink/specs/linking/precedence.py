@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from tuninglink.iree.targets import Target
     from tuninglink.mlir.diagnostics import DiagnosticSink
-    from tuninglink.specs.model import Spec
+    from tuninglink.specs.spec import Spec
 
 
 def link(

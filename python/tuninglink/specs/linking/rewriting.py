@@ -12,7 +12,9 @@ from tuninglink.mlir import names
 from tuninglink.mlir.attributes import entries_of
 from tuninglink.mlir.symbols import references_in, split_path
 from tuninglink.mlir.walk import body, collect
-from tuninglink.specs.builders import (
+from tuninglink.specs.foreach_match import named_pair_attributes
+from tuninglink.specs.linking.helper_sequences import HelperSequences
+from tuninglink.specs.transform_ops import (
     any_op,
     change_signature,
     include,
@@ -21,8 +23,6 @@ from tuninglink.specs.builders import (
     yield_,
     yield_more,
 )
-from tuninglink.specs.foreach_match import named_pair_attributes
-from tuninglink.specs.linking.helper_sequences import HelperSequences
 from tuninglink.specs.unused_sequences import erase_unused
 
 if TYPE_CHECKING:

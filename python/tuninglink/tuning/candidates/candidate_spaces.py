@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tuninglink.spaces.knobs import Knob
+    from tuninglink.spaces.provider_registry import ProviderRegistry
     from tuninglink.spaces.providers import Space
-    from tuninglink.spaces.registry import ProviderRegistry
     from tuninglink.spaces.workload import Workload
 
 _SEARCHING: Final = Limits(seconds=2.0, steps=5000)
@@ -57,6 +57,7 @@ class CandidateSpaces:
         registry: ProviderRegistry,
         limits: Mapping[str, int],
     ) -> None:
+        self._dispatch = dispatch
         self.problem = SearchProblem.of(dispatch.problem, limits)
         self.program = _text(dispatch)
         self._reasons: list[str] = []
@@ -151,7 +152,8 @@ class CandidateSpaces:
             for each in self.spaces
             if each.is_sufficient and each.constraints.pipeline == space.constraints.pipeline
         ]
-        return CandidateMaker(space, number, () if space.is_sufficient else judges)
+        judges = [] if space.is_sufficient else judges
+        return CandidateMaker(self._dispatch, space, number, judges)
 
     def _known(self, configuration: Configuration, origin: CandidateOrigin) -> Candidate:
         """Returns a configuration as a candidate of the first space in which it is valid."""

@@ -10,6 +10,7 @@ from iree.compiler.dialects import iree_codegen
 
 from tuninglink.solver.answers import AssignmentError, Limits
 from tuninglink.spaces.configuration import Configuration
+from tuninglink.spaces.miscompilation import miscompilation
 from tuninglink.spaces.verification import broken_necessary_rules
 from tuninglink.tuning.candidates.candidate import Candidate, CandidateOrigin
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tuninglink.spaces.providers import Space
+    from tuninglink.spaces.workload import Workload
 
 CHECKING: Final = Limits(seconds=5.0, solver_seconds=1.0)
 """What checking one assignment may take."""
@@ -31,6 +33,7 @@ class CandidateMaker:
     """Makes candidates of the assignments of one space.
 
     Args:
+        dispatch: what the space is for.
         space: the space.
         number: its number.
         judges: spaces of the same pipeline whose necessary rules decide, too. The compiler's own constraints accept
@@ -38,13 +41,16 @@ class CandidateMaker:
             rules refute these, and none of the others.
     """
 
-    def __init__(self, space: Space, number: int, judges: Sequence[Space]) -> None:
+    def __init__(
+        self, dispatch: Workload, space: Space, number: int, judges: Sequence[Space]
+    ) -> None:
+        self._dispatch = dispatch
         self._space = space
         self._number = number
         self._judges = judges
 
     def __call__(self, assignment: Mapping[str, int]) -> Candidate | None:
-        """Returns the candidate, None where the values make no configuration or one that is hopeless."""
+        """Returns the candidate, None where the values make no configuration or one that is slow or wrong."""
         # Only spaces for attention write a decomposition.
         write_decomposition = getattr(self._space, "decomposition_config", None)
         try:
@@ -57,6 +63,8 @@ class CandidateMaker:
         assert isinstance(info, iree_codegen.CompilationInfoAttr)
         translation: Any = info.translation_info
         configuration = Configuration(info.lowering_config, translation, decomposition)
+        if miscompilation(self._dispatch, configuration):
+            return None
         if broken_necessary_rules(self._judges, configuration, CHECKING):
             return None
         return Candidate(

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tuninglink.compiler.compilation import Compilation
     from tuninglink.spaces.configuration import Configuration
     from tuninglink.spaces.workload import Workload
-    from tuninglink.specs.model import Spec
+    from tuninglink.specs.spec import Spec
     from tuninglink.tuning.candidates.candidate import Candidate
 
 _ROOT: Final = "tuninglink.root"

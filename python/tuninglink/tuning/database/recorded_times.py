@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tuninglink.compiler.phases import Phase
-    from tuninglink.explaining.model import DispatchReport
+    from tuninglink.explaining.explanation import DispatchReport
     from tuninglink.explaining.operation_report import ConfigurationText
     from tuninglink.tuning.database import Trial
 

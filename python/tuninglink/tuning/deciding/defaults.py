@@ -27,6 +27,7 @@ class MeasuredTask:
         default_us: its time.
         compile_seconds: how long it compiled.
         share: its share of the time of all dispatches.
+        program_us: its time in one run of the program at each of the sizes.
     """
 
     task: TuningTask
@@ -34,6 +35,7 @@ class MeasuredTask:
     default_us: float
     compile_seconds: float
     share: float = 0.0
+    program_us: float = 0.0
 
 
 def measure_default(
@@ -50,7 +52,16 @@ def measure_default(
     microseconds = devices.measure_default(benchmark)
     if isinstance(microseconds, Failure):
         return microseconds
-    return MeasuredTask(task, benchmark, microseconds, compiled.seconds, 1.0)
+    program_us = _program_us(benchmark, microseconds, devices)
+    return MeasuredTask(task, benchmark, microseconds, compiled.seconds, 1.0, program_us)
+
+
+def _program_us(benchmark: Benchmark, microseconds: float, devices: DeviceSet) -> float:
+    """Returns the time of a call of a static dispatch, or of a dynamic one at all of its sizes."""
+    if len(benchmark.measured) < 2:  # noqa: PLR2004 - one size takes the time that is known
+        return microseconds
+    timings = [devices.first.measure(benchmark.at(function)) for function in benchmark.measured]
+    return sum(timing.least for timing in timings if not isinstance(timing, Failure))
 
 
 def nothing_runs(devices: DeviceSet, failure: Failure) -> TuninglinkError:

@@ -89,7 +89,7 @@ def judge_default(runs: ModelRuns) -> ModelVerdict:
     """Returns what the whole program computes where there is no entry."""
     reason = "there is no entry"
     try:
-        return ModelVerdict((), reason=reason, default_outputs=runs.default_outputs())
+        return ModelVerdict((), reason=reason, default_outputs=runs.compared_outputs())
     except ModelRunError as failure:
         return ModelVerdict((), reason=f"{reason}, and {failure}")
 

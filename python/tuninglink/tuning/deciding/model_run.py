@@ -58,7 +58,6 @@ _SLOW: Final = 4.0
 _NOTHING: Final = ConfidenceInterval(0.0, 0.0, 0.0)
 """The speedup of a program that does not run with the spec."""
 
-
 _INTEGER_RANGES: Final = (PLAIN_INTEGERS, (0, 1), (1, 1))
 """Ranges of random integers, in the order in which they are tried: of indices, of masks, and of masks without zeros."""
 
@@ -106,8 +105,8 @@ class ModelRuns:
         """
         calls = self._calls()
         self.begin(spec)
-        integers = self._finite_integers()
-        default = self._default_image()
+        integers = self.finite_integers()
+        default = self._image("")
         try:
             tuned = self._image(spec)
             began = time.monotonic()
@@ -127,19 +126,19 @@ class ModelRuns:
         samples = self._samples(programs, max(self.seconds, _SLOW * taken))
         return replace(self._comparison(samples), outputs=outputs)
 
-    def default_outputs(self) -> OutputComparison:
-        """Returns how far the outputs of the program without a spec are from what they should be.
+    def compared_outputs(self, spec: str = "") -> OutputComparison:
+        """Returns how far the outputs of the program are from what they should be, without a spec and with one.
 
         Raises:
             ModelRunError: it cannot be compiled or run.
         """
-        self._finite_integers()
-        return self._judged(None)
+        self.finite_integers()
+        return self._judged(self.outputs(spec) if spec else None)
 
     def _judged(self, tuned: Outputs | None) -> OutputComparison:
         functions = self._functions()
         if self._expectation is None:
-            integers = self._finite_integers()
+            integers = self.finite_integers()
             self._expectation = self.judge.expectation(self._calls(), functions, integers)
         tolerance = self.judge.tolerance(functions, self._default)
         return self.judge.compare(self._expectation, self._default, tuned, tolerance)
@@ -150,7 +149,7 @@ class ModelRuns:
         Raises:
             ModelRunError: it cannot be compiled or run.
         """
-        integers = self._finite_integers()
+        integers = self.finite_integers()
         return self._run(self._image(spec), integers)
 
     def _calls(self) -> ProgramCalls:
@@ -186,10 +185,7 @@ class ModelRuns:
             raise ModelRunError(compiled.message)
         return compiled.image
 
-    def _default_image(self) -> bytes:
-        return self._image("")
-
-    def _finite_integers(self) -> tuple[int, int]:
+    def finite_integers(self) -> tuple[int, int]:
         """Returns a range of random integers with which all outputs of the program without a spec are finite.
 
         Integers may be indices, for which different ones are best, or masks, of which some functions make infinities
@@ -199,7 +195,7 @@ class ModelRuns:
             ModelRunError: the program cannot be compiled or run.
         """
         if self._integers is None:
-            image = self._default_image()
+            image = self._image("")
             usable: list[tuple[int, int]] = []
             for integers in _INTEGER_RANGES if self._takes_integers() else _INTEGER_RANGES[:1]:
                 try:

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
     from tuninglink.tuning.devices.inputs import Bytes
     from tuninglink.tuning.devices.running import Runnable
+    from tuninglink.tuning.devices.value_traces import DispatchTrace
     from tuninglink.tuning.programs.benchmark import Benchmark, BufferLayout, SizedFunction
     from tuninglink.tuning.programs.compiled_program import CompiledProgram
 
@@ -206,6 +207,16 @@ class Measurer:
             MeasurementError: it cannot be loaded or run.
         """
         return self._programs.outputs(program)
+
+    def program_traces(
+        self, program: CompiledProgram, directory: str
+    ) -> tuple[tuple[NDArray[Any], ...], list[DispatchTrace]]:
+        """Returns what a call of a program computes, and the values of its dispatches; see `ProgramRunner.traces`.
+
+        Raises:
+            MeasurementError: it cannot be loaded or run.
+        """
+        return self._programs.traces(program, directory)
 
     def compare(self, benchmark: Benchmark, reference: Benchmark, reduction: int) -> Failure | None:
         """Compares what a benchmark computes with what another does on the same inputs.

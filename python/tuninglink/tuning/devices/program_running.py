@@ -13,6 +13,7 @@ from tuninglink.tuning.devices.buffers import hal_type, to_device, to_host
 from tuninglink.tuning.devices.inputs import random_bytes
 from tuninglink.tuning.devices.parameter_files import parameter_module
 from tuninglink.tuning.devices.running import Loader
+from tuninglink.tuning.devices.value_traces import ValueTracer
 from tuninglink.tuning.programs.element_types import element_type, is_float
 
 if TYPE_CHECKING:
@@ -22,9 +23,11 @@ if TYPE_CHECKING:
 
     from tuninglink.tuning.devices.call_timing import CallTimer
     from tuninglink.tuning.devices.running import LoadedFunction
+    from tuninglink.tuning.devices.value_traces import DispatchTrace
     from tuninglink.tuning.programs.compiled_program import CompiledProgram, ProgramInput
 
     Array = NDArray[Any]
+    _Place = tuple[bytes, Hashable, tuple[rt.VmModule, ...]]
 
 _MOST_LOADED: Final = 6
 """Modules that stay loaded when they are not in use: two programs in three places. Weights may take much room."""
@@ -62,6 +65,27 @@ class ProgramRunner:
         (loaded,) = self.load(program, [None])
         return loaded.outputs()
 
+    def traces(
+        self, program: CompiledProgram, directory: str
+    ) -> tuple[tuple[Array, ...], list[DispatchTrace]]:
+        """Runs a program once that was compiled with `--iree-flow-trace-dispatch-tensors`.
+
+        Args:
+            program: the program.
+            directory: gets the values of its dispatches.
+
+        Returns:
+            Its outputs, see `outputs`, and the executions of its dispatches.
+
+        Raises:
+            MeasurementError: it cannot be loaded or run.
+        """
+        tracer = ValueTracer(self._device, directory)
+        loader = Loader(self._device, 1, sink=tracer.sink)
+        place = self._place(program, loader)
+        loaded = LoadedProgram(self._device, loader, program, place, self._seed)
+        return loaded.outputs(), tracer.dispatches()
+
     def load(self, program: CompiledProgram, copies: Sequence[Hashable]) -> list[LoadedProgram]:
         """Returns a program ready to run, in several places in memory.
 
@@ -72,15 +96,22 @@ class ProgramRunner:
         Raises:
             MeasurementError: it cannot be loaded.
         """
-        libraries: tuple[rt.VmModule, ...] = ()
-        if program.parameters.parameters or program.parameters.files:
-            libraries = (self._parameters(self._loader.instance, program.parameters, self._seed),)
         return [
             LoadedProgram(
-                self._device, self._loader, program, copy=copy, libraries=libraries, seed=self._seed
+                self._device,
+                self._loader,
+                program,
+                self._place(program, self._loader, copy),
+                self._seed,
             )
             for copy in copies
         ]
+
+    def _place(self, program: CompiledProgram, loader: Loader, copy: Hashable = None) -> _Place:
+        libraries: tuple[rt.VmModule, ...] = ()
+        if program.parameters.parameters or program.parameters.files:
+            libraries = (self._parameters(loader.instance, program.parameters, self._seed),)
+        return program.image, copy, libraries
 
 
 class LoadedProgram:
@@ -97,15 +128,13 @@ class LoadedProgram:
         device: rt.HalDevice,
         loader: Loader,
         program: CompiledProgram,
-        *,
-        copy: Hashable,
-        libraries: tuple[rt.VmModule, ...],
+        place: _Place,
         seed: int,
     ) -> None:
         self._device = device
         self._loader = loader
         self._program = program
-        self._place = (program.image, copy, libraries)
+        self._place = place
         self._seed = seed
         self._inputs = self._arguments()
         self._function = loader.load_module(*self._place).function(program.function)

@@ -156,6 +156,7 @@ class Loader:
         device: the device.
         kept: how many stay loaded.
         timer: runs calls and times them.
+        sink: receives the tensors that programs trace; None leaves them to the runtime.
 
     Attributes:
         instance: what modules of the runtime are made in.
@@ -167,11 +168,12 @@ class Loader:
         device: rt.HalDevice,
         kept: int = _MOST_LOADED,
         timer: CallTimer = wall_seconds,
+        sink: rt.HalModuleDebugSink | None = None,
     ) -> None:
         self.instance = rt.VmInstance()
         self.seconds = 0.0
         self._timer = timer
-        self._hal = rt.create_hal_module(self.instance, device)
+        self._hal = rt.create_hal_module(self.instance, device, debug_sink=sink)
         self._mapped = lru_cache(kept)(self._map)
         self._loaded = lru_cache(kept)(self.load_anew)
 

@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 _FIRST_ROUNDS: Final = 8
 _ROUNDS: Final = 25
 _MOST_ROUNDS: Final = 200
+_FAR_BEHIND: Final = 3.0
+"""By how many times a call of a program may be slower than the fastest one for the program to be timed again."""
+
+_LONG_CALL: Final = 0.2
+"""Programs with shorter calls, in seconds, are all timed: loading them takes part of that."""
+
 _NARROW: Final = 0.02
 """The width of intervals that more rounds need not make narrower, relative to the speedup."""
 
@@ -61,16 +67,19 @@ class ProgramTimer:
         self._calls = calls
         self._functions = callable_functions(calls)
         self._seed = seed
+        self._call_seconds: dict[bytes, float] = {}
 
     def outputs(self, image: bytes) -> Outputs | Failure:
         """Returns what all functions compute, or why they cannot be run."""
         arrays: Outputs = {}
+        began = time.monotonic()
         for function in self._functions:
             program = self._calls.compiled(function, image, PLAIN_INTEGERS)
             computed = self._device.program_outputs(program)
             if isinstance(computed, Failure):
                 return computed
             arrays[function.label] = computed
+        self._call_seconds[image] = time.monotonic() - began
         return arrays
 
     def compare(
@@ -78,7 +87,7 @@ class ProgramTimer:
     ) -> ProgramTimes | Failure:
         """Times programs in turn with the default, and with the default a second time.
 
-        A program leaves when it cannot be the fastest any more. The rounds end when the intervals of the others are
+        A program leaves when it cannot be the fastest any more, which may be after its call for `outputs`. The rounds end when the intervals of the others are
         narrow, or the time is over.
 
         Args:
@@ -89,7 +98,15 @@ class ProgramTimer:
         end = time.monotonic() + seconds
         milliseconds: defaultdict[int, list[float]] = defaultdict(list)
         ratios: defaultdict[int, list[float]] = defaultdict(list)
-        running = list(range(1, len(images) + 1))  # 0 is the default's second run
+        speedups = {
+            index: self._rough_speedup(default, image)
+            for index, image in enumerate(images, 1)
+            if self._is_far_behind(image, images)
+        }
+        for index in speedups:
+            milliseconds[index].append(1000 * self._call_seconds[images[index - 1]])
+        # 0 is the default's second run.
+        running = [index for index in range(1, len(images) + 1) if index not in speedups]
         count = 0
         while True:
             contestants = [0, *running]
@@ -104,7 +121,7 @@ class ProgramTimer:
                 for index, microseconds in zip(contestants, others, strict=True):
                     milliseconds[index].append(microseconds / 1000)
                     ratios[index].append(first / microseconds)
-            speedups = {index: interval(values, self._seed) for index, values in ratios.items()}
+            speedups |= {index: interval(values, self._seed) for index, values in ratios.items()}
             running = _possible_winners(speedups, running)
             is_known = all(_is_narrow(speedups[index]) for index in (0, *running))
             if is_known or count >= _MOST_ROUNDS or time.monotonic() > end:
@@ -117,6 +134,18 @@ class ProgramTimer:
             tuple(medians[index] for index in places),
             tuple(speedups[index] for index in places),
         )
+
+    def _is_far_behind(self, image: bytes, images: Sequence[bytes]) -> bool:
+        """Tells whether the one call that a program has made was too slow for it to be the fastest."""
+        known = [self._call_seconds[each] for each in images if each in self._call_seconds]
+        seconds = self._call_seconds.get(image, 0.0)
+        return seconds > _LONG_CALL and seconds > _FAR_BEHIND * min(known)
+
+    def _rough_speedup(self, default: bytes, image: bytes) -> ConfidenceInterval:
+        """Returns the speedup of a program by one call."""
+        seconds = self._call_seconds[image]
+        ratio = self._call_seconds.get(default, seconds) / seconds
+        return ConfidenceInterval(ratio / _FAR_BEHIND, ratio, ratio * _FAR_BEHIND)
 
     def _rounds(
         self, images: Sequence[bytes], count: int, seed: int, seconds: float

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 
 from tuninglink.compiler.encodings import materialize_encodings
-from tuninglink.compiler.inputs import refuse_spec
 from tuninglink.compiler.phases import Phase
+from tuninglink.compiler.program_sources import refuse_spec
 from tuninglink.errors import CompileError
 from tuninglink.iree.dispatch_calls import count_calls
 from tuninglink.iree.dispatches import dispatch_name
@@ -76,8 +76,12 @@ class TuningTask:
     @property
     def short_name(self) -> str:
         """The name of the first dispatch without its variant, and the sizes for which it is specialized."""
-        sizes = ", ".join(f"d{loop} = {sizes}" for loop, sizes in self.bounds.items())
-        return self.name.partition("::")[0] + (f" for {sizes}" if sizes else "")
+        return self.name.partition("::")[0] + (f" for {self.span}" if self.bounds else "")
+
+    @property
+    def span(self) -> str:
+        """The sizes of loops for which the dispatch is specialized; empty for all sizes."""
+        return ", ".join(f"d{loop} = {sizes}" for loop, sizes in self.bounds.items())
 
     @property
     def is_dynamic(self) -> bool:
@@ -248,13 +252,20 @@ def _tasks(
     for benchmark in dynamic(seen) if dynamic else ():
         seen.add(benchmark.name)
         add(_dynamic_task(benchmark, 1 if calls is None else calls[benchmark.name]))
-    omissions += [Omission((name,), _DYNAMIC) for name in calls or () if name not in seen]
+    reason = _DYNAMIC if dynamic is None else _NOT_GIVEN
+    omissions += [Omission((name,), reason) for name in calls or () if name not in seen]
     return list(tasks.values()), omissions
 
 
 _DYNAMIC: Final = (
     "its sizes are dynamic: they are known only when the program runs; "
     "--dim gives the sizes of dynamic dimensions at which it is tuned"
+)
+
+
+_NOT_GIVEN: Final = (
+    "its sizes do not follow from those that --dim gives; "
+    "sizes without an argument and a dimension are for all dynamic dimensions"
 )
 
 

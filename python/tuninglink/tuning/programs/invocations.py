@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from tuninglink.compiler import native
-from tuninglink.compiler.inputs import open_program, wrap_program
+from tuninglink.compiler.program_sources import open_program, wrap_program
 from tuninglink.compiler.session import Invocation, Output, Session, session_flags
 from tuninglink.errors import CompileError
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error

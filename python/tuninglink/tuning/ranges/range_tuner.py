@@ -21,7 +21,7 @@ from tuninglink.tuning.scheduling.task_run import tune_task
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tuninglink.specs.model import Spec
+    from tuninglink.specs.spec import Spec
     from tuninglink.tuning.programs.benchmark import Benchmark, SizedFunction
     from tuninglink.tuning.programs.dispatches import TuningTask
     from tuninglink.tuning.results.task_result import TaskResult
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 
     Prepare = Callable[[TuningTask, Sequence[Spec]], PreparedTask]
+
+_TUNING: Final = 0.8
+"""The part of the time for a range in which it is tuned; in the rest it is compared."""
 
 _FEWEST_SIZES: Final = {"cuda": 2, "rocm": 2, "vulkan-spirv": 2, "metal-spirv": 2}
 """How many sizes a range has at least, by backend: on GPUs, the compiler fails on the code for a single size. It copies the
@@ -74,7 +77,7 @@ class RangeTuner:
         self.tuner.listener.specializing(result.prepared, len(tasks))
         ranges: list[TaskResult] = []
         for position, task in enumerate(tasks):
-            part = budget.part(1 / (len(tasks) - position))
+            part = budget.part(_TUNING / (len(tasks) - position))
             if part.is_over:
                 break
             found = self._tune(task, result, part)

@@ -116,6 +116,18 @@ def _dispatch(dispatch: ProblemReport) -> Object:
         "failures": dispatch.failures,
         "configuration": dispatch.configuration,
         "notes": list(dispatch.notes),
+        "sizes": [
+            {
+                "sizes": part.sizes,
+                "weight": part.weight,
+                "default_us": part.default_us,
+                "tuned_us": part.tuned_us,
+                "speedup": part.speedup.median,
+                "interval": _interval(part.speedup),
+                "range": part.range,
+            }
+            for part in dispatch.sizes
+        ],
         "history": [{**asdict(each), "knobs": dict(each.knobs)} for each in dispatch.trials],
     }
 

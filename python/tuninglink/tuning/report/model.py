@@ -47,6 +47,28 @@ class TrialPoint:
 
 
 @dataclass(frozen=True)
+class SizeReport:
+    """A dynamic dispatch at one combination of sizes, with the compiler's own choice and with the spec.
+
+    Attributes:
+        sizes: the sizes, as they were given.
+        weight: how much they count.
+        default_us: the median time of the compiler's own choice.
+        tuned_us: that of the winner.
+        speedup: from one to the other.
+        range: the range of sizes that has a configuration of its own, such as `d0 = 2..22`; None where the one for all
+            sizes holds.
+    """
+
+    sizes: str
+    weight: int
+    default_us: float
+    tuned_us: float
+    speedup: Speedup
+    range: str | None = None
+
+
+@dataclass(frozen=True)
 class ProblemReport:
     """What came of one problem.
 
@@ -66,6 +88,8 @@ class ProblemReport:
         default_result: whether the compiler's own choice computes what it should: `right`, `wrong`, `not decided` or
             `not checked`; None where no reference was asked.
         default_finding: the numbers behind it.
+        sizes: of a dynamic dispatch with a winner, its times at each of the sizes. The times of the dispatch itself are
+            their geometric means.
     """
 
     names: tuple[str, ...]
@@ -82,6 +106,7 @@ class ProblemReport:
     ending: str | None = None
     default_result: str | None = None
     default_finding: str = ""
+    sizes: tuple[SizeReport, ...] = ()
 
     @property
     def failures(self) -> dict[str, int]:

@@ -15,6 +15,7 @@ from tuninglink.tuning.report import (
     OmittedDispatch,
     OutputReport,
     ProblemReport,
+    SizeReport,
     Speedup,
     StageReport,
     TrialPoint,
@@ -22,6 +23,8 @@ from tuninglink.tuning.report import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tuninglink.tuning.deciding.decision import ConfidenceInterval
     from tuninglink.tuning.devices.device import DeviceDescription
     from tuninglink.tuning.flag_sets.results import FlagsResult, SetResult
@@ -131,7 +134,23 @@ def _dispatch(result: TaskResult, began: float) -> ProblemReport:
         notes=tuple(f"{failure.message}: {candidate}" for candidate, failure in result.wrong),
         default_result=result.judgement.correctness.value if result.judgement else None,
         default_finding=result.judgement.reason if result.judgement else "",
+        sizes=tuple(_sizes(result)),
     )
+
+
+def _sizes(result: TaskResult) -> Iterator[SizeReport]:
+    ranges = {
+        comparison.sizes: part.task.span for part in result.ranges for comparison in part.sizes
+    }
+    for comparison in result.sizes:
+        yield SizeReport(
+            comparison.sizes,
+            comparison.weight,
+            comparison.default_us,
+            comparison.tuned_us,
+            _speedup(comparison.speedup),
+            ranges.get(comparison.sizes),
+        )
 
 
 def _point(trial: TrialResult, began: float) -> TrialPoint:

@@ -17,8 +17,8 @@ from tuninglink.tuning.candidates.tunable import TunableTask
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tuninglink.spaces.registry import ProviderRegistry
-    from tuninglink.specs.model import Spec
+    from tuninglink.spaces.provider_registry import ProviderRegistry
+    from tuninglink.specs.spec import Spec
     from tuninglink.tuning.candidates.candidate import Candidate
     from tuninglink.tuning.programs.dispatches import TuningTask
 

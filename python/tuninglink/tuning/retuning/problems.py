@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from tuninglink.iree.targets import Target
     from tuninglink.payloads import Payload
-    from tuninglink.spaces.registry import ProviderRegistry
-    from tuninglink.specs.model import Spec
+    from tuninglink.spaces.provider_registry import ProviderRegistry
+    from tuninglink.specs.spec import Spec
     from tuninglink.tuning.programs.dispatches import DispatchedProgram, TuningTask
 
 

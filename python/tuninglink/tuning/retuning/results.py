@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tuninglink.errors import TuninglinkError
-    from tuninglink.specs.model import Spec
+    from tuninglink.specs.spec import Spec
     from tuninglink.specs.structure import Entry
     from tuninglink.tuning.candidates.candidate import Candidate
     from tuninglink.tuning.deciding.decision import Decision

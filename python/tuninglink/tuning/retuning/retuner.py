@@ -13,7 +13,7 @@ from tuninglink.iree.targets import Target
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
 from tuninglink.payloads import PayloadError
-from tuninglink.spaces.registry import ProviderRegistry
+from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.specs.applicability import Applicability
 from tuninglink.specs.provenance import provenance_of
 from tuninglink.tuning.deciding.decision import Outcome
@@ -38,7 +38,7 @@ from tuninglink.tuning.scheduling.task_run import tune_task
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tuninglink.specs.model import Spec
+    from tuninglink.specs.spec import Spec
     from tuninglink.tuning.candidates.compilation import Compiled
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.programs.dispatches import DispatchedProgram, TuningTask

@@ -11,7 +11,7 @@ from tuninglink.tuning.retuning.results import EntryVerdict
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.specs.model import Spec
+    from tuninglink.specs.spec import Spec
     from tuninglink.tuning.retuning.results import EntryComparison, EntryResult, RetuningResult
 
 SCHEMA_VERSION: Final = 1

@@ -172,6 +172,14 @@ class Exploration:
         while self._feed.measuring or not self._events.empty():
             self._await(_PATIENCE)
 
+    def begin(self, budget: Budget) -> None:
+        """Begins to compile candidates of the next turn.
+
+        Args:
+            budget: how many candidates in all turns.
+        """
+        self._ask(budget)
+
     def reject(self, candidate: Candidate) -> None:
         """Takes a candidate that was measured for one that fails."""
         self._search.tell(candidate, None)

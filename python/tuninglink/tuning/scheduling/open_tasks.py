@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tuninglink.tuning.scheduling.isolation import FATAL, reason_of
 from tuninglink.tuning.scheduling.progress import Progress
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from tuninglink.tuning.scheduling.timeline import Timeline
 
 
+SMALL: Final = 0.03
+"""A task is small if the program spends less of its time in it."""
+
+
 @dataclass
 class OpenTask:
     """A task that may get another turn.
@@ -34,14 +38,21 @@ class OpenTask:
     run: TaskRun | None = None
 
     @property
+    def is_small(self) -> bool:
+        """Whether the program spends little of its time in it by default."""
+        return self.measured.share < SMALL
+
+    @property
     def progress(self) -> Progress:
         """How the best time falls."""
         return self.run.trials.progress if self.run else Progress(self.measured.default_us)
 
     @property
     def gain(self) -> float:
-        """What the program has gained, if the race confirms it."""
-        return self.measured.task.calls * (self.measured.default_us - self.progress.best_us)
+        """What the program has gained, if the race confirms it; all of the time of a wrong default that is mended."""
+        is_mended = self.run is not None and self.run.is_mended
+        best_us = 0.0 if is_mended else self.progress.best_us
+        return self.measured.task.calls * (self.measured.default_us - best_us)
 
 
 def share_now(

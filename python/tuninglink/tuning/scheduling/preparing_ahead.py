@@ -52,6 +52,10 @@ class PreparationAhead:
         self._draw(task)
         return True
 
+    def has_prepared(self, task: TuningTask) -> bool:
+        """Tells whether a task was prepared ahead of its turn."""
+        return task.key in self._done
+
     def _draw(self, task: TuningTask) -> None:
         self._done.add(task.key)
         with suppress(Exception):  # it is omitted with its reason in its turn

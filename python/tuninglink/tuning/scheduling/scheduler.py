@@ -12,12 +12,11 @@ from tuninglink.tuning.results.task_result import TaskOutcome, TaskResult
 from tuninglink.tuning.scheduling.default_queue import DefaultQueue
 from tuninglink.tuning.scheduling.isolation import FATAL, reason_of
 from tuninglink.tuning.scheduling.ledger import Account
-from tuninglink.tuning.scheduling.open_tasks import OpenRaces, OpenTask, share_now
+from tuninglink.tuning.scheduling.open_tasks import SMALL, OpenRaces, OpenTask, share_now
 from tuninglink.tuning.scheduling.preparing_ahead import PreparationAhead
 from tuninglink.tuning.scheduling.task_choice import TaskChoice
 from tuninglink.tuning.scheduling.task_race import TaskRace
-from tuninglink.tuning.scheduling.task_run import TaskRun
-from tuninglink.tuning.scheduling.timeline import Stage
+from tuninglink.tuning.scheduling.task_start import TaskStart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.programs.dispatches import TuningTask
     from tuninglink.tuning.scheduling.budget import Budget
     from tuninglink.tuning.scheduling.ledger import Ledger
+    from tuninglink.tuning.scheduling.task_run import TaskRun
     from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 
 _DEFAULTS: Final = 0.25
@@ -33,9 +33,6 @@ _DEFAULTS: Final = 0.25
 
 _JUDGING: Final = 0.05
 """The part of the time in which defaults are judged where that is not done in the background."""
-
-_SMALL: Final = 0.03
-"""A task with a wrong default is decided once it is mended if the program would spend less of its time in it."""
 
 _LEAST_SECONDS: Final = 3.0
 """With less time left, no task begins."""
@@ -63,7 +60,6 @@ class Scheduler:
     ) -> None:
         self._tuner = tuner
         self._ledger = ledger
-        self._prepare = prepare
         self._omit = omit
         self._open: list[OpenTask] = []
         self._races = OpenRaces(tuner.timeline, self._end, self._lose)
@@ -72,7 +68,7 @@ class Scheduler:
         self._choice = TaskChoice(tuner.judgements)
         self._judging_seconds = 0.0
         self._judgements = tuner.judgements
-        self._by_matcher: dict[str, TuningTask] = {}
+        self._start = TaskStart(tuner, prepare, self._choice)
         self._defaults = DefaultQueue(tuner, (), omit)
         self.results: list[TaskResult] = []
 
@@ -161,9 +157,9 @@ class Scheduler:
         return next(iter(self._choice.ranked(tasks)), None)
 
     def _is_small(self, task: OpenTask) -> bool:
-        """Tells whether the program would spend little of its time in a task with what is known now."""
+        """Tells whether the program spends little of its time in a task, by default and with what is known now."""
         measured = self._defaults.measured
-        return share_now(task, measured, self._open, self.results) < _SMALL
+        return task.is_small and share_now(task, measured, self._open, self.results) < SMALL
 
     def _admit(self) -> None:
         """Opens the tasks whose defaults are measured, the heaviest ones, as far as they are to be tuned."""
@@ -183,50 +179,58 @@ class Scheduler:
 
     def _give_turn(self, task: OpenTask) -> None:
         """Tries candidates of a task for a while; decides it if no more are to be tried."""
+        began = time.monotonic()
         try:
             if task.run is None:
                 self._begin(task)
-            if task.run is None:
-                return
-            budget = self._budget()
-            if task.run.is_to_mend:
-                task.run.mend(budget, self._work_aside)
-                is_over = task.run.is_mended and self._is_small(task)
-            else:
-                task.run.trials.explore(budget, self._turn_end(task), self._work_aside)
-                is_over = False
-            if is_over or task.run.trials.ending(budget) is not None:
-                self._decide(task)
+            if task.run is not None:
+                self._continue(task, task.run)
         except FATAL:
             raise
         except Exception as failure:  # noqa: BLE001 - an error loses one task only
             self._lose(task, reason_of(failure))
+        self._choice.count_turn(task, time.monotonic() - began)
+
+    def _continue(self, task: OpenTask, run: TaskRun) -> None:
+        budget = self._budget()
+        if run.is_to_mend:
+            run.begin_mending(budget)
+            if not self._tuner.is_local:
+                self._begin_next_mending(task, budget)
+        if run.default_is_wrong:
+            run.mend(budget, self._turn_end(task), self._work_aside)
+        else:
+            run.trials.explore(budget, self._turn_end(task), self._work_aside)
+        is_mended = run.is_mended and self._is_small(task)
+        if is_mended or run.trials.ending(budget) is not None:
+            self._decide(task)
+
+    def _begin_next_mending(self, task: OpenTask, budget: Budget) -> None:
+        """Begins to compile candidates of the task that is mended after another one."""
+        others = [other for other in self._open if other is not task and other.run is None]
+        following = next(filter(self._choice.is_to_mend, self._choice.ranked(others)), None)
+        if following is None or not self._ahead.has_prepared(following.measured.task):
+            return
+        try:
+            self._begin(following)
+            if following.run is not None:
+                following.run.begin_mending(budget)
+        except FATAL:
+            raise
+        except Exception as failure:  # noqa: BLE001 - an error loses one task only
+            self._lose(following, reason_of(failure))
 
     def _turn_end(self, task: OpenTask) -> Callable[[], bool]:
-        """Returns what tells whether the turn of a task is over: a race goes on, or a wrong default is more urgent."""
+        """Returns what tells whether the turn of a task is over, or a race goes on."""
         alone = len(self._open) == 1
         seconds = math.inf if alone else self._choice.pace.turn_seconds(task.progress)
         end = min(time.monotonic() + seconds, self._races.due)
-        return lambda: time.monotonic() > end or any(map(self._choice.is_to_mend, self._open))
+        return lambda: time.monotonic() > end
 
     def _begin(self, task: OpenTask) -> None:
-        """Prepares a task for its first turn, or gives its weight to the task that the same entry configures."""
-        began = time.monotonic()
-        with self._tuner.timeline.stage(Stage.SPACES):
-            prepared = self._prepare(task.measured.task)
-        other = self._by_matcher.setdefault(prepared.matcher, prepared.task)
-        if other is not prepared.task:
-            self._merge(task, other)
-            return
-        task.run = TaskRun(self._tuner, prepared, task.measured)
-        self._choice.count_start(task.run.trials.progress, time.monotonic() - began)
-
-    def _merge(self, task: OpenTask, other: TuningTask) -> None:
-        for each in self._open:
-            if each.measured.task is other:
-                share = each.measured.share + task.measured.share
-                each.measured = replace(each.measured, share=share)
-        self._lose(task, f"it is configured by the same entry as {other.name}, which is heavier")
+        """Prepares a task for its first turn, or leaves it to another one."""
+        if reason := self._start.begin(task, self._open):
+            self._lose(task, reason)
 
     def _work_aside(self) -> bool:
         """Does work while a device measures: prepares the most promising of the other tasks."""

@@ -21,8 +21,14 @@ _RACE_SECONDS: Final = 5.0
 """The time of a race, which counts as the start of a task: without it, its trials are lost."""
 
 
+_MENDING: Final = 0.5
+"""The part of the time of all turns in which small tasks with wrong defaults come before others."""
+
+
 class TaskChoice:
-    """Chooses among open tasks: those to mend first, then the one from which the program gains most.
+    """Chooses among open tasks: first turns of heavy ones, then those to mend, then by the gain of the program.
+
+    Small tasks with wrong defaults may be many: they come before others in half of the time only.
 
     Args:
         judgements: the verdicts on the compiler's choices; None if they are not judged.
@@ -32,6 +38,8 @@ class TaskChoice:
         self._judgements = judgements
         self._progress: list[Progress] = []
         self._start_seconds = 0.0
+        self._turn_seconds = 0.0
+        self._mending_seconds = 0.0
 
     def count_start(self, progress: Progress, seconds: float) -> None:
         """Counts a task that has begun.
@@ -42,6 +50,12 @@ class TaskChoice:
         """
         self._progress.append(progress)
         self._start_seconds += seconds
+
+    def count_turn(self, task: OpenTask, seconds: float) -> None:
+        """Counts the time of a turn."""
+        self._turn_seconds += seconds
+        if task.is_small and self.is_wrong(task.measured.task):
+            self._mending_seconds += seconds
 
     @property
     def pace(self) -> Pace:
@@ -56,10 +70,13 @@ class TaskChoice:
     def ranked(self, tasks: Sequence[OpenTask]) -> list[OpenTask]:
         """Returns tasks, the most promising first."""
         pace = self.pace
+        has_mended_enough = self._mending_seconds > _MENDING * self._turn_seconds
 
-        def promise(task: OpenTask) -> tuple[bool, float]:
+        def promise(task: OpenTask) -> tuple[bool, bool, float]:
+            is_new = task.run is None and not task.is_small
+            is_urgent = self.is_to_mend(task) and not (task.is_small and has_mended_enough)
             gain = pace.expected_gain(task.measured.task.calls, task.progress)
-            return self.is_to_mend(task), gain
+            return is_new, is_urgent, gain
 
         return sorted(tasks, key=promise, reverse=True)
 

@@ -38,7 +38,7 @@ _RESERVED: Final = 3
 """Time is kept for so many finalists; more of them race if there is time."""
 
 _MENDING_TRIALS: Final = 16
-"""Candidates that a turn tries which looks for a right one."""
+"""Candidates that one of the first turns tries if it looks for a right one."""
 
 _MENDED: Final = 0.75
 """Such a turn does not wait for the last ones of these."""
@@ -77,6 +77,7 @@ class TaskRun:
         self.default_us = self._measure_default()
         self.is_mended = False
         self._mending_turns = 0
+        self._right: set[str] = set()
         self._rejected: list[tuple[Candidate, Failure]] = []
         if tuner.journal:
             tuner.journal.record_default(prepared, self.default_us)
@@ -109,30 +110,51 @@ class TaskRun:
         """Whether a right candidate is looked for before anything else."""
         return not self.is_mended and self._mending_turns < _MENDING_TURNS and self.default_is_wrong
 
-    def mend(self, budget: Budget, meanwhile: Callable[[], bool] = lambda: False) -> None:
-        """Tries a few candidates, and checks the best ones until one of them is right.
+    def begin_mending(self, budget: Budget) -> None:
+        """Begins to compile the candidates that `mend` will try.
 
         Args:
             budget: the time, and the trials of all turns.
+        """
+        self.trials.begin(budget.limited(len(self.trials) + _MENDING_TRIALS))
+
+    def mend(
+        self,
+        budget: Budget,
+        is_over: Callable[[], bool] = lambda: False,
+        meanwhile: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Tries candidates, a few until a right one is known, and checks the best ones until one of them is right.
+
+        Args:
+            budget: the time, and the trials of all turns.
+            is_over: tells whether no further batch begins, once a right candidate is known.
             meanwhile: see `Exploration.run`.
 
         Raises:
             DeviceError: the device is gone.
             DatabaseError: a result cannot be kept.
         """
-        self._mending_turns += 1
-        before = len(self.trials)
-        few = budget.limited(before + _MENDING_TRIALS)
-        enough = before + _MENDED * _MENDING_TRIALS
-        self.trials.explore(few, lambda: len(self.trials) >= enough, meanwhile)
+        if self.is_to_mend:
+            self._mending_turns += 1
+            before = len(self.trials)
+            few = budget.limited(before + _MENDING_TRIALS)
+            enough = before + _MENDED * _MENDING_TRIALS
+            self.trials.explore(few, lambda: len(self.trials) >= enough, meanwhile)
+        else:
+            self.trials.explore(budget, is_over, meanwhile)
         while not budget.is_over and (ranked := self._ranked()):
-            failure = self._failure(ranked[0])
+            best = ranked[0]
+            failure = None if best.candidate.key in self._right else self._failure(best)
             if failure is None:
+                self._right.add(best.candidate.key)
                 self.is_mended = True
+                assert best.microseconds is not None
+                self.trials.progress.withdraw(best.microseconds)  # the wrong default does not count
                 return
-            self._rejected.append((ranked[0].candidate, failure))
-            self._tuner.keep_failure(self.prepared, ranked[0].candidate, failure)
-            self.trials.reject(ranked[0], failure)
+            self._rejected.append((best.candidate, failure))
+            self._tuner.keep_failure(self.prepared, best.candidate, failure)
+            self.trials.reject(best, failure)
 
     def _failure(self, trial: TrialResult) -> Failure | None:
         """Returns what is wrong with what a candidate computes."""

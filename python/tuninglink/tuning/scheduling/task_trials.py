@@ -105,6 +105,10 @@ class TaskTrials:
         self._exploration.run(budget, is_done, meanwhile)
         self._spend()
 
+    def begin(self, budget: Budget) -> None:
+        """Begins to compile the candidates of the next turn; see `Exploration.begin`."""
+        self._exploration.begin(budget)
+
     def ending(self, budget: Budget) -> Ending | None:
         """Returns why no more candidates are tried; None if more might be.
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.search.pool import CandidatePool
 
 _FIRST: Final = 8
-"""So many of the best by the estimate come first, then what was fast elsewhere. After that come as many of the best by
+"""What was fast elsewhere comes first, then so many of the best by the estimate. After that come as many of the best by
 what other problems say; without other problems, the neighbors of the compiler's choice and as many of the best quarter
 by the estimate."""
 
@@ -123,12 +123,12 @@ class ModelSearch(Search):
         if self._transfer is not None:
             order = np.argsort(self._estimates(sampled), kind="stable")[:_FIRST]
             corrected = [sampled[each] for each in order]
-            return _unlike([*estimated[:_FIRST], *self._elsewhere, *corrected])
+            return _unlike([*self._elsewhere, *estimated[:_FIRST], *corrected])
         default = self._pool.default
         near = list(self._neighbors(default))[:_NEAR_DEFAULT] if default is not None else []
         quarter = estimated[: max(_FIRST, len(estimated) // 4)]
         others = self._chance.sample(quarter, min(len(quarter), _FIRST))
-        return _unlike([*estimated[:_FIRST], *self._elsewhere, *near, *others])
+        return _unlike([*self._elsewhere, *estimated[:_FIRST], *near, *others])
 
     def _candidates(self) -> list[Candidate]:
         count = MOST_CANDIDATES if self._tried >= _SETTLED else FIRST_CANDIDATES

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from tuninglink.upgrading.configuration import levels_of, set_subgroup_basis, subgroup_counts
-from tuninglink.upgrading.rule import AttributeSite, Refusal, attribute_rule
+from tuninglink.upgrading.compilation_info import levels_of, set_subgroup_basis, subgroup_counts
+from tuninglink.upgrading.rule_definition import AttributeSite, Refusal, attribute_rule
 
 _BATCHES: Final = 2
 """How many loops over batches an attention has, where nothing says it."""

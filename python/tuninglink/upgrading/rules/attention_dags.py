@@ -5,13 +5,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.mlir import names
-from tuninglink.upgrading.rule import OperationSite, Refusal, operation_rule
+from tuninglink.upgrading.rule_definition import OperationSite, Refusal, operation_rule
 from tuninglink.upgrading.rules.online_attention import row_map
-from tuninglink.upgrading.source import VALUE
+from tuninglink.upgrading.spec_text import VALUE
 
 if TYPE_CHECKING:
     from tuninglink.upgrading.outline_parts import Dag
-    from tuninglink.upgrading.source import Source, Token
+    from tuninglink.upgrading.spec_text import Source, Token
 
 _OPERANDS: Final = ("query", "key", "value", "scale", "output")
 _PARAMETER: Final = "!transform.param<i64>"
@@ -100,9 +100,9 @@ def _types(site: OperationSite, dag: Dag) -> list[str]:
     tokens = list(source.tokens(region.start + 1, region.end - 1))
     arguments = _typed(source, tokens[1]) if tokens[0].text.startswith("^") else {}
     operations = [
-        each
-        for each in site.outline.marks(region.start, region.end)
-        if each.inside == region.start and not each.text.startswith("#")
+        mark
+        for mark in site.outline.marks(region.start, region.end)
+        if mark.inside == region.start and not mark.text.startswith("#")
     ]
     used = _operands(source, dag)
     if len(operations) != 1 or not set(used) <= set(arguments):
@@ -116,15 +116,15 @@ def _types(site: OperationSite, dag: Dag) -> list[str]:
 
 def _typed(source: Source, group: Token) -> dict[str, str]:
     """Returns the types of the arguments of a block, by name."""
-    found: dict[str, str] = {}
+    typed: dict[str, str] = {}
     name, start = "", -1
     for token in source.tokens(group.start + 1, group.end - 1):
         if token.text.startswith("%"):
             name, start = token.text, -1
         elif token.text not in {":", ","}:
             start = token.start if start < 0 else start
-            found[name] = source.text[start : token.end]
-    return found
+            typed[name] = source.text[start : token.end]
+    return typed
 
 
 def _operands(source: Source, dag: Dag) -> list[str]:
@@ -140,7 +140,9 @@ def _operands(source: Source, dag: Dag) -> list[str]:
 
 def _is_plain(source: Source, dag: Dag) -> bool:
     """Tells whether the scores of an attention are used as they are."""
-    groups = [each for each in source.tokens(dag.root.end, dag.region.end - 1) if each.text == "{"]
+    groups = [
+        token for token in source.tokens(dag.root.end, dag.region.end - 1) if token.text == "{"
+    ]
     inside = source.tokens(groups[-1].start + 1, groups[-1].end - 1) if groups else ()
     operations = [each.text for each in inside if each.kind == "word" and "." in each.text]
     return operations in ([], ["iree_linalg_ext.yield"])
@@ -149,7 +151,7 @@ def _is_plain(source: Source, dag: Dag) -> bool:
 def _maps(source: Source, dag: Dag) -> Token:
     """Returns the brackets with the indexing maps of an attention."""
     tokens = source.tokens(dag.root.end, dag.region.end - 1)
-    group = next((each for each in tokens if each.text in "<{"), None)
+    group = next((token for token in tokens if token.text in "<{"), None)
     while group is not None:
         inside = list(source.tokens(group.start + 1, group.end - 1))
         for equals, value in pairwise(inside):

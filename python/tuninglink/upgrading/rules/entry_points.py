@@ -3,8 +3,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.mlir import names
-from tuninglink.upgrading.rule import OperationSite, operation_rule
-from tuninglink.upgrading.source import VALUE
+from tuninglink.upgrading.rule_definition import OperationSite, operation_rule
+from tuninglink.upgrading.spec_text import VALUE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +39,7 @@ def entry_points(site: OperationSite) -> None:
         return
     group = sequence.arguments
     tokens = list(site.source.tokens(group.start + 1, group.end - 1))
-    if [each.text for each in tokens[1:3]] != [":", _ANY_OP]:
+    if [token.text for token in tokens[1:3]] != [":", _ANY_OP]:
         return
     if len(tokens) == 3:  # noqa: PLR2004 - `%root : type`, and no attributes
         searches = any(site.outline.foreach_matches(sequence))
@@ -90,11 +90,11 @@ def _yield(site: OperationSite, sequence: NamedSequence, argument: str) -> bool:
     if not yields:
         return False
     value = argument
-    for each in site.outline.foreach_matches(sequence):
-        value = each.result or ""
+    for match in site.outline.foreach_matches(sequence):
+        value = match.result or ""
         if not value:
             value = _fresh(site.source.text[body.start : body.end])
-            site.edits.insert(each.start, f"{value} = ")
+            site.edits.insert(match.start, f"{value} = ")
     site.edits.insert(yields[-1].end, f" {value} : {_ANY_OP}")
     return True
 

@@ -4,7 +4,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.upgrading.enumerators import gpu_enumerators, unknown
-from tuninglink.upgrading.rule import AttributeSite, Refusal, attribute_rule
+from tuninglink.upgrading.rule_definition import AttributeSite, Refusal, attribute_rule
 from tuninglink.upgrading.trees import Leaf
 
 if TYPE_CHECKING:
@@ -37,14 +37,14 @@ def intrinsic_names(site: AttributeSite) -> None:
     if name in layouts.get(node.head, layouts[plain]):
         return
     for candidate in _candidates(name):
-        head = next((head for head, known in layouts.items() if candidate in known), None)
+        head = next((head for head, union in layouts.items() if candidate in union), None)
         if head is not None:
             field.value = Leaf(candidate)
             node.head = head if node.head or head != plain else ""
             site.changed(f"intrinsic '{name}' is '{candidate}'")
             return
-    known = frozenset().union(*layouts.values())
-    raise Refusal(unknown("intrinsic", name, known, likely=next(_candidates(name))))
+    union = frozenset().union(*layouts.values())
+    raise Refusal(unknown("intrinsic", name, union, likely=next(_candidates(name))))
 
 
 def _candidates(name: str) -> Iterator[str]:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from tuninglink.upgrading.rule import AttributeSite, attribute_rule
+from tuninglink.upgrading.rule_definition import AttributeSite, attribute_rule
 from tuninglink.upgrading.trees import Field, Node
 
 
@@ -14,7 +14,7 @@ from tuninglink.upgrading.trees import Field, Node
 def lowering_config_braces(site: AttributeSite) -> None:
     """The fields of a GPU lowering config stand in braces."""
     node = site.node
-    is_bare = all(each.key is not None and each.value.render() for each in node.fields)
+    is_bare = all(field.key is not None and field.value.render() for field in node.fields)
     if node.fields and is_bare:
         node.fields, node.tail = [Field(Node("", "{", node.fields, node.tail))], ""
         site.changed("the fields of the GPU lowering config stand in braces")

@@ -3,8 +3,8 @@ from __future__ import annotations
 from typing import Final
 
 from tuninglink.mlir import names
-from tuninglink.upgrading.generalization import is_named_operation
-from tuninglink.upgrading.rule import OperationSite, Refusal, operation_rule
+from tuninglink.upgrading.generic_forms import is_named_operation
+from tuninglink.upgrading.rule_definition import OperationSite, Refusal, operation_rule
 from tuninglink.upgrading.rules.elementwise_operations import KINDS
 from tuninglink.upgrading.rules.transposed_matmuls import MAPS
 
@@ -46,7 +46,7 @@ def matched_names(site: OperationSite) -> None:
     if not gone and not (is_for_gpu and named and len(named) == len(asked)):
         return
     old = (gone or named)[0]
-    beside = {each.text for each in site.outline.marks(sequence.start, sequence.end)}
+    beside = {mark.text for mark in site.outline.marks(sequence.start, sequence.end)}
     if is_for_gpu and names.MATCH_DAG in beside:
         site.edits.replace(listed.start, listed.end, f"[{_GENERIC}]")
         site.changed(f"'{old}' is {_GENERIC} on a GPU when it is matched; the DAG says which")

@@ -3,7 +3,7 @@ from __future__ import annotations
 from itertools import dropwhile, islice
 
 from tuninglink.mlir import names
-from tuninglink.upgrading.rule import OperationSite, Refusal, operation_rule
+from tuninglink.upgrading.rule_definition import OperationSite, Refusal, operation_rule
 
 
 @operation_rule(
@@ -24,7 +24,7 @@ def matcher_types(site: OperationSite) -> None:
     if [each.text for each in signature] != [":", "(", "->", "("]:
         return
     source, (_, operand, _, results) = site.source, signature
-    types = {each.strip() for each in source.text[results.start + 1 : results.end - 1].split(",")}
+    types = {word.strip() for word in source.text[results.start + 1 : results.end - 1].split(",")}
     if len(types) != 1:
         raise Refusal(f"the results of '{site.mark.text}' have different types")
     operand_type = source.text[operand.start + 1 : operand.end - 1].strip()

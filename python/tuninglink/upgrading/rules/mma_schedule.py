@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from tuninglink.upgrading.configuration import SUBGROUP_COUNTS, CompilationInfo, options_of
-from tuninglink.upgrading.rule import AttributeSite, Refusal, attribute_rule
+from tuninglink.upgrading.compilation_info import SUBGROUP_COUNTS, CompilationInfo, options_of
+from tuninglink.upgrading.rule_definition import AttributeSite, Refusal, attribute_rule
 from tuninglink.upgrading.rules.pipeline_attributes import attribute_for
 from tuninglink.upgrading.trees import as_node
 
@@ -48,6 +48,6 @@ def mma_schedule(site: AttributeSite) -> None:
     if not options.fields:
         fields = info.translation.fields
         info.translation.remove_field(
-            next(each for each in fields if as_node(each.value) is options)
+            next(field for field in fields if as_node(field.value) is options)
         )
     site.changed("intrinsic and subgroup counts moved from 'mma_schedule' into the lowering config")

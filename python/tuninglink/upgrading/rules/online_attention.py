@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.mlir import names
 from tuninglink.upgrading.iteration_space import read_affine_map
-from tuninglink.upgrading.rule import OperationSite, Refusal, operation_rule
+from tuninglink.upgrading.rule_definition import OperationSite, Refusal, operation_rule
 
 if TYPE_CHECKING:
-    from tuninglink.upgrading.source import Source, Token
+    from tuninglink.upgrading.spec_text import Source, Token
 
 _OLD: Final = f'"{names.ATTENTION}"'
 _NEW: Final = f'"{names.ONLINE_ATTENTION}"'
@@ -83,7 +83,7 @@ def row_map(source: Source, maps: Token) -> str:
     if query is not None and result is not None:
         loops = frozenset().union(*query[1])
         domain, _, results = texts[-1].partition("->")
-        named = [each.strip() for each in results.strip().removesuffix(">").strip(" ()").split(",")]
+        named = [word.strip() for word in results.strip().removesuffix(">").strip(" ()").split(",")]
         if len(named) == len(result[1]):
             rows = [name for name, used in zip(named, result[1], strict=True) if used <= loops]
             return f"{domain.rstrip()} -> ({', '.join(rows)})>"

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from tuninglink.upgrading.configuration import options_of
+from tuninglink.upgrading.compilation_info import options_of
 from tuninglink.upgrading.enumerators import CPU_PIPELINES, gpu_enumerators, unknown
-from tuninglink.upgrading.rule import AttributeSite, Refusal, attribute_rule
+from tuninglink.upgrading.rule_definition import AttributeSite, Refusal, attribute_rule
 from tuninglink.upgrading.trees import Leaf
 
 _ALONE: Final = {
@@ -79,5 +79,7 @@ def attribute_for(name: str) -> str:
         return _ALONE[name]
     if name in _GONE:
         raise Refusal(f"the pipeline '{name}' is gone: {_GONE[name]}")
-    known = {prefix + each for prefix, _, enumerators in families for each in enumerators}
+    known = {
+        prefix + enumerator for prefix, _, enumerators in families for enumerator in enumerators
+    }
     raise Refusal(unknown("pipeline", name, known | _ALONE.keys() | _GONE.keys()))

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tuninglink.upgrading.rule import AttributeSite, Refusal, attribute_rule
+from tuninglink.upgrading.rule_definition import AttributeSite, Refusal, attribute_rule
 from tuninglink.upgrading.trees import Field, Leaf, Node
 
 _STRATEGY: Final = "reorder_workgroups_strategy"
@@ -29,16 +29,16 @@ _STRATEGIES: Final = {"none": "None", "transpose": "Transpose", "swizzle": "Swiz
 )
 def pipeline_options(site: AttributeSite) -> None:
     """Unit attributes among the options became fields of `gpu_pipeline_options`."""
-    found = [each for each in site.node.fields if each.name in _NAMES]
-    if not found:
+    fields = [field for field in site.node.fields if field.name in _NAMES]
+    if not fields:
         return
-    moved = [_option(each) for each in found]
+    moved = [_option(each) for each in fields]
     options = site.node.node("gpu_pipeline_options")
     if options is None:
         options = Node("#iree_gpu.pipeline_options", "<")
-        first = found.pop(0)
+        first = fields.pop(0)
         first.key, first.equals, first.value = "gpu_pipeline_options", " = ", options
-    for each in found:
+    for each in fields:
         site.node.remove_field(each)
     for name, value in moved:
         if options.find(name) is None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Final
 
 from tuninglink.mlir import names
-from tuninglink.upgrading.rule import OperationSite, operation_rule
+from tuninglink.upgrading.rule_definition import OperationSite, operation_rule
 from tuninglink.upgrading.trees import Field, Leaf, Node, parse
 
 _POSITIONS: Final = ("permutation", "projected_permutation", "single", "any")
@@ -66,7 +66,7 @@ def strict_properties(site: OperationSite) -> None:
         return
     tree = parse(site.source, group.start, group.end)
     assert isinstance(tree, Node)
-    taken = [each for each in tree.fields if each.name in _NAMES[operation]]
+    taken = [field for field in tree.fields if field.name in _NAMES[operation]]
     if not taken:
         return
     for each in taken:

@@ -4,7 +4,7 @@ import re
 from math import gcd
 from typing import Final
 
-from tuninglink.upgrading.configuration import (
+from tuninglink.upgrading.compilation_info import (
     TILE_AND_FUSE,
     VECTOR_DISTRIBUTE,
     CompilationInfo,
@@ -12,7 +12,7 @@ from tuninglink.upgrading.configuration import (
     set_subgroup_basis,
     subgroup_counts,
 )
-from tuninglink.upgrading.rule import AttributeSite, Refusal, attribute_rule
+from tuninglink.upgrading.rule_definition import AttributeSite, Refusal, attribute_rule
 from tuninglink.upgrading.trees import Node, integers
 
 _SHAPE: Final = re.compile(r"_(\d+)x(\d+)x\d+")

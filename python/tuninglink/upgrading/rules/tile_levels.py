@@ -2,8 +2,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from tuninglink.upgrading.configuration import TILE_SIZES_CONFIG, VECTOR_DISTRIBUTE, CompilationInfo
-from tuninglink.upgrading.rule import AttributeSite, Refusal, attribute_rule
+from tuninglink.upgrading.compilation_info import (
+    TILE_SIZES_CONFIG,
+    VECTOR_DISTRIBUTE,
+    CompilationInfo,
+)
+from tuninglink.upgrading.rule_definition import AttributeSite, Refusal, attribute_rule
 
 _RANKS: Final = {
     3: ("a matmul", 1),

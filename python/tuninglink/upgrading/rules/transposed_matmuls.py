@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from tuninglink.upgrading.rule import OperationSite, operation_rule
+from tuninglink.upgrading.rule_definition import OperationSite, operation_rule
 
 
 def _maps(domain: str, *results: str) -> str:
-    return ", ".join(f"affine_map<({domain}) -> ({each})>" for each in results)
+    return ", ".join(f"affine_map<({domain}) -> ({result})>" for result in results)
 
 
 _MATMUL: Final = "d0, d1, d2"

@@ -1,0 +1,221 @@
+"""What is reported about specs: as data, as diagnostics, and as JSON."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.checking.findings import Finding, Rule
+from tuninglink.mlir.diagnostics import Diagnostic, Severity, note
+from tuninglink.solver.answers import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from tuninglink.checking.entry_answers import Answer
+    from tuninglink.checking.model_matches import ModelMatch
+    from tuninglink.matching.reachability import EntryOverlap
+    from tuninglink.mlir.diagnostics import Place
+    from tuninglink.specs.structure import Entry
+
+
+@dataclass(frozen=True)
+class EntryReport:
+    """What is found about an entry.
+
+    Attributes:
+        position: its position among the entries of the spec, from 0.
+        entry: the entry.
+        payload: the operation that was made for it, in words; empty if none could be made.
+        matches: whether it configures an operation that is made for it.
+        is_valid: whether its configuration holds under the constraints of the target; None if no target was
+            given.
+        compiles: whether a program made for it compiles; None if that was not asked.
+        is_reachable: whether there are operations that no earlier entry takes.
+        overlap: the earlier entries with other configurations that match some of the same operations, None if
+            there are none.
+        knob_place: the place of the knob that its configuration should change; None where no knob is known.
+        in_model: the ops of the model that it configures, each with whether the configuration is valid there;
+            None if no model was given.
+    """
+
+    position: int
+    entry: Entry
+    payload: str
+    matches: Answer
+    is_valid: Answer | None
+    compiles: Answer | None
+    is_reachable: Answer
+    overlap: EntryOverlap | None
+    in_model: tuple[ModelMatch, ...] | None = None
+    knob_place: Place | None = None
+
+    @property
+    def answers(self) -> dict[str, Answer | None]:
+        """The answers by their names in JSON."""
+        return {
+            "matches_itself": self.matches,
+            "valid": self.is_valid,
+            "compiles": self.compiles,
+            "reachable": self.is_reachable,
+        }
+
+    @property
+    def open_answers(self) -> dict[str, Answer]:
+        """The answers that were not decided: whether what matches nothing is reached does not matter."""
+        return {
+            question: answer
+            for question, answer in self.answers.items()
+            if answer is not None
+            and answer.verdict is Verdict.NOT_DECIDED
+            and not (question == "reachable" and self.matches.verdict is Verdict.REFUTED)
+        }
+
+
+@dataclass(frozen=True)
+class Undecided:
+    """A question that was not decided, for one reason.
+
+    Attributes:
+        question: its name in JSON.
+        reason: why not.
+        entries: for which entries.
+    """
+
+    question: str
+    reason: str
+    entries: tuple[EntryReport, ...]
+
+
+@dataclass(frozen=True)
+class SpecReport:
+    """What is found about a spec.
+
+    Attributes:
+        source: where it comes from.
+        kind: which kind of spec it is, in words; empty if it cannot be read.
+        structure: what is wrong with its structure.
+        entries: what is found about its entries; none if its structure is wrong.
+    """
+
+    source: str
+    kind: str = ""
+    structure: tuple[Diagnostic, ...] = ()
+    entries: tuple[EntryReport, ...] = ()
+
+    def findings(self) -> Iterator[Finding]:
+        """Yields all that is wrong or was not decided, entry by entry."""
+        for said in self.structure:
+            yield Finding(Rule.STRUCTURE, said)
+        for each in self.entries:
+            yield from _refuted(each)
+            yield from _discouraged(each)
+            yield from _open(each)
+            for match in each.in_model or ():
+                yield from _in_model(each, match)
+
+    def diagnostics(self) -> Iterator[Diagnostic]:
+        """Yields the errors and warnings."""
+        for each in self.findings():
+            if each.rule is not Rule.UNDECIDED:
+                yield each.diagnostic
+
+    def undecided(self) -> list[Undecided]:
+        """Returns what was not decided, each reason once."""
+        found: dict[tuple[str, str], list[EntryReport]] = defaultdict(list)
+        for each in self.entries:
+            for question, answer in each.open_answers.items():
+                found[question, answer.reason].append(each)
+        return [Undecided(*key, tuple(entries)) for key, entries in found.items()]
+
+    def has_errors(self) -> bool:
+        """Tells whether the spec should not be used as it is."""
+        return any(each.severity is Severity.ERROR for each in self.diagnostics())
+
+
+_REFUTED: Final = {
+    "matches_itself": (Rule.MATCHES_NOTHING, "matches nothing"),
+    "valid": (Rule.INVALID, "has an invalid configuration"),
+    "compiles": (Rule.DOES_NOT_COMPILE, "configures what does not compile"),
+    "reachable": (Rule.UNREACHABLE, "is never reached"),
+}
+"""Which rule an entry breaks for which a question is refuted, and what to say of it."""
+
+_REJECTED: Final = (
+    Rule.DISCOURAGED,
+    "has a configuration that the compiler's own constraints reject",
+)
+_WARNED: Final = {
+    "compiles": (Rule.STACK_OVERFLOW, "configures what may crash on local-task"),
+}
+"""Which rule an entry breaks for which question has a warning, and its message, unless it is `_REJECTED`."""
+
+_NARROW: Final = "has a configuration that compiles, although it is outside of the constraints"
+"""The message about an invalid configuration that compiles."""
+
+
+def _refuted(report: EntryReport) -> Iterator[Finding]:
+    for question, answer in report.answers.items():
+        if answer is not None and answer.verdict is Verdict.REFUTED:
+            if question == "reachable" and report.matches.verdict is Verdict.REFUTED:
+                continue  # What matches nothing is never reached.
+            rule, what = _REFUTED[question]
+            severity = rule.severity
+            if question == "valid" and _compiles(report):
+                severity, what = Severity.WARNING, _NARROW
+            place = report.knob_place if question == "valid" else None
+            said = f"{what}: {answer.reason}"
+            yield _finding(rule, severity, report, said, answer.details, place=place)
+
+
+def _discouraged(report: EntryReport) -> Iterator[Finding]:
+    for question, answer in report.answers.items():
+        if answer is not None and answer.warning:
+            rule, what = _WARNED.get(question, _REJECTED)
+            said = f"{what}: {answer.warning}"
+            at = report.knob_place if rule is Rule.DISCOURAGED else None
+            yield _finding(rule, rule.severity, report, said, answer.details, place=at)
+
+
+def _open(report: EntryReport) -> Iterator[Finding]:
+    """Yields the questions that were not decided."""
+    rule = Rule.UNDECIDED
+    for question, answer in report.open_answers.items():
+        said = f"was not decided ({question.replace('_', ' ')}): {answer.reason}"
+        yield _finding(rule, rule.severity, report, said)
+
+
+def _in_model(report: EntryReport, match: ModelMatch) -> Iterator[Finding]:
+    """Yields what is wrong with the configuration of an entry for an op of the model."""
+    answer = match.answer
+    where = f"for {match.problem} in {match.dispatch} of the model"
+    notes = (*answer.details, *([f"the op stands at {match.place}"] if match.place else ()))
+    if answer.verdict is Verdict.REFUTED:
+        rule, said = Rule.INVALID, f"has an invalid configuration {where}: {answer.reason}"
+        yield _finding(rule, rule.severity, report, said, notes)
+    elif answer.verdict is Verdict.NOT_DECIDED:
+        rule, said = Rule.UNDECIDED, f"was not decided (valid) {where}: {answer.reason}"
+        yield _finding(rule, rule.severity, report, said, notes)
+    if answer.warning:
+        rule, what = Rule.DISCOURAGED, "has a configuration that the compiler's own constraints"
+        said = f"{what} reject {where}: {answer.warning}"
+        yield _finding(rule, rule.severity, report, said, notes)
+
+
+def _finding(
+    rule: Rule,
+    severity: Severity,
+    report: EntryReport,
+    said: str,
+    details: Iterable[str] = (),
+    *,
+    place: Place | None = None,
+) -> Finding:
+    message = f"entry '{report.entry.matcher}' {said}"
+    notes = tuple(map(note, details))
+    return Finding(rule, Diagnostic(severity, message, place or report.entry.place, notes))
+
+
+def _compiles(report: EntryReport) -> bool:
+    return report.compiles is not None and report.compiles.verdict is Verdict.PROVEN

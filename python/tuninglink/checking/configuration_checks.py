@@ -1,0 +1,157 @@
+"""Whether the configuration of an entry holds under the constraints of its pipeline."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.checking.entry_answers import Answer, Details
+from tuninglink.mlir import names
+from tuninglink.payloads import configured
+from tuninglink.solver.answers import Verdict
+from tuninglink.spaces.configuration import read_configuration
+from tuninglink.spaces.verification import verify_configuration
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tuninglink.payloads import Payload
+    from tuninglink.solver.answers import Limits
+    from tuninglink.spaces.configuration_answers import ConfigurationAnswer
+    from tuninglink.spaces.provider_registry import ProviderRegistry
+    from tuninglink.spaces.workload import Workload
+
+
+MOST_PROPOSALS: Final = 20
+"""For how many rejected configurations the nearest valid one is looked for."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What is found about a configuration; it may be handed to another process.
+
+    Attributes:
+        answer: whether it is valid; the nearest valid one is not among its details.
+        key: for a rejected configuration what equal ones of equal ops have in common, empty for any other.
+        details: finds all details, the nearest valid configuration among them, which takes longer than all else;
+            None for a configuration that is not rejected, and where that is no longer known.
+    """
+
+    answer: Answer
+    key: bytes = b""
+    details: Callable[[], Details] | None = field(default=None, repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, object]:
+        return {"answer": self.answer, "key": self.key, "details": None}
+
+
+class Proposals:
+    """The nearest valid configurations of the first rejected ones."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, Answer] = {}
+
+    def answer(self, judged: Judged, again: Callable[[], Details]) -> Answer:
+        """Returns the answer about a configuration, with the nearest valid one if it is one of the first.
+
+        Args:
+            judged: what is found about the configuration.
+            again: finds all details where `judged` no longer can.
+        """
+        if not judged.key:
+            return judged.answer
+        if judged.key not in self._known:
+            answer = judged.answer
+            if len(self._known) < MOST_PROPOSALS:
+                found = (judged.details or again)()
+                answer = replace(answer, details=found.notes, knobs=found.knobs or answer.knobs)
+            self._known[judged.key] = answer
+        return self._known[judged.key]
+
+
+class ConfigurationChecks:
+    """Checks configurations; equal ones of equal ops are checked once.
+
+    Args:
+        registry: who knows constraints.
+        limits: how long each question may take.
+    """
+
+    def __init__(self, registry: ProviderRegistry, limits: Limits) -> None:
+        self._registry = registry
+        self._limits = limits
+        self._known: dict[bytes, Judged] = {}
+        self._proposals = Proposals()
+
+    def check(self, dispatch: Workload) -> Answer:
+        """Tells whether the configuration that the root op of a dispatch has is valid."""
+        return self._proposals.answer(self.judge(dispatch), lambda: self.details(dispatch))
+
+    def check_payload(self, payload: Payload, target: mlir.Attribute) -> Answer:
+        """Tells whether the configuration that its entry gives to a payload is valid.
+
+        Args:
+            payload: the payload.
+            target: a `#hal.executable.target`.
+        """
+        return self._proposals.answer(
+            self.judge_payload(payload, target),
+            lambda: self.details(configured(payload.entry, payload, target)),
+        )
+
+    def judge_payload(self, payload: Payload, target: mlir.Attribute) -> Judged:
+        """Returns what is found about the configuration that its entry gives to a payload."""
+        try:
+            dispatch = configured(payload.entry, payload, target)
+        except mlir.MLIRError as failure:
+            messages = [each.message for each in failure.error_diagnostics] or [str(failure)]
+            return Judged(Answer(Verdict.REFUTED, f"the compiler refuses it: {messages[0]}"))
+        return self.judge(dispatch)
+
+    def judge(self, dispatch: Workload) -> Judged:
+        """Returns what is found about the configuration that the root op of a dispatch has."""
+        key = _key(dispatch)
+        known = self._known.get(key)
+        if known is None:
+            found = self._verify(dispatch)
+            if found is None:
+                reason = "it sets no lowering_config, so there is nothing to check"
+                return Judged(Answer(Verdict.NOT_DECIDED, reason))
+            known = _judged(found, key)
+            self._known[key] = replace(known, details=None)  # which would keep the constraints
+        return known
+
+    def details(self, dispatch: Workload) -> Details:
+        """Returns all details about the configuration of a dispatch, the nearest valid one among them."""
+        found = self._verify(dispatch)
+        return Details() if found is None else Details(found.notes, found.knobs)
+
+    def _verify(self, dispatch: Workload) -> ConfigurationAnswer | None:
+        configuration = read_configuration(dispatch.root, dispatch.function)
+        if configuration is None:
+            return None
+        return verify_configuration(dispatch, configuration, self._registry, self._limits)
+
+
+def _judged(found: ConfigurationAnswer, key: bytes) -> Judged:
+    if found.violations:
+        reason = f"{found.violations[0]} in pipeline {found.pipeline}"
+        knobs = found.violations[0].knobs
+        answer = Answer(found.verdict, reason, found.further_violations, knobs=knobs)
+    elif found.discouraged:
+        warning = f"{found.discouraged[0]} in pipeline {found.pipeline}"
+        knobs = found.discouraged[0].knobs
+        answer = Answer(found.verdict, found.reason, found.further_violations, warning, knobs)
+    else:
+        return Judged(Answer(found.verdict, found.reason))
+    return Judged(answer, key, lambda: Details(found.notes, found.knobs))
+
+
+def _key(dispatch: Workload) -> bytes:
+    text = str(dispatch.function)
+    if names.EXECUTABLE_TARGET not in dispatch.function.attributes:
+        text += str(dispatch.target)
+    return blake2b(text.encode(), digest_size=16).digest()

@@ -1,0 +1,143 @@
+"""Configurations judged where they take effect: on the ops of a model that entries match."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from iree.compiler import ir as mlir
+
+from tuninglink.checking.entry_answers import Answer
+from tuninglink.compiler.api import read_request
+from tuninglink.compiler.compilation import Compiler
+from tuninglink.compiler.phases import Phase
+from tuninglink.iree.dispatches import find_dispatches
+from tuninglink.mlir import names
+from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.serialization import to_bytecode
+from tuninglink.mlir.walk import visit
+from tuninglink.solver.answers import Verdict
+from tuninglink.spaces.workload import Workload, read_workload, target_around
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from tuninglink.checking.compiling import Model
+    from tuninglink.checking.configuration_checks import ConfigurationChecks
+    from tuninglink.compiler.observing import Configure
+    from tuninglink.compiler.tracing import Applied
+    from tuninglink.mlir.diagnostics import Diagnostic, Place
+    from tuninglink.specs.spec import Spec
+
+
+@dataclass(frozen=True)
+class ModelMatch:
+    """An op of a model that an entry is the first to match.
+
+    Attributes:
+        dispatch: the dispatch that the op is in.
+        problem: what the op computes, in words.
+        place: where the op stands in the model, None where that is not known.
+        answer: whether the configuration of the entry is valid for it.
+    """
+
+    dispatch: str
+    problem: str
+    place: Place | None
+    answer: Answer
+
+
+def matches_in(
+    model: Model,
+    spec: Spec,
+    checks: ConfigurationChecks,
+    report: Callable[[Diagnostic], None],
+) -> Mapping[tuple[str, str], Sequence[ModelMatch]]:
+    """Returns what each entry of a spec configures in a model, by the matcher and the action of the entry.
+
+    The model is compiled as far as configurations are chosen, with this spec alone.
+
+    Args:
+        model: the model.
+        spec: the spec.
+        checks: what judges configurations.
+        report: is told about the compiler's warnings and remarks.
+
+    Raises:
+        CompileError: the model does not compile that far.
+    """
+    flags = (*model.flags, f"--compile-to={Phase.EXECUTABLE_CONFIGURATIONS.value}")
+    asked = read_request(
+        specs=[spec], default_specs=False, spec_directories=(), flags=flags, upgrade=False
+    )
+    options = replace(asked.options, emit_bytecode=True)
+    judging = _Judging(checks)
+    Compiler(
+        options,
+        replace(asked.choice, prune=options.prune),
+        options.flags,
+        report,
+        observer=judging,
+    ).compile_file(model.path)
+    return judging.found
+
+
+class _Judging:
+    """An observer of a compilation that judges what a spec configured."""
+
+    def __init__(self, checks: ConfigurationChecks) -> None:
+        self._checks = checks
+        self.found: dict[tuple[str, str], list[ModelMatch]] = {}
+
+    def before_specs(self, program: mlir.Operation) -> None:
+        """See `Observer`."""
+
+    def forget(self) -> None:
+        """See `Observer`; a model is not compiled twice."""
+
+    def after_specs(
+        self,
+        program: mlir.Operation,
+        applied: Sequence[tuple[mlir.Operation, Applied]],
+        configure: Configure,  # noqa: ARG002 - the compiler's own choice is of no interest
+    ) -> None:
+        """See `Observer`."""
+        modules = {each.name: each.module for each in find_dispatches(program)}
+        for operation, each in applied:
+            if each.entry is not None:
+                match = self._judge(modules[each.dispatch], operation, each)
+                self.found.setdefault((each.entry.matcher, each.entry.action), []).append(match)
+
+    def _judge(
+        self, module: mlir.Operation, operation: mlir.Operation, applied: Applied
+    ) -> ModelMatch:
+        workload = _copied(module, operation)
+        if applied.is_own is False:
+            reason = (
+                "the model configures the op itself, so the configuration of the entry is dropped"
+            )
+            answer = Answer(Verdict.NOT_DECIDED, reason)
+        else:
+            answer = self._checks.check(workload)
+        return ModelMatch(applied.dispatch, str(workload.problem), applied.place, answer)
+
+
+def _copied(module: mlir.Operation, operation: mlir.Operation) -> Workload:
+    """Returns the workload of an op in a copy of its dispatch, in a context in which all dialects are known."""
+    position = _operations(module).index(operation)
+    context = thread_context()
+    copy = mlir.Module.parse(to_bytecode(module), context).operation
+    root = _operations(copy)[position]
+    function = root
+    while function.parent is not None and function.parent.operation != copy:
+        function = function.parent.operation
+    target = target_around(operation)
+    if target is not None:
+        copy.attributes[names.EXECUTABLE_TARGET] = mlir.Attribute.parse(str(target), context)
+    return read_workload(root, function, copy)
+
+
+def _operations(module: mlir.Operation) -> list[mlir.Operation]:
+    found: list[mlir.Operation] = []
+    visit(module, found.append)
+    return found

@@ -1,0 +1,252 @@
+"""Writing explanations: as a table, as JSON, as a page."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tuninglink.compiler.flags import ExplanationFormat
+from tuninglink.explaining.explanation import Status
+from tuninglink.explaining.json_report import to_object
+from tuninglink.pages import render_page
+from tuninglink.specs.provenance import DERIVED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import TextIO
+
+    from tuninglink.explaining.explanation import (
+        DispatchReport,
+        Explanation,
+        ProblemRow,
+        SpecSummary,
+    )
+    from tuninglink.explaining.operation_report import EntryReference, Match, OperationReport
+
+    Fact = tuple[str, str]
+
+
+def format_for(path: str, wanted: ExplanationFormat | None) -> ExplanationFormat:
+    """Returns how an explanation is written: as is wanted, or as the name of its file tells."""
+    by_name = {
+        ".json": ExplanationFormat.JSON,
+        ".html": ExplanationFormat.HTML,
+        ".htm": ExplanationFormat.HTML,
+    }
+    return wanted or by_name.get(Path(path).suffix.lower(), ExplanationFormat.TABLE)
+
+
+def render(
+    explanation: Explanation, report_format: ExplanationFormat, stream: TextIO | None
+) -> str:
+    """Returns an explanation as text.
+
+    Args:
+        explanation: the explanation.
+        report_format: how it is written.
+        stream: where it will go, which a table looks at; None for a file.
+    """
+    # What one does not ask for need not be loaded.
+    if report_format is ExplanationFormat.JSON:
+        from tuninglink.explaining.json_report import to_json  # noqa: PLC0415
+
+        return to_json(explanation)
+    if report_format is ExplanationFormat.HTML:
+        return to_html(explanation)
+    return _table(explanation, stream or io.StringIO())
+
+
+def _table(explanation: Explanation, stream: TextIO) -> str:
+    from tuninglink.cli.terminal import render_table  # noqa: PLC0415
+
+    parts = []
+    if explanation.dispatches:
+        parts.append(_dispatches(explanation, stream))
+    if explanation.specs:
+        counts = ["ENTRIES", "USED", "SHADOWED", "UNREACHABLE", "UNUSED"]
+        headings = ["SPEC", "KIND", *counts, "DISPATCHES"]
+        parts.append(
+            render_table(
+                headings,
+                [
+                    _spec_row(each)
+                    for each in explanation.specs
+                    if each.configured or not each.is_automatic
+                ],
+                "",
+                stream,
+            )
+        )
+    parts.append("".join(f"{line}\n" for line in _summary(explanation)))
+    return "\n".join(parts)
+
+
+def _dispatches(explanation: Explanation, stream: TextIO) -> str:
+    """Returns what became of the dispatches: as blocks for a terminal, else one line a fact, for grep."""
+    found = [
+        (each.dispatches[0], _facts(each, explanation))
+        for each in explanation.rows
+        if each.dispatches[0].status is not Status.NOT_TUNABLE
+    ]
+    if stream.isatty():
+        return _blocks(found, stream)
+    if not found:
+        return ""
+    name_width = max(len(dispatch.name) for dispatch, _ in found)
+    label_width = max(len(label) for _, facts in found for label, _ in facts)
+    return "".join(
+        f"{dispatch.name:{name_width}}  {label:{label_width}}  {text}\n"
+        for dispatch, facts in found
+        for label, text in facts
+    )
+
+
+def _blocks(found: Sequence[tuple[DispatchReport, Sequence[Fact]]], stream: TextIO) -> str:
+    from rich.padding import Padding  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    from tuninglink.cli.terminal import console  # noqa: PLC0415
+
+    target = console(stream)
+    with target.capture() as captured:
+        for dispatch, facts in found:
+            name = Text(dispatch.name, style="bold")
+            target.print(name.append(f"  {dispatch.target}", style="not bold dim"))
+            table = Table.grid(padding=(0, 2))
+            table.add_column(no_wrap=True)
+            table.add_column(overflow="fold")
+            for label, text in facts:
+                table.add_row(Text(label, style=_STYLES.get(label, "dim")), Text(text))
+            target.print(Padding(table, (0, 0, 1, 2)))
+    return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
+
+
+_STYLES = {
+    Status.TUNED.value: "bold green",
+    Status.KEPT.value: "bold yellow",
+    Status.NO_EFFECT.value: "bold yellow",
+    Status.UNMATCHED.value: "bold",
+    Status.NO_ENTRY.value: "bold",
+    "cannot tell": "yellow",
+}
+
+
+def _facts(row: ProblemRow, explanation: Explanation) -> list[Fact]:
+    """Returns what is to be said of equal dispatches, each with a word for what it is."""
+    dispatch = row.dispatches[0]
+    facts = []
+    for number, each in enumerate(dispatch.operations):
+        text = f"{each.words}, at {each.place}" if each.place else each.words
+        facts.append((dispatch.status.value, text))
+        if not number:
+            facts.append(("cost", _cost(row, explanation)))
+            facts += [("equal", other.name) for other in row.dispatches[1:]]
+        facts += _facts_of_operation(each, explanation.specs)
+    return facts
+
+
+def _cost(row: ProblemRow, explanation: Explanation) -> str:
+    dispatch, weight = row.dispatches[0], row.weight
+    share = f"{100 * explanation.share(weight):.1f} % of {explanation.measure}"
+    if dispatch.microseconds is None and not dispatch.cost.is_known:
+        share = "depends on dynamic sizes"
+    elif dispatch.microseconds is None and explanation.measure == "measured time":
+        share = "time unknown"
+    parts = [share, "1 call" if weight.calls == 1 else f"{weight.calls:,} calls"]
+    amounts = ((dispatch.cost.flops, "FLOP"), (dispatch.cost.bytes, "B"))
+    parts += [f"{_scaled(each)}{unit} a call" for each, unit in amounts if each is not None]
+    if dispatch.cost.intensity is not None:
+        parts.append(f"{dispatch.cost.intensity:.1f} FLOP/B")
+    if dispatch.microseconds is not None:
+        parts.append(f"{dispatch.microseconds:,.1f} µs a call")
+    return ", ".join(parts)
+
+
+def _scaled(number: float) -> str:
+    """Returns a number with three digits and a prefix of the SI."""
+    for prefix in ("", "k", "M", "G", "T"):
+        if number < _THOUSAND or prefix == "T":
+            return f"{number:.3g} {prefix}"
+        number /= _THOUSAND
+    raise AssertionError
+
+
+_THOUSAND = 1000
+
+
+def _facts_of_operation(operation: OperationReport, specs: Sequence[SpecSummary]) -> Iterator[Fact]:
+    if operation.match:
+        yield from _facts_of_match(operation.match, specs)
+    for missed in operation.nearest:
+        yield "matched" if missed.is_match else "nearest", f"{_entry(missed.entry)}: {missed}"
+    for line in operation.configuration.lines():
+        yield "configuration", line
+    if operation.compilers_choice:
+        for line in operation.compilers_choice.lines() or ["none"]:
+            yield "compiler's choice", line
+    for entry in operation.shadowed:
+        yield "shadowed", f"{_entry(entry)} matches as well"
+    for reason in operation.cannot_tell:
+        yield "cannot tell", reason
+    if operation.hint:
+        yield "layout", operation.hint
+
+
+def _facts_of_match(match: Match, specs: Sequence[SpecSummary]) -> Iterator[Fact]:
+    spec = f"'{specs[match.spec].source}'"
+    yield "entry", f"{_entry(match.entry)} of {spec}" if match.entry else f"one of {spec}"
+    provenance = dict(match.provenance)
+    if DERIVED in provenance:
+        yield "derived", str(provenance.pop(DERIVED))
+    if provenance:
+        yield "provenance", ", ".join(f"{name} = {each}" for name, each in provenance.items())
+
+
+def _entry(entry: EntryReference) -> str:
+    return f"@{entry.matcher} ({entry.place})" if entry.place else f"@{entry.matcher}"
+
+
+def _spec_row(spec: SpecSummary) -> tuple[str, ...]:
+    share = f"{spec.covered} of {spec.dispatches}{_percent(spec.covered, spec.dispatches)}"
+    kind = f"default {spec.kind}" if spec.is_default else spec.kind
+    counts = (len(spec.usages), spec.used, spec.shadowed, spec.unreachable, spec.unused)
+    return (spec.source, kind, *(f"{each:,}" for each in counts), share)
+
+
+def _summary(explanation: Explanation) -> list[str]:
+    lines = []
+    total = len(explanation.dispatches)
+    if total:
+        lines.append(f"tuned: {_part(explanation, Status.TUNED)}")
+        if explanation.count(Status.NOT_TUNABLE):
+            part = _part(explanation, Status.NOT_TUNABLE)
+            lines.append(f"not tunable, element-wise ops and copies: {part}")
+    kept = explanation.count(Status.KEPT)
+    if kept:
+        lines.append(f"kept a configuration that was there before: {kept:,}")
+    if explanation.unknown_costs:
+        lines.append(
+            f"the cost of {explanation.unknown_costs:,} of {total:,} dispatches depends on dynamic sizes and is not "
+            "counted; '--dim ARGUMENT.DIMENSION=SIZE' gives sizes"
+        )
+    return [*lines, *explanation.notes, *explanation.advice]
+
+
+def _part(explanation: Explanation, status: Status) -> str:
+    """Returns what part of the program has a status: of what it costs, of its calls, and of its dispatches."""
+    part, whole = explanation.weight(status), explanation.weight()
+    share = f"{100 * explanation.share(part):.0f} % of {explanation.measure}"
+    calls = f"{100 * part.calls / whole.calls if whole.calls else 0:.0f} % of calls"
+    dispatches = "dispatch" if whole.dispatches == 1 else "dispatches"
+    return f"{share}, {calls} ({part.dispatches:,} of {whole.dispatches:,} {dispatches})"
+
+
+def _percent(part: int, whole: int) -> str:
+    return f" ({100 * part / whole:.0f} %)" if whole else ""
+
+
+def to_html(explanation: Explanation) -> str:
+    """Returns an explanation as a page."""
+    return render_page("tuninglink.explaining", "report.html", to_object(explanation))

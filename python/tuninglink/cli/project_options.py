@@ -1,0 +1,94 @@
+"""What a project file adds to a command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.cli.usage import flag_lines
+from tuninglink.errors import TuninglinkError
+from tuninglink.llvm_flags import Flag
+from tuninglink.mlir.diagnostics import error
+from tuninglink.specs.project import OWN_FILE, Project
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+PROJECT_FLAGS: Final = {
+    "project": Flag(
+        "project",
+        metavar="FILE",
+        help="Take specs and flags from this project file behind those given. Default: tuninglink.toml, or "
+        "pyproject.toml with [tool.tuninglink], in the working directory or above it.",
+    ),
+    "no-project": Flag("no_project", switch=True, help="Use no project file."),
+}
+"""The flags about the project, which are read before the other flags of a command."""
+
+HELP: Final = flag_lines(PROJECT_FLAGS)
+
+
+def with_project(arguments: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
+    """Adds what a project says to a command that takes flags of the compiler.
+
+    A flag that is given takes the place of the project's.
+
+    Returns:
+        The arguments with the project's flags behind them, and what names the project's specs.
+
+    Raises:
+        TuninglinkError: the project file or its lock cannot be read, or is malformed.
+    """
+    own, end = list(arguments), []
+    if "--" in own:
+        position = own.index("--")
+        own, end = own[:position], own[position:]
+    project = _take_project(own)
+    if project is None:
+        return own + end, ()
+    given = {_name(each) for each in own}
+    flags = [each for each in project.expanded_flags if _name(each) not in given]
+    if not project.default_specs:
+        flags.append("--no-default-specs")
+    return [*own, *flags, *end], project.arguments
+
+
+def project_specs(file: Path | None = None, *, no_project: bool = False) -> tuple[str, ...]:
+    """Returns the specs of the project as arguments, for a command that was given none.
+
+    Args:
+        file: the project file; None for the one in the working directory or above it.
+        no_project: whether no project file is to be used.
+
+    Raises:
+        TuninglinkError: no project names specs, or its file or lock cannot be read.
+    """
+    if no_project:
+        raise TuninglinkError(error("no spec is given, and --no-project is"))
+    project = Project.find(Path.cwd()) if file is None else Project.named(file)
+    if project is None or not project.specs:
+        message = (
+            f"no spec is given, and there is no project file that names one, such as '{OWN_FILE}'"
+        )
+        raise TuninglinkError(error(message))
+    return project.arguments
+
+
+def _take_project(arguments: list[str]) -> Project | None:
+    """Returns the project that arguments ask for, and takes what says so out of them."""
+    wanted = True
+    for position, each in reversed(list(enumerate(arguments))):
+        name, equals, value = each.partition("=")
+        if name == "--no-project":
+            del arguments[position]
+            wanted = False
+        elif name == "--project":
+            if not equals:
+                value = "".join(arguments[position + 1 : position + 2])
+            del arguments[position : position + (1 if equals else 2)]
+            return Project.named(Path(value))
+    return Project.find(Path.cwd()) if wanted else None
+
+
+def _name(flag: str) -> str:
+    return flag.partition("=")[0].lstrip("-")

@@ -1,0 +1,163 @@
+"""`tuninglink verify --trace`: dispatches compared on the values that they get as the program runs."""
+
+from __future__ import annotations
+
+import json
+import math
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, Final
+
+from tuninglink.cli.progress import progress
+from tuninglink.cli.report_format import ReportFormat
+from tuninglink.cli.terminal import print_table
+from tuninglink.errors import TuninglinkError
+from tuninglink.mlir.diagnostics import error
+from tuninglink.tuning.candidates.compilation import CandidateCompiler
+from tuninglink.tuning.deciding.model_run import ModelRunError, ModelRuns
+from tuninglink.tuning.deciding.output_errors import relative_error
+from tuninglink.tuning.devices.local import Devices
+from tuninglink.tuning.devices.timing import Settings
+from tuninglink.tuning.references.traced_program import (
+    Agreement,
+    ProgramTracing,
+    TracedFunction,
+    TraceSource,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from tuninglink.cli.verify_options import VerifyOptions
+    from tuninglink.tuning.programs.dispatches import DispatchedProgram
+
+    Outputs = Mapping[str, tuple[NDArray[Any], ...]]
+
+_UNTRACED: Final = "without traces, against the reference"
+
+
+def verify_traces(program: DispatchedProgram, spec: str, uri: str, options: VerifyOptions) -> bool:
+    """Compares the dispatches of a program as it runs, and prints the report.
+
+    Returns:
+        Whether no dispatch and no output differs.
+
+    Raises:
+        TuninglinkError: the program cannot be run, on the device or on the reference target.
+    """
+    if program.calls is None or not program.tasks:
+        raise TuninglinkError(error("only a whole program can be traced"))
+    backend = program.tasks[0].target.backend
+    settings = Settings(seed=options.seed)
+    with ExitStack() as opened, progress("tracing the program") as step:
+        compiler = opened.enter_context(CandidateCompiler(options.flags, options.jobs))
+        device = opened.enter_context(Devices([uri], settings, options.timeout)).first
+        tracing = opened.enter_context(
+            ProgramTracing(compiler, device, backend, options.seed, options.timeout)
+        )
+        runs = ModelRuns(program, compiler, device, options.seed)
+        source = TraceSource(
+            options.input, options.flags, options.compile_from, options.sizes, options.calls
+        )
+        try:
+            plain = runs.outputs(spec)
+            integers = runs.finite_integers()
+        except ModelRunError as failure:
+            raise TuninglinkError(error(str(failure))) from None
+        step("compiling the program with traces")
+        content = source.content(options.timeout)
+        step("running the program with traces")
+        functions = tracing.run(content, spec, program.calls, integers)
+    if options.report_format is ReportFormat.JSON:
+        objects = [_as_object(function, plain) for function in functions]
+        print(json.dumps({"functions": objects}, indent=1))  # noqa: T201 - the output
+    else:
+        for function in functions:
+            _print(function, plain)
+    return not any(
+        dispatch.agreement is Agreement.DIFFERS
+        for function in functions
+        for dispatch in function.dispatches
+    )
+
+
+def _print(function: TracedFunction, plain: Outputs) -> None:
+    headers = ("dispatch", "result", "inputs", "outputs", "tolerance", "largest value")
+    rows = [
+        (
+            f"{number} {dispatch.name}",
+            dispatch.agreement.value,
+            *map(_number, (dispatch.input_error, dispatch.output_error)),
+            _number(dispatch.tolerance),
+            _number(dispatch.magnitude),
+        )
+        for number, dispatch in enumerate(function.dispatches)
+    ]
+    print(f"@{function.call.label}: relative errors against the reference")  # noqa: T201 - the output
+    print_table(headers, rows)
+    errors = _errors(function, plain)
+    for label, value in errors.items():
+        print(f"outputs {label}: {_number(value)}")  # noqa: T201 - the output
+    print(f"\n{_finding(function, errors[_UNTRACED])}")  # noqa: T201 - the output
+
+
+def _errors(function: TracedFunction, plain: Outputs) -> dict[str, float]:
+    """Returns the errors of the outputs of a function, by what they are compared with."""
+    untraced, traced, reference = plain[function.call.label], function.outputs, function.expected
+    errors = {
+        _UNTRACED: relative_error(untraced, reference),
+        "with traces, against the reference": relative_error(traced, reference),
+        "without traces, against those with": relative_error(untraced, traced),
+    }
+    expected = function.call.expected
+    if expected:
+        count = len(expected)
+        errors |= {
+            "without traces, against --expected": relative_error(untraced[:count], expected),
+            "with traces, against --expected": relative_error(traced[:count], expected),
+            "of the reference, against --expected": relative_error(reference[:count], expected),
+        }
+    return errors
+
+
+def _finding(function: TracedFunction, untraced: float) -> str:
+    dispatches = function.dispatches
+    first = next((entry for entry in dispatches if entry.agreement is Agreement.DIFFERS), None)
+    if first is not None:
+        return f"first dispatch that differs: {first.name}"
+    largest = max((entry.tolerance for entry in dispatches), default=0.0)
+    if untraced <= largest:
+        return "all dispatches and the outputs agree"
+    if all(entry.agreement is Agreement.AGREES for entry in dispatches):
+        return (
+            "all dispatches agree, and the outputs without traces do not: look at what traces change, "
+            "buffers that are used again and dispatches that run at once"
+        )
+    return "errors grow from dispatch to dispatch; none of them adds much"
+
+
+def _as_object(function: TracedFunction, plain: Outputs) -> dict[str, Any]:
+    return {
+        "name": function.call.label,
+        "dispatches": [
+            {
+                "name": dispatch.name,
+                "result": dispatch.agreement.value,
+                "input_error": _finite(dispatch.input_error),
+                "output_error": _finite(dispatch.output_error),
+                "tolerance": dispatch.tolerance,
+                "largest_value": dispatch.magnitude,
+            }
+            for dispatch in function.dispatches
+        ],
+        "outputs": {label: _finite(value) for label, value in _errors(function, plain).items()},
+    }
+
+
+def _number(value: float) -> str:
+    return "infinite" if math.isinf(value) else f"{value:.2g}"
+
+
+def _finite(value: float) -> float | str:
+    return "infinite" if math.isinf(value) else value

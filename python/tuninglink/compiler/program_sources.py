@@ -1,0 +1,114 @@
+"""Programs as sources of the compiler; what is none is told better than the parser would."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.errors import CompileError
+from tuninglink.files import STANDARD_STREAM, cannot
+from tuninglink.mlir.diagnostics import error, note
+from tuninglink.mlir.serialization import is_bytecode, to_bytecode, without_mark
+from tuninglink.specs.programs import is_only_a_spec
+
+if TYPE_CHECKING:
+    from iree.compiler import ir as mlir
+
+    from tuninglink.compiler.session import NativeHandle, Session
+
+_BEGINNING: Final = 4096
+"""How much of a file is looked at to tell MLIR from anything else."""
+
+
+def refuse_spec(module: mlir.Operation) -> None:
+    """Refuses a tuning spec as a program; nothing would be left of it after a few passes.
+
+    Raises:
+        CompileError: the module is a spec.
+    """
+    if is_only_a_spec(module):
+        message = (
+            "this is a tuning spec, not a program; give it with --spec, and a program as input"
+        )
+        raise CompileError(error(message, module))
+
+
+def open_program(session: Session, path: str) -> NativeHandle:
+    """Opens a file as a source of the compiler: MLIR, or a model of ONNX, which is imported; `-` is standard input.
+
+    Raises:
+        CompileError: the file is missing, unreadable, certainly no program, or a model that cannot be imported.
+    """
+    if path == STANDARD_STREAM:
+        return session.open_file(path)
+    beginning = _read_beginning(Path(path))
+    if path.endswith(SUFFIX):
+        return session.wrap(import_onnx(Path(path)), path)
+    if beginning is not None:
+        _check_is_mlir(beginning, path)
+        if beginning != without_mark(beginning):
+            return wrap_program(session, Path(path).read_bytes(), path)
+    return session.open_file(path)
+
+
+def wrap_program(session: Session, data: bytes, name: str) -> NativeHandle:
+    """Makes a source of a program in memory, which locations and diagnostics call `name`.
+
+    Raises:
+        CompileError: the data is certainly no program.
+    """
+    _check_is_mlir(data, name)
+    data = without_mark(data)
+    return session.wrap(data if is_bytecode(data) else data + b"\0", name)
+
+
+def _read_beginning(path: Path) -> bytes | None:
+    """Returns the first bytes of a file, None for a pipe: what was read from one is gone."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        return None
+    try:
+        with path.open("rb") as file:
+            return file.read(_BEGINNING)
+    except OSError as failure:
+        raise CompileError(cannot("read", path, failure)) from None
+
+
+def _check_is_mlir(beginning: bytes, name: str) -> None:
+    if not beginning:
+        raise CompileError(error(f"'{name}' is empty; expected a program in MLIR"))
+    if b"\0" in beginning[:_BEGINNING] and not is_bytecode(beginning):
+        raise CompileError(error(f"'{name}' is neither MLIR text nor MLIR bytecode"))
+
+
+SUFFIX: Final = ".onnx"
+"""Marks a model: its format has no signature."""
+
+_OPSET: Final = 17
+"""The version of ONNX's operators that IREE's documentation recommends to raise older models to."""
+
+
+def import_onnx(path: Path) -> bytes:
+    """Returns a model as a program in the dialect `torch`, as bytecode. Its function has the name of the graph.
+
+    Weights are in the program, also those that the model keeps in files beside it.
+
+    Raises:
+        CompileError: the package `onnx` is missing, or the model cannot be imported.
+    """
+    try:
+        from iree.compiler.tools.import_onnx import __main__ as importer  # noqa: PLC0415 - an extra
+    except ImportError as failure:
+        message = f"importing '{path}' needs the package 'onnx': {failure}"
+        remedy = note("install the extra: pip install 'tuninglink[onnx]'")
+        raise CompileError(error(message, notes=[remedy])) from None
+    options = importer.parse_arguments([str(path), f"--opset-version={_OPSET}"])
+    try:
+        model = importer.onnx_importer.ModelInfo(importer.load_onnx_model(options))
+        module = model.create_module(context=importer.Context()).operation
+        importer.onnx_importer.NodeImporter.define_function(model.main_graph, module).import_all()
+        module.verify()
+    except Exception as failure:  # noqa: BLE001 - each library that the importer calls has its own
+        reason = " ".join(str(failure).split()) or type(failure).__name__
+        remedy = note(f"'iree-import-onnx {path} -o model.mlir' has options for models like it")
+        raise CompileError(error(f"cannot import '{path}': {reason}", notes=[remedy])) from None
+    return to_bytecode(module)

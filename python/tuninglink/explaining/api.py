@@ -1,0 +1,152 @@
+"""Explaining as a function."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tuninglink.compiler.api import compile_with, read_request
+from tuninglink.compiler.compilation import Compiler
+from tuninglink.compiler.flags import Mode
+from tuninglink.compiler.phases import Phase
+from tuninglink.errors import CompileError
+from tuninglink.explaining.explainer import Explainer
+from tuninglink.explaining.times import with_times
+from tuninglink.iree.given_sizes import GivenSizes
+from tuninglink.mlir.diagnostics import error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from tuninglink.compiler.applying import SpecChoice
+    from tuninglink.compiler.compilation import Compilation
+    from tuninglink.compiler.flags import CompileOptions
+    from tuninglink.explaining.explanation import Explanation
+    from tuninglink.explaining.times import MeasuredTimes
+    from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink
+    from tuninglink.specs.spec import Spec
+
+
+def explain(
+    source: str | os.PathLike[str] | bytes,
+    *,
+    specs: Iterable[Spec | str | os.PathLike[str] | bytes] = (),
+    default_specs: bool = True,
+    spec_directories: Iterable[str | os.PathLike[str]] = (),
+    flags: Iterable[str] = (),
+    name: str = "<memory>",
+    derived_entries: bool = True,
+    upgrade: bool = True,
+    times: Iterable[MeasuredTimes] = (),
+    sizes: Iterable[str] = (),
+    diagnostics: DiagnosticSink | None = None,
+) -> Explanation:
+    """Says what specs do to a program, dispatch by dispatch.
+
+    The program is compiled in this process as far as configurations are chosen. The arguments are those of
+    `tuninglink.compile`.
+
+    Args:
+        source: the path of a program in MLIR, or its content; text or bytecode either way.
+        specs: the user's specs in order of precedence: loaded ones, paths, or contents.
+        default_specs: whether the default spec of each target comes last.
+        spec_directories: where default specs are looked up before those that are shipped.
+        flags: flags of `iree-compile`, such as `--iree-hal-target-device=hip`.
+        name: what locations call a content.
+        derived_entries: whether entries are derived for ops that have another form of a problem than the entry for it.
+        upgrade: whether specs that were written for an older compiler are upgraded; else they are refused.
+        times: measured times, such as `tuninglink.explaining.read_profile` returns.
+        sizes: the sizes of dynamic dimensions that costs are for, as `--dim` takes them: `0.0=1,8:2,64`.
+        diagnostics: told about warnings and remarks as they are emitted. Errors are raised.
+
+    Returns:
+        What became of each dispatch and of each spec.
+
+    Raises:
+        CompileError: the program or a flag is malformed, the compilation does not reach the dispatches, or
+            the compiler reported an error.
+        SpecError: a spec is malformed, or cannot be linked.
+        TuninglinkError: a file or a directory cannot be read.
+    """
+    asked = read_request(
+        specs=specs,
+        default_specs=default_specs,
+        spec_directories=spec_directories,
+        flags=flags,
+        derived_entries=derived_entries,
+        upgrade=upgrade,
+    )
+    options = until_configured(asked.options)
+    program = name if isinstance(source, bytes) else os.fspath(source)
+    choice = replace(asked.choice, prune=options.prune)
+    given = (*asked.options.sizes, *map(GivenSizes.parse, sizes))
+    explainer = Explainer(choice, program, sizes=given)
+    report = diagnostics.emit if diagnostics else None
+    compiler = Compiler(options, choice, options.flags, report, asked.said, observer=explainer)
+    compile_with(compiler, source, name)
+    return with_times(explainer.explanation(), times)
+
+
+def until_configured(options: CompileOptions) -> CompileOptions:
+    """Returns options that end a compilation where configurations are chosen.
+
+    What is compiled goes nowhere, so that it is written as bytecode, which is fast.
+
+    Raises:
+        CompileError: it ends before.
+    """
+    check_reaches_dispatches(options)
+    return replace(options, compile_to=Phase.EXECUTABLE_CONFIGURATIONS, emit_bytecode=True)
+
+
+def explain_file(
+    path: str,
+    options: CompileOptions,
+    choice: SpecChoice,
+    session_flags: Sequence[str] = (),
+    report: Callable[[Diagnostic], None] | None = None,
+    *,
+    step: Callable[[str], None] = lambda _: None,
+    is_detailed: bool = False,
+) -> tuple[Compilation, Explanation]:
+    """Compiles a file, and explains what specs did to it.
+
+    Args:
+        path: the program; `-` is standard input.
+        options: what the compilation is to do; it must reach `executable-configurations`.
+        choice: the specs.
+        session_flags: flags to give to the session; those of the whole process are set already.
+        report: called with each warning and remark as it is emitted.
+        step: called with the name of each step as it begins.
+        is_detailed: whether the explanation has what only a page shows.
+
+    Returns:
+        What came of the compilation, and the explanation.
+
+    Raises:
+        CompileError: the compilation does not reach the dispatches, or the compiler reported an error.
+    """
+    check_reaches_dispatches(options)
+    choice = replace(choice, exact=True)
+    explainer = Explainer(choice, path, step, is_detailed=is_detailed, sizes=options.sizes)
+    compiler = Compiler(options, choice, session_flags, report, observer=explainer, step=step)
+    compilation = compiler.compile_file(os.fspath(path))
+    return compilation, explainer.explanation()
+
+
+def check_reaches_dispatches(options: CompileOptions) -> None:
+    """Refuses to explain a compilation in which no spec is applied.
+
+    Raises:
+        CompileError: it ends too early, begins too late, or runs something else.
+    """
+    reason = ""
+    if options.mode not in (Mode.STANDARD, Mode.HAL_EXECUTABLE):
+        reason = f"nothing is configured in --compile-mode={options.mode.value}"
+    elif options.compile_to < Phase.EXECUTABLE_CONFIGURATIONS:
+        reason = f"the compilation ends before '{Phase.EXECUTABLE_CONFIGURATIONS.value}'"
+    elif not options.compile_from <= Phase.EXECUTABLE_SOURCES:
+        reason = f"the input is past '{Phase.EXECUTABLE_SOURCES.value}' already"
+    if reason:
+        raise CompileError(error(f"there is nothing to explain: {reason}"))

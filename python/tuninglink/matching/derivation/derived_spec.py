@@ -1,0 +1,165 @@
+"""Writing derived entries, each as a spec of its own that is linked behind all others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.iree.op_kinds import OpKind
+from tuninglink.matching import predicates as pred
+from tuninglink.matching.matcher_ops import STRUCTURED_MATCHERS
+from tuninglink.mlir import names
+from tuninglink.mlir.attributes import entries_of
+from tuninglink.mlir.symbols import split_path
+from tuninglink.specs.bindings import BINDING
+from tuninglink.specs.foreach_match import named_pair_attributes
+from tuninglink.specs.provenance import DERIVED, PROVENANCE
+from tuninglink.specs.spec import Spec
+from tuninglink.specs.transform_ops import add_kernel_config, any_op, named_sequence, yield_
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tuninglink.matching.derivation.matched_form import MatchedForm
+    from tuninglink.specs.sequences import Handle
+    from tuninglink.specs.structure import Entry
+
+_PARAMETER: Final = "!transform.any_param"
+_SIZES: Final = "!transform.param<i64>"
+_VALUE: Final = "!transform.any_value"
+
+_MATCHERS: Final = {
+    OpKind.CONTRACTION: names.MATCH_CONTRACTION,
+    OpKind.CONVOLUTION: names.MATCH_CONVOLUTION,
+    OpKind.ATTENTION: names.MATCH_ONLINE_ATTENTION,
+}
+
+
+def derived_spec(
+    source: Spec,
+    entry: Entry,
+    settings: Mapping[str, mlir.Attribute],
+    form: MatchedForm,
+    change: str,
+) -> Spec:
+    """Returns a spec whose only entry is derived from another one for the form that an op has.
+
+    Its matcher and its action have the names and the locations of those of the entry.
+
+    Args:
+        source: the spec of the entry.
+        entry: the entry.
+        settings: the attributes that the derived entry sets.
+        form: the form that it is for.
+        change: what was changed, in words.
+    """
+    original = entry.anatomy.table.lookup(entry.matcher)
+    assert original is not None
+    with source.module.context, original.location:
+        module = mlir.Module.create().operation
+        for name in (names.SYMBOL_NAME, BINDING):
+            if name in source.module.attributes:
+                module.attributes[name] = source.module.attributes[name]
+        module.attributes[names.WITH_NAMED_SEQUENCE] = mlir.UnitAttr.get()
+        module.attributes[names.DEFAULT_ENTRY_POINT] = mlir.UnitAttr.get()
+        matcher, action = (split_path(each)[-1:] for each in (entry.matcher, entry.action))
+        with mlir.InsertionPoint(module.regions[0].blocks[0]):
+            _add_action(action[0], list(settings))
+            sequence = _add_matcher(matcher[0], list(settings.values()), form)
+        _describe(sequence, original, entry, change)
+        _add_entry_point(module, matcher, action)
+        module.verify()
+    return Spec(module, source.source)
+
+
+def _describe(
+    sequence: mlir.Operation, original: mlir.Operation, entry: Entry, change: str
+) -> None:
+    """Gives a derived matcher what the original says about itself, and what it was derived from."""
+    if BINDING in original.attributes:
+        sequence.attributes[BINDING] = original.attributes[BINDING]
+    derived = mlir.StringAttr.get(f"from @{entry.matcher}: {change}")
+    known = entries_of(original.attributes.get(PROVENANCE))
+    sequence.attributes[PROVENANCE] = mlir.DictAttr.get({**known, DERIVED: derived})
+
+
+def _add_action(name: str, attributes: Sequence[str]) -> None:
+    parameter = mlir.Type.parse(_PARAMETER)
+    sequence = named_sequence(name, [any_op(), *[parameter] * len(attributes)])
+    block = sequence.regions[0].blocks[0]
+    operation, *values = block.arguments
+    with mlir.InsertionPoint(block):
+        for attribute, value in zip(attributes, values, strict=True):
+            named: dict[str, mlir.Attribute] = {"name": mlir.StringAttr.get(attribute)}
+            mlir.Operation.create(names.ANNOTATE, operands=[operation, value], attributes=named)
+        yield_([])
+
+
+def _add_matcher(
+    name: str, settings: Sequence[mlir.Attribute], form: MatchedForm
+) -> mlir.Operation:
+    results = [any_op(), *[mlir.Type.parse(_PARAMETER)] * len(settings)]
+    sequence = named_sequence(name, [any_op()], results)
+    block = sequence.regions[0].blocks[0]
+    root = block.arguments[0]
+    with mlir.InsertionPoint(block):
+        _create(names.HAS_NO_LOWERING_CONFIG, [root])
+        _match_problem(root, form)
+        for operand, type_ in form.operand_types.items():
+            positions = mlir.DenseI64ArrayAttr.get([operand])
+            (value,) = _create(
+                names.GET_OPERAND, [root], [_VALUE], {"raw_position_list": positions}
+            )
+            target = mlir.TypeAttr.get(mlir.Type.parse(type_))
+            _create(names.MATCH_TYPE, [value], [], {"target_type": target})
+        values = [
+            _create(names.PARAM_CONSTANT, [], [_PARAMETER], {"value": each})[0] for each in settings
+        ]
+        yield_([root, *values])
+    return sequence
+
+
+def _match_problem(root: Handle, form: MatchedForm) -> None:
+    """Adds what compares types, maps and sizes with those of a form."""
+    name = _MATCHERS[form.kind]
+    matcher = STRUCTURED_MATCHERS[name]
+    attributes: dict[str, mlir.Attribute] = {"indexing_maps": mlir.Attribute.parse(form.maps)}
+    for position, role in enumerate(matcher.operands):
+        element = mlir.Type.parse(form.element_types[matcher.operand(position)])
+        attributes[f"{role}_type"] = mlir.TypeAttr.get(element)
+    handles = _create(name, [root], [_SIZES] * len(matcher.roles), attributes)
+    for role, handle in zip(matcher.roles, handles, strict=True):
+        sizes = form.role_sizes[role]
+        if role in pred.STEPS or all(size is None for size in sizes):
+            continue
+        expected = mlir.DenseI64ArrayAttr.get([-1 if size is None else size for size in sizes])
+        _create(names.MATCH_DIMS_EQUAL, [handle], [], {"expected_values": expected})
+
+
+def _add_entry_point(module: mlir.Operation, matcher: list[str], action: list[str]) -> None:
+    entry_point = add_kernel_config(module, consumes=True)
+    block = entry_point.regions[0].blocks[0]
+    with mlir.InsertionPoint(block):
+        walk = mlir.Operation.create(
+            names.FOREACH_MATCH,
+            operands=[block.arguments[0]],
+            results=[any_op()],
+            attributes=named_pair_attributes([(matcher, action)]),
+        )
+        yield_(list(walk.results))
+
+
+def _create(
+    name: str,
+    operands: Sequence[Handle],
+    results: Sequence[str] = (),
+    attributes: Mapping[str, mlir.Attribute] | None = None,
+) -> list[Handle]:
+    operation = mlir.Operation.create(
+        name,
+        operands=list(operands),
+        results=[mlir.Type.parse(each) for each in results],
+        attributes=dict(attributes or {}),
+    )
+    return list(operation.results)

@@ -1,0 +1,227 @@
+"""The flags of `tuninglink-opt`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.llvm_flags import CommandLine, Flag, one_of, read_boolean, read_number
+from tuninglink.opt.input_chunks import SPLIT_MARKER
+from tuninglink.opt.instrumentation import Instrumentation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+def _switch(target: str, help: str, *, sets: bool = True) -> Flag:  # noqa: A002 - of the command
+    """Returns a flag that sets a field, or clears it."""
+    return Flag(target, lambda text: read_boolean(text) is sets, switch=True, help=help)
+
+
+def _value(
+    target: str,
+    value: str,
+    help: str,  # noqa: A002 - of the command
+    read: Callable[[str], object] = str,
+    *,
+    optional: bool = False,
+    repeats: bool = False,
+) -> Flag:
+    """Returns a flag with a value."""
+    value = value if "|" in value else f"<{value}>"
+    return Flag(target, read, optional, repeats, help, metavar=value)
+
+
+def _choice(target: str, value: str, help: str, *, optional: bool = False) -> Flag:  # noqa: A002 - as above
+    """Returns a flag whose value is one of some words; without one, the first."""
+    words = value.split("|")
+    read = one_of("", *words) if optional else one_of(*words)
+    return _value(target, value, help, lambda text: read(text) or words[0], optional=optional)
+
+
+FLAGS: Final = {
+    "help": _switch("help", "Display available options"),
+    "version": _switch("version", "Display the versions of this program and of the compiler"),
+    "list-passes": _switch("list_passes", "Print the list of registered passes and exit"),
+    "completion": _choice(
+        "completion",
+        "bash|zsh|fish",
+        "Print a script that completes flags and passes in this shell",
+    ),
+    "o": _value("output", "filename", "Output filename"),
+    "pass-pipeline": _value(
+        "pipeline", "string", "Textual description of the pass pipeline to run"
+    ),
+    "no-implicit-module": _switch(
+        "implicit_module",
+        "Disable implicit addition of a top-level module op during parsing",
+        sets=False,
+    ),
+    "allow-unregistered-dialect": _switch(
+        "allow_unregistered", "Allow operation with no registered dialects"
+    ),
+    "emit-bytecode": _switch("bytecode", "Emit bytecode when generating output"),
+    "emit-bytecode-version": _value(
+        "bytecode_version",
+        "number",
+        "Use specified bytecode when generating output",
+        read_number,
+    ),
+    "split-input-file": _value(
+        "split_marker",
+        "string",
+        "Split the input file into chunks using the given or default marker and process each chunk "
+        "independently",
+        lambda text: text or SPLIT_MARKER,
+        optional=True,
+    ),
+    "output-split-marker": _value(
+        "output_marker", "string", "Split marker to use for merging the output"
+    ),
+    "verify-diagnostics": _choice(
+        "expectations",
+        "all|only-expected",
+        "Check that emitted diagnostics match expected-* lines on the corresponding line",
+        optional=True,
+    ),
+    "verify-each": _switch("verify_each", "Run the verifier after each transformation pass"),
+    "dump-pass-pipeline": _switch("dump_pipeline", "Print the pipeline that will be run"),
+    "mlir-print-ir-before-all": _switch("before_all", "Print IR before each pass"),
+    "mlir-print-ir-after-all": _switch("after_all", "Print IR after each pass"),
+    "mlir-print-ir-before": _value(
+        "before", "pass-arg", "Print IR before specified passes", repeats=True
+    ),
+    "mlir-print-ir-after": _value(
+        "after", "pass-arg", "Print IR after specified passes", repeats=True
+    ),
+    "mlir-print-ir-after-change": _switch(
+        "only_on_change", "When printing the IR after a pass, only print if the IR changed"
+    ),
+    "mlir-print-ir-after-failure": _switch(
+        "only_on_failure", "When printing the IR after a pass, only print if the pass failed"
+    ),
+    "mlir-print-ir-module-scope": _switch(
+        "module_scope",
+        "When printing IR for print-ir-[before|after]{-all} always print the top-level operation",
+    ),
+    "mlir-print-ir-tree-dir": _value(
+        "tree_directory",
+        "string",
+        "When printing the IR before/after a pass, print file tree rooted at this directory",
+    ),
+    "mlir-timing": _switch("timing", "Display execution times"),
+    "mlir-pass-statistics": _switch("statistics", "Display the statistics of each pass"),
+    "mlir-pass-statistics-display": _choice(
+        "statistics_display", "list|pipeline", "Display method for pass statistics"
+    ),
+    "mlir-disable-threading": _switch("threads", "Disable multi-threading within MLIR", sets=False),
+    "mlir-disable-diagnostic-notes": _switch("notes", "Disable diagnostic notes.", sets=False),
+    "mlir-diagnostic-verbosity-level": _choice(
+        "verbosity", "errors|warnings|remarks", "Choose level of diagnostic information"
+    ),
+    "color": _switch("color", "Use colors in diagnostics (default=autodetect)"),
+}
+
+ALIASES: Final = {"h": "help", "p": "pass-pipeline"}
+
+IREE_OPT_ONLY: Final = frozenset(
+    {
+        "elide-resource-data-from-bytecode",
+        "emit-bytecode-producer",
+        "help-hidden",
+        "help-list",
+        "help-list-hidden",
+        "irdl-file",
+        "load-dialect-plugin",
+        "load-pass-plugin",
+        "log-actions-to",
+        "log-mlir-actions-filter",
+        "mlir-debug-counter",
+        "mlir-enable-debugger-hook",
+        "mlir-generate-reproducer",
+        "mlir-output-format",
+        "mlir-pass-pipeline-crash-reproducer",
+        "mlir-pass-pipeline-local-reproducer",
+        "mlir-print-debug-counter",
+        "mlir-timing-display",
+        "mlir-very-unsafe-disable-verifier-on-parsing",
+        "print-all-options",
+        "print-options",
+        "profile-actions-to",
+        "remark-format",
+        "remark-policy",
+        "remarks-filter",
+        "remarks-filter-analyse",
+        "remarks-filter-failed",
+        "remarks-filter-missed",
+        "remarks-filter-passed",
+        "remarks-output-file",
+        "run-reproducer",
+        "show-dialects",
+        "verify-roundtrip",
+    }
+)
+"""Flags that `iree-opt` acts on itself and nobody else can: a run with one of them becomes one of it."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a command line asks for.
+
+    Attributes:
+        line: the command line, for passes and flags of the compiler.
+        help: whether to print the help, and nothing else.
+        version: whether to print the versions.
+        list_passes: whether to list the passes.
+        completion: the shell to complete commands in, or nothing.
+        output: where the result goes.
+        pipeline: the textual pipeline, if there is one.
+        split_marker: what separates the chunks of the input, or None if it is one.
+        output_marker: what separates them in the output.
+        expectations: whether diagnostics are compared with comments, `all` or `only-expected`.
+        implicit_module: whether what is not a module is put into one.
+        allow_unregistered: whether operations of unknown dialects are fine.
+        bytecode: whether to write bytecode.
+        bytecode_version: the version of bytecode, or None for the latest.
+        dump_pipeline: whether to print the pipeline first.
+        threads: whether the compiler may use several.
+        notes: whether to show the notes of diagnostics.
+        verbosity: the least grave diagnostics that are shown.
+        color: whether to use colors, or None to find out.
+        instrumentation: what the run tells about itself.
+    """
+
+    line: CommandLine
+    help: bool = False
+    version: bool = False
+    list_passes: bool = False
+    completion: str = ""
+    output: str = "-"
+    pipeline: str | None = None
+    split_marker: str | None = None
+    output_marker: str = SPLIT_MARKER
+    expectations: str = ""
+    implicit_module: bool = True
+    allow_unregistered: bool = False
+    bytecode: bool = False
+    bytecode_version: int | None = None
+    dump_pipeline: bool = False
+    threads: bool = True
+    notes: bool = True
+    verbosity: str = "remarks"
+    color: bool | None = None
+    instrumentation: Instrumentation = field(default_factory=Instrumentation)
+
+
+def read_options(arguments: Sequence[str]) -> Options:
+    """Reads a command line, without the name of the program.
+
+    Raises:
+        UsageError: something is wrong with it.
+    """
+    aliases = {alias: FLAGS[name] for alias, name in ALIASES.items()}
+    line = CommandLine(FLAGS | aliases, arguments)
+    fields = Instrumentation.__dataclass_fields__
+    told = {name: value for name, value in line.values.items() if name in fields}
+    rest = {name: value for name, value in line.values.items() if name not in fields}
+    return Options(line, **rest, instrumentation=Instrumentation(**told))

@@ -1,0 +1,166 @@
+"""Templates: the ops that a matcher looks for, as IR whose sizes are not yet chosen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from iree.compiler import ir as mlir
+
+from tuninglink.iree.structured_op import StructuredOp
+from tuninglink.matching.graphs import NAME_ONLY
+from tuninglink.mlir import names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+Value = mlir.Value[Any]
+DYNAMIC = mlir.ShapedType.get_dynamic_size()
+
+
+@dataclass(frozen=True)
+class Template:
+    """A root op with the ops that compute its operands; a dynamic size is not yet chosen.
+
+    Attributes:
+        owner: the operation around the block, which keeps it alive.
+        block: its arguments are the inputs; its last operation, a yield aside, is the root op.
+        is_exact: whether the matcher accepts these operations only.
+    """
+
+    owner: mlir.Operation
+    block: mlir.Block
+    is_exact: bool
+
+    @cached_property
+    def operations(self) -> tuple[mlir.Operation, ...]:
+        """The operations, the root op last."""
+        result = [operation.operation for operation in self.block.operations]
+        return tuple(each for each in result if each.name != names.YIELD)
+
+    @property
+    def root(self) -> mlir.Operation:
+        """The root op."""
+        return self.operations[-1]
+
+    @cached_property
+    def op(self) -> StructuredOp:
+        """The root op as data; only for templates whose attributes no longer change."""
+        return StructuredOp(self.root)
+
+    @cached_property
+    def forgotten(self) -> int | None:
+        """The first argument whose users all match by name only, None without one.
+
+        The compiler matches no graph with such an argument.
+        """
+        seen = {
+            operand
+            for operation in self.operations
+            if NAME_ONLY not in operation.attributes
+            for operand in operation.operands
+        }
+        return next(
+            (argument.arg_number for argument in self.block.arguments if argument not in seen), None
+        )
+
+    @cached_property
+    def destinations(self) -> frozenset[Value]:
+        """The arguments that are only used as destinations."""
+        arguments = set(self.block.arguments)
+        starts, others = set[Value](), set[Value]()
+        for operation in self.operations:
+            outputs = destination_count(operation)
+            operands = list(operation.operands)
+            first = len(operands) - outputs
+            starts |= arguments.intersection(operands[first:])
+            others |= arguments.intersection(operands[:first])
+        return frozenset(starts - others)
+
+
+def destination_count(operation: mlir.Operation) -> int:
+    """Returns how many of the last operands are destinations."""
+    is_structured = operation.name.startswith(("linalg.", "iree_linalg_ext."))
+    return len(operation.results) if is_structured else 0
+
+
+def is_number(kind: mlir.Type) -> bool:
+    """Tells whether arithmetic is defined on a type: a float, or a signless integer."""
+    return isinstance(kind, mlir.FloatType) or (
+        isinstance(kind, mlir.IntegerType) and kind.is_signless
+    )
+
+
+def open_tensor(rank: int, element: mlir.Type) -> mlir.RankedTensorType:
+    """Returns the type of a tensor whose sizes are all dynamic."""
+    location = mlir.Location.unknown(element.context)
+    return mlir.RankedTensorType.get([DYNAMIC] * rank, element, loc=location)
+
+
+def new_block(types: Sequence[mlir.Type]) -> tuple[mlir.Operation, mlir.Block]:
+    """Returns a block with arguments of these types, and the module that keeps it alive."""
+    module = mlir.Module.create().operation
+    with mlir.InsertionPoint(module.regions[0].blocks[0]):
+        holder = mlir.Operation.create(names.MODULE, regions=1)
+    locations = [mlir.Location.unknown()] * len(types)
+    return module, holder.regions[0].blocks.append(*types, arg_locs=locations)
+
+
+def new_function(
+    inputs: Sequence[mlir.Type], results: Sequence[mlir.Type]
+) -> tuple[mlir.Operation, mlir.Block]:
+    """Returns a module with one function, and the block of its body."""
+    module = mlir.Module.create().operation
+    kind = mlir.FunctionType.get(list(inputs), list(results))
+    with mlir.InsertionPoint(module.regions[0].blocks[0]):
+        function = mlir.Operation.create(
+            names.FUNCTION,
+            attributes={
+                names.SYMBOL_NAME: mlir.StringAttr.get("payload"),
+                "function_type": mlir.TypeAttr.get(kind),
+            },
+            regions=1,
+        )
+    locations = [mlir.Location.unknown()] * len(inputs)
+    return module, function.regions[0].blocks.append(*inputs, arg_locs=locations)
+
+
+def build(name: str, result: mlir.Type, *operands: Value, **attributes: mlir.Attribute) -> Value:
+    """Builds an operation with one result at the current insertion point, and returns the result."""
+    operation = mlir.Operation.create(
+        name, results=[result], operands=list(operands), attributes=attributes
+    )
+    built: Value = operation.results[0]
+    return built
+
+
+def clone_into(
+    operation: mlir.Operation, values: dict[Value, Value], results: Iterable[mlir.Type]
+) -> mlir.Operation:
+    """Clones an operation at the current insertion point, with other types of its results.
+
+    Args:
+        operation: the operation.
+        values: the replacement of each value that it uses; its results are added.
+        results: the types of the results.
+    """
+    clone = operation.clone().operation
+    for position, operand in enumerate(operation.operands):
+        clone.operands[position] = values[operand]
+    _replace_inside(clone, values)
+    for old, new, type_ in zip(operation.results, clone.results, results, strict=True):
+        new.set_type(type_)
+        values[old] = new
+    return clone
+
+
+def _replace_inside(operation: mlir.Operation, values: dict[Value, Value]) -> None:
+    """Replaces the values that operations in a region use from around it."""
+    for region in operation.regions:
+        for block in region.blocks:
+            for each in block.operations:
+                inner = each.operation
+                for position, operand in enumerate(inner.operands):
+                    inner.operands[position] = values.get(operand, operand)
+                _replace_inside(inner, values)

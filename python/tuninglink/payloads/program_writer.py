@@ -1,0 +1,176 @@
+"""Programs from sized templates: the body of a dispatch, and a program for the compiler."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from iree.compiler import ir as mlir
+
+# `iree.compiler.dialects.linalg` hands this on, but takes 90 ms to build classes for the operations.
+from iree.compiler._mlir_libs import _mlirDialectsLinalg  # type: ignore[attr-defined]
+
+from tuninglink.matching.graphs import NAME_ONLY
+from tuninglink.mlir import names
+from tuninglink.payloads.op_templates import (
+    build,
+    clone_into,
+    destination_count,
+    is_number,
+    new_function,
+)
+
+if TYPE_CHECKING:
+    from tuninglink.payloads.op_templates import Template, Value
+    from tuninglink.payloads.sizing import Sized
+
+
+def write_body(template: Template, sized: Sized, *, fills: bool) -> mlir.Operation:
+    """Returns a module with a function that does what the template does, on arguments.
+
+    It is built in the current context. What is accumulated starts from a `linalg.fill` if the body `fills`, as it does
+    in models; else from an argument.
+    """
+    made = [
+        destination
+        for destination in template.destinations
+        if fills and _is_filled(template, destination)
+    ]
+    given = [argument for argument in template.block.arguments if argument not in made]
+    kinds = [_sized(result, sized) for result in template.root.results]
+    module, block = new_function([_sized(each, sized) for each in given], kinds)
+    values: dict[Value, Value] = dict(zip(given, block.arguments, strict=True))
+    with mlir.InsertionPoint(block):
+        values |= {each: _start(template, each, _sized(each, sized)) for each in made}
+        results = _clone_all(template, sized, values)
+        mlir.Operation.create("func.return", operands=results)
+    return module
+
+
+def write_program(template: Template, sized: Sized, *, fills: bool) -> mlir.Operation:
+    """Returns a program with a dispatch that does what the template does.
+
+    The dispatch is formed already, so that the compiler neither adds operations to it nor collapses its loops.
+    Destinations are created in it, as they are in the dispatches of models, from a `linalg.fill` only if the program
+    `fills`; other destinations are arguments.
+    """
+    made = {
+        destination
+        for destination in template.destinations
+        if _is_made(template, destination, fills=fills)
+    }
+    scalars = {each for each in template.block.arguments if each not in sized.shapes}
+    # The compiler would take the fill with a constant for a constant.
+    is_fill = template.root.name == names.FILL
+    taken = {scalar for scalar in scalars if is_fill or not is_number(scalar.type)}
+    given = [each for each in template.block.arguments if each not in made | (scalars - taken)]
+    results = [_sized(result, sized) for result in template.root.results]
+    module, block = new_function([_argument_type(each, sized) for each in given], results)
+    with mlir.InsertionPoint(block):
+        region = mlir.Operation.create(
+            "flow.dispatch.region",
+            results=results,
+            attributes={"operandSegmentSizes": mlir.DenseI32ArrayAttr.get([0, 0])},
+            regions=2,
+        )
+        mlir.Operation.create("func.return", operands=list(region.results))
+    values: dict[Value, Value] = dict(zip(given, block.arguments, strict=True))
+    with mlir.InsertionPoint(region.regions[0].blocks.append()):
+        for argument in template.block.arguments:
+            if argument in made:
+                values[argument] = _start(template, argument, _sized(argument, sized))
+            elif argument in taken:
+                values[argument] = _extract(values[argument])
+            elif argument in scalars:
+                values[argument] = _constant(argument.type, _SCALE)
+        mlir.Operation.create("flow.return", operands=_clone_all(template, sized, values))
+    return module
+
+
+_SCALE: Final = 0.125
+"""The value of scalars, such as the scale of an attention."""
+
+
+def _clone_all(template: Template, sized: Sized, values: dict[Value, Value]) -> list[Value]:
+    """Clones the operations at the current insertion point; returns the results of the root op."""
+    for operation in template.operations:
+        results = [_sized(result, sized) for result in operation.results]
+        clone = clone_into(operation, values, results)
+        if NAME_ONLY in clone.attributes:
+            del clone.attributes[NAME_ONLY]
+    return [values[result] for result in template.root.results]
+
+
+def _sized(value: Value, sized: Sized) -> mlir.Type:
+    kind: mlir.Type = value.type
+    if not isinstance(kind, mlir.RankedTensorType):
+        return kind
+    return mlir.RankedTensorType.get(sized.shapes[value], kind.element_type, kind.encoding)
+
+
+def _argument_type(value: Value, sized: Sized) -> mlir.Type:
+    kind = _sized(value, sized)
+    return kind if isinstance(kind, mlir.RankedTensorType) else mlir.RankedTensorType.get([], kind)
+
+
+def _extract(tensor: Value) -> Value:
+    return build("tensor.extract", tensor.type.element_type, tensor)
+
+
+def _is_made(template: Template, argument: Value, *, fills: bool) -> bool:
+    """Tells whether a destination is created in the dispatch, not passed to it."""
+    return not _accumulates(template, argument) or (fills and _is_filled(template, argument))
+
+
+def _is_filled(template: Template, argument: Value) -> bool:
+    """Tells whether a destination can start from a constant."""
+    return _accumulates(template, argument) and is_number(argument.type.element_type)
+
+
+def _accumulates(template: Template, argument: Value) -> bool:
+    """Tells whether an op reads its destination."""
+    return any(
+        argument in list(operation.operands) and _reads(operation, argument)
+        for operation in template.operations
+    )
+
+
+def _reads(operation: mlir.Operation, argument: Value) -> bool:
+    if not operation.name.startswith("linalg.") or not list(operation.regions):
+        return True
+    position = list(operation.operands).index(argument)
+    inner = operation.regions[0].blocks[0].arguments
+    return position < len(inner) and any(True for _ in inner[position].uses)
+
+
+def _start(template: Template, argument: Value, kind: mlir.Type) -> Value:
+    """Builds a destination: zeros to add to, or minus infinity to take the maximum with."""
+    assert isinstance(kind, mlir.RankedTensorType)
+    empty = build("tensor.empty", kind)
+    if not _accumulates(template, argument):
+        return empty
+    number = float("-inf") if _is_maximum(template.root, argument) else 0.0
+    filled = mlir.Operation.create(
+        names.FILL,
+        results=[kind],
+        operands=[_constant(kind.element_type, number), empty],
+        attributes={"operandSegmentSizes": mlir.DenseI32ArrayAttr.get([1, 1])},
+        regions=1,
+    )
+    _mlirDialectsLinalg.fill_builtin_region(filled)
+    value: Value = filled.results[0]
+    return value
+
+
+def _is_maximum(root: mlir.Operation, argument: Value) -> bool:
+    if root.name != names.ONLINE_ATTENTION:
+        return False
+    return bool(root.operands[len(root.operands) - destination_count(root) + 1] == argument)
+
+
+def _constant(kind: mlir.Type, number: float) -> Value:
+    value: mlir.Attribute = (
+        mlir.FloatAttr.get(kind, number)
+        if isinstance(kind, mlir.FloatType)
+        else mlir.IntegerAttr.get(kind, int(number))
+    )
+    return build("arith.constant", kind, value=value)

@@ -1,0 +1,256 @@
+"""Writing a spec to start from, as a function."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from tuninglink.compiler.api import compile_with, read_request
+from tuninglink.compiler.applying import SpecChoice
+from tuninglink.compiler.compilation import Compiler
+from tuninglink.compiler.phases import Phase
+from tuninglink.emission.matcher_forms import FORMS, NoMatcherError
+from tuninglink.emission.spec_writer import SpecEntry, matcher_key, write_spec
+from tuninglink.errors import CompileError
+from tuninglink.iree.given_sizes import GivenSizes
+from tuninglink.mlir.diagnostics import error, note
+from tuninglink.mlir.symbols import FreshNames
+from tuninglink.scaffolding.comments import commented
+from tuninglink.scaffolding.reading import ProgramReader, is_tunable
+from tuninglink.scaffolding.scaffold import InitSpec, LeftOut
+from tuninglink.scaffolding.scaffold_verifier import Backend, Verifier
+from tuninglink.spaces.provider_registry import ProviderRegistry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from tuninglink.compiler.flags import CompileOptions
+    from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink
+    from tuninglink.scaffolding.scaffold import StartingPoint
+
+    _Chosen = Sequence[tuple[StartingPoint, str]]
+    """What entries are for, each with its form of matchers."""
+
+
+def init_spec(
+    source: str | os.PathLike[str] | bytes,
+    *,
+    dispatches: Sequence[str] = (),
+    top: int | None = None,
+    flags: Iterable[str] = (),
+    sizes: Iterable[str] = (),
+    name: str = "<memory>",
+    diagnostics: DiagnosticSink | None = None,
+) -> InitSpec:
+    """Writes a spec to start from for dispatches of a program.
+
+    Each entry has a matcher for one root op and the compiler's own configuration, with a comment on each knob. The
+    spec takes effect in the program and changes nothing in its code until it is edited: the compiler is asked. It may
+    be called any number of times, as `tuninglink.compile`.
+
+    Args:
+        source: the path of a program in MLIR, or its content; text or bytecode either way.
+        dispatches: parts of names of dispatches or of their functions, with `*` and `?`; without any, all dispatches
+            are meant but those that only compute element by element or move data.
+        top: how many problems to write an entry for, those that cost most; None for all.
+        flags: flags of `iree-compile`, such as `--iree-hal-target-device=hip`.
+        sizes: the sizes of dynamic dimensions that costs are for, as `--dim` takes them: `0.0=1,8:2,64`.
+        name: what locations call a content.
+        diagnostics: told about warnings and remarks of the compiler. Errors are raised.
+
+    Raises:
+        CompileError: the program or a flag is malformed, the compiler reported an error, or there is no dispatch
+            that is meant.
+        TuninglinkError: a file cannot be read.
+    """
+    asked = read_request(
+        specs=(), default_specs=False, spec_directories=(), flags=flags, upgrade=False
+    )
+    report = diagnostics.emit if diagnostics else None
+    options = _until_sources(asked.options)
+    compiler = Compiler(options, SpecChoice(), asked.options.flags, report)
+    sources = compile_with(compiler, source, name).output
+    program = name if isinstance(source, bytes) else os.fspath(source)
+    given = tuple(map(GivenSizes.parse, sizes))
+    return _SpecWriter(sources, Backend(asked.options.flags), report, given).write(
+        program, dispatches, top
+    )
+
+
+def init_spec_for_file(
+    options: CompileOptions,
+    dispatches: Sequence[str],
+    top: int | None,
+    report: Callable[[Diagnostic], None] | None = None,
+) -> InitSpec:
+    """Writes a spec to start from for a file; the flags of the compiler hold for the whole process and are set.
+
+    Args:
+        options: what is compiled.
+        dispatches: see `init_spec`.
+        top: see `init_spec`.
+        report: called with each warning and remark of the compiler.
+
+    Raises:
+        CompileError: see `init_spec`.
+    """
+    assert options.input is not None
+    compiler = Compiler(_until_sources(options), SpecChoice(), report=report)
+    sources = compiler.compile_file(options.input).output
+    writer = _SpecWriter(sources, Backend(), report, options.sizes)
+    return writer.write(options.input, dispatches, top)
+
+
+def _until_sources(options: CompileOptions) -> CompileOptions:
+    if not options.compile_from <= Phase.EXECUTABLE_SOURCES:
+        text = f"the input is past '{Phase.EXECUTABLE_SOURCES.value}' already"
+        raise CompileError(error(f"there is nothing to start from: {text}"))
+    return replace(options, compile_to=Phase.EXECUTABLE_SOURCES, emit_bytecode=True)
+
+
+class _SpecWriter:
+    """Writes specs to start from for one program."""
+
+    def __init__(
+        self,
+        sources: bytes,
+        backend: Backend,
+        report: Callable[[Diagnostic], None] | None,
+        sizes: Sequence[GivenSizes],
+    ) -> None:
+        configured = backend.run(sources, Phase.EXECUTABLE_CONFIGURATIONS).output
+        self._reader = ProgramReader(sources, configured, sizes=sizes)
+        self._verifier = Verifier(backend, sources, configured)
+        self._registry = ProviderRegistry(report or (lambda _: None))
+
+    def write(self, program: str, dispatches: Sequence[str], top: int | None) -> InitSpec:
+        points = [each for each in self._reader.points if _is_meant(each, dispatches)][:top]
+        left_out = [
+            each
+            for each in self._reader.left_out
+            if not dispatches or _fits(each.dispatches, dispatches)
+        ]
+        if not points and not left_out:
+            raise CompileError(self._nothing(program, dispatches))
+        forms: dict[int, Iterator[str]] = {}
+        reasons: dict[int, str] = {}
+        for each in points:
+            found, reasons[id(each)] = _forms(each)
+            forms[id(each)] = iter(found)
+        chosen = [(each, next(forms[id(each)], "")) for each in points]
+        while True:
+            left_out += [
+                LeftOut(each.dispatches, each.words, reasons[id(each)])
+                for each, form in chosen
+                if not form
+            ]
+            chosen = [(each, form) for each, form in chosen if form]
+            text, entries = _spec(chosen)
+            failures = self._failures(chosen, text, entries)
+            if not failures:
+                break
+            failed = {id(entries[matcher]): reason for matcher, reason in failures.items()}
+            reasons |= failed
+            chosen = [
+                (each, next(forms[id(each)], "") if id(each) in failed else form)
+                for each, form in chosen
+            ]
+        heading = _heading(program, entries.values())
+        text = commented(text, entries, self._registry, heading)
+        return InitSpec(text, entries, tuple(left_out))
+
+    def _failures(
+        self, chosen: _Chosen, text: str, entries: Mapping[str, StartingPoint]
+    ) -> dict[str, str]:
+        """Returns for each entry that does not do what it is for why; one by one where the compiler fails on any."""
+        if not chosen:
+            return {}
+        try:
+            return self._verifier.failures(text, entries)
+        except CompileError as failure:
+            if len(chosen) == 1:
+                return dict.fromkeys(entries, failure.diagnostics[0].message.strip())
+        found: dict[str, str] = {}
+        for matcher, each in zip(entries, chosen, strict=True):
+            found |= dict.fromkeys(
+                [matcher] if self._failures([each], *_spec([each])) else [], _FAILS
+            )
+        return found or dict.fromkeys(entries, _FAILS)
+
+    def _nothing(self, program: str, dispatches: Sequence[str]) -> Diagnostic:
+        if not self._reader.dispatches:
+            return error(f"there is no dispatch in '{program}'")
+        known = [note(f"there is {each.name}") for each in self._reader.dispatches[:_SHOWN]]
+        if dispatches:
+            wanted = ", ".join(f"'{each}'" for each in dispatches)
+            return error(f"no dispatch in '{program}' is called {wanted}", notes=known)
+        message = f"'{program}' has only element-wise ops and copies; name one with --dispatch"
+        return error(message, notes=known)
+
+
+_FAILS = "the compiler fails where the entry takes effect"
+
+_SHOWN = 5
+"""How many dispatches are named where none is the one that is asked for."""
+
+
+def _is_meant(point: StartingPoint, patterns: Sequence[str]) -> bool:
+    if not patterns:
+        return is_tunable(point.workload.problem.kind)
+    return _fits((*point.dispatches, point.label), patterns)
+
+
+def _fits(subjects: Iterable[str], patterns: Sequence[str]) -> bool:
+    return any(fnmatchcase(subject, f"*{pattern}*") for subject in subjects for pattern in patterns)
+
+
+def _forms(point: StartingPoint) -> tuple[list[str], str]:
+    """Returns the forms of matchers that can describe the root op, the most robust first, and why the last one cannot."""
+    found = []
+    reason = ""
+    for form in FORMS:
+        try:
+            matcher_key(point.workload, form)
+        except NoMatcherError as failure:
+            reason = str(failure)
+            continue
+        found.append(form)
+    return found, reason
+
+
+def _spec(chosen: _Chosen) -> tuple[str, dict[str, StartingPoint]]:
+    """Returns a spec, and what its entries are for by the symbol of the matcher."""
+    fresh = FreshNames([])
+    labels = [fresh.take(each.label) for each, _ in chosen]
+    entries = [
+        SpecEntry(label, each.workload, form, each.attributes)
+        for label, (each, form) in zip(labels, chosen, strict=True)
+    ]
+    named = {f"match_{label}": each for label, (each, _) in zip(labels, chosen, strict=True)}
+    return write_spec("start", entries), named
+
+
+def single_entry(program: str, point: StartingPoint, registry: ProviderRegistry | None) -> str:
+    """Returns a spec with one entry, of which the compiler is not asked; nothing if no matcher can describe the op.
+
+    Args:
+        program: what to call the program.
+        point: what the entry is for.
+        registry: who knows which values are valid; None to leave them out.
+    """
+    forms, _ = _forms(point)
+    if not forms:
+        return ""
+    text, entries = _spec([(point, forms[0])])
+    return commented(text, entries, registry, _heading(program, [point]))
+
+
+def _heading(program: str, points: Iterable[StartingPoint]) -> list[str]:
+    targets = ", ".join(sorted({each.target for each in points})) or "its target"
+    return [
+        f"// The compiler's own configurations of '{program}' for {targets}, written by `tuninglink init`.",
+        "// The spec changes no code until a configuration is edited. `tuninglink check` verifies it afterwards.",
+        "",
+    ]

@@ -1,0 +1,150 @@
+"""Verifying a spec to start from: it takes effect where it is meant to, and changes no code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from iree.compiler import ir as mlir
+
+from tuninglink.compiler.applying import SpecChoice
+from tuninglink.compiler.compilation import Compiler
+from tuninglink.compiler.flags import CompileOptions
+from tuninglink.compiler.phases import Phase
+from tuninglink.compiler.prepared_dispatches import DispatchSources, executable_name
+from tuninglink.errors import CompileError
+from tuninglink.iree.dispatches import containers, find_dispatches
+from tuninglink.mlir import names
+from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.serialization import to_bytecode
+from tuninglink.mlir.symbols import symbol_name
+from tuninglink.specs.loading import load_spec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from tuninglink.compiler.compilation import Compilation
+    from tuninglink.compiler.tracing import Applied
+    from tuninglink.scaffolding.scaffold import StartingPoint
+
+
+@dataclass(frozen=True)
+class Backend:
+    """The rest of a compilation, behind `executable-sources`.
+
+    Attributes:
+        session_flags: flags of the session; those of the whole process have been set before.
+    """
+
+    session_flags: Sequence[str] = ()
+
+    def run(self, sources: bytes, last: Phase, specs: Sequence[str] = ()) -> Compilation:
+        """Compiles a program at `executable-sources`.
+
+        Args:
+            sources: the program.
+            last: the phase to stop behind.
+            specs: the specs to apply, as text.
+
+        Raises:
+            CompileError: the compiler reported an error.
+            SpecError: a spec is malformed.
+        """
+        options = CompileOptions(
+            compile_from=Phase.EXECUTABLE_SOURCES, compile_to=last, emit_bytecode=True
+        )
+        loaded = [load_spec(each.encode()) for each in specs]
+        compiler = Compiler(options, SpecChoice(loaded), self.session_flags)
+        return compiler.compile_bytes(sources, "<dispatches>")
+
+
+class Verifier:
+    """Compares a program with a spec to the same without.
+
+    Args:
+        backend: compiles both.
+        sources: the program at `executable-sources`.
+        configured: the same at `executable-configurations`, without a spec.
+    """
+
+    def __init__(self, backend: Backend, sources: bytes, configured: bytes) -> None:
+        self._backend = backend
+        self._sources = sources
+        self._plain = _dispatches(configured)
+
+    def failures(self, spec: str, entries: Mapping[str, StartingPoint]) -> dict[str, str]:
+        """Returns for each entry that does not do what it is for why that is so.
+
+        Args:
+            spec: the spec, as text.
+            entries: what its entries are for, by the symbol of the matcher.
+
+        Raises:
+            CompileError: the compiler fails with the spec.
+        """
+        compiled = self._backend.run(self._sources, Phase.EXECUTABLE_CONFIGURATIONS, [spec])
+        changed = self._changed(spec, compiled.output)
+        found = {}
+        for matcher, point in entries.items():
+            reason = _failure(matcher, point, compiled.applied, changed)
+            if reason:
+                found[matcher] = reason
+        return found
+
+    def _changed(self, spec: str, configured: bytes) -> set[str]:
+        """Returns the dispatches whose code the spec changes."""
+        tuned = _dispatches(configured)
+        suspected = [name for name, text in tuned.items() if text != self._plain[name]]
+        executables = dict.fromkeys(map(executable_name, suspected))
+        if not executables:
+            return set()
+        # The compiler also configures ops around the root op, which may make no difference.
+        module = mlir.Module.parse(self._sources, thread_context()).operation
+        differing = self._differing(module, list(executables), spec)
+        return {each for each in suspected if executable_name(each) in differing}
+
+    def _differing(self, module: mlir.Operation, executables: list[str], spec: str) -> set[str]:
+        """Returns the executables whose code the spec changes, one by one where the compiler fails on any."""
+        part = to_bytecode(DispatchSources(module).program(executables).operation)
+        plain, code = (self._code(part, specs) for specs in ((), (spec,)))
+        if len(executables) > 1 and (plain is None or code is None):
+            return {name for each in executables for name in self._differing(module, [each], spec)}
+        if plain is None:
+            return set()  # There is no code to change.
+        return {name for name in executables if code is None or plain[name] != code[name]}
+
+    def _code(self, program: bytes, specs: Sequence[str]) -> dict[str, str] | None:
+        """Returns the code of each executable; None if the compiler fails."""
+        try:
+            return _executables(self._backend.run(program, Phase.EXECUTABLE_TARGETS, specs).output)
+        except CompileError:
+            return None
+
+
+def _failure(
+    matcher: str, point: StartingPoint, applied: Iterable[Applied], changed: set[str]
+) -> str:
+    mine = {each.dispatch: each for each in applied if each.entry and each.entry.matcher == matcher}
+    for name in point.dispatches:
+        if name not in mine:
+            return f"its matcher does not find the root op of {name} as the compiler asks specs"
+        if not mine[name].is_own:
+            return f"the compiler does not take the configuration as it is in {name}"
+    for name in mine:
+        if name in changed:
+            return f"the entry changes the code of {name}, which the compiler configures by more than it"
+    return ""
+
+
+def _dispatches(program: bytes) -> dict[str, str]:
+    module = mlir.Module.parse(program, thread_context()).operation
+    return {each.name: str(each.module) for each in find_dispatches(module)}
+
+
+def _executables(program: bytes) -> dict[str, str]:
+    module = mlir.Module.parse(program, thread_context()).operation
+    return {
+        symbol_name(each) or "": str(each)
+        for each in containers(module)
+        if each.name == names.EXECUTABLE
+    }

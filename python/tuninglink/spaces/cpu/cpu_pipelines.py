@@ -1,0 +1,75 @@
+"""What each pipeline for CPUs makes of a configuration, as observed by compiling."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from tuninglink.iree.cpu_configurations import CpuLevel
+
+
+@dataclass(frozen=True)
+class CpuPipeline:
+    """A pipeline.
+
+    Attributes:
+        levels: the levels by which it tiles a root op, from the outermost to the innermost.
+        natural: those in which a negative size ends the compilation.
+        needs_distribution: whether it cannot be built without a `distribution` level.
+        separates: whether the compiler's verifier keeps parallel and reduction levels apart.
+        decomposes_convolutions: whether it makes convolutions over one dimension of those that have a name.
+        decomposes_attention: whether it lowers an attention.
+        takes_tensors: whether it compiles operations on tensors, not only on buffers.
+        checks_vectors: whether the sizes of vectors are known from the tiles.
+        vectorizes: whether there are vectors at all.
+        moves: whether it packs and unpacks tensors, with vectors as known as those of `checks_vectors`.
+        follows_layout: whether it is for data-tiled products, whose layout fixes the vectors.
+    """
+
+    levels: tuple[CpuLevel, ...]
+    natural: tuple[CpuLevel, ...] = (CpuLevel.DISTRIBUTION, CpuLevel.VECTOR_COMMON_PARALLEL)
+    needs_distribution: bool = False
+    separates: bool = False
+    decomposes_convolutions: bool = False
+    decomposes_attention: bool = False
+    takes_tensors: bool = True
+    checks_vectors: bool = False
+    vectorizes: bool = True
+    moves: bool = False
+    follows_layout: bool = False
+
+
+_PARALLEL: Final = (CpuLevel.DISTRIBUTION, CpuLevel.VECTOR_COMMON_PARALLEL)
+_ONCE: Final = (*_PARALLEL, CpuLevel.VECTOR_REDUCTION)
+_TWICE: Final = (
+    CpuLevel.DISTRIBUTION,
+    CpuLevel.CACHE_PARALLEL,
+    CpuLevel.CACHE_REDUCTION,
+    CpuLevel.VECTOR_COMMON_PARALLEL,
+    CpuLevel.VECTOR_REDUCTION,
+)
+
+PIPELINES: Final = {
+    "#iree_cpu.pipeline<DoubleTilingExpert>": CpuPipeline(
+        _TWICE,
+        natural=tuple(each for each in _TWICE if each is not CpuLevel.CACHE_PARALLEL),
+        needs_distribution=True,
+        separates=True,
+        checks_vectors=True,
+    ),
+    "#iree_cpu.pipeline<ConvTileAndDecomposeExpert>": CpuPipeline(
+        _ONCE, decomposes_convolutions=True, checks_vectors=True
+    ),
+    "#iree_cpu.pipeline<LinalgExtTileAndVectorize>": CpuPipeline(
+        _ONCE, decomposes_attention=True, checks_vectors=True
+    ),
+    "#iree_cpu.pipeline<BufferOpsTileAndVectorize>": CpuPipeline(
+        _PARALLEL, takes_tensors=False, checks_vectors=True
+    ),
+    "#iree_cpu.pipeline<Mmt4dTilingExpert>": CpuPipeline(_ONCE, follows_layout=True),
+    "#iree_cpu.pipeline<DataTiling>": CpuPipeline(_PARALLEL, moves=True),
+    "#iree_cpu.pipeline<Default>": CpuPipeline(
+        _PARALLEL[:1], natural=(CpuLevel.DISTRIBUTION,), vectorizes=False
+    ),
+}
+"""The pipelines, as MLIR writes them."""

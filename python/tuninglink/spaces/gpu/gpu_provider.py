@@ -1,0 +1,101 @@
+"""Constraints of our own on GPUs, as a provider."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.iree.op_kinds import OpKind
+from tuninglink.solver.answers import UndecidedError
+from tuninglink.spaces.gpu.attention import attention_spaces
+from tuninglink.spaces.gpu.attention_lanes import attention_lanes_spaces
+from tuninglink.spaces.gpu.direct_convolutions import direct_convolution_spaces
+from tuninglink.spaces.gpu.distribute import distribute_spaces
+from tuninglink.spaces.gpu.gpu_rules import PROVIDER
+from tuninglink.spaces.gpu.indexed import gather_spaces, scatter_spaces
+from tuninglink.spaces.gpu.lanes import lanes_spaces
+from tuninglink.spaces.gpu.target_gpu import read_device
+from tuninglink.spaces.gpu.threads import threads_spaces
+from tuninglink.spaces.gpu.tile_and_fuse import tile_and_fuse_spaces
+from tuninglink.spaces.gpu.vector_distribute import vector_distribute_spaces
+from tuninglink.spaces.providers import Provider
+
+if TYPE_CHECKING:
+    from tuninglink.spaces.gpu.target_gpu import Gpu
+    from tuninglink.spaces.providers import Space
+    from tuninglink.spaces.workload import Workload
+
+TILE_AND_FUSE = "#iree_gpu.pipeline<TileAndFuse>"
+VECTOR_DISTRIBUTE = "#iree_gpu.pipeline<VectorDistribute>"
+DISTRIBUTE = "#iree_gpu.pipeline<Distribute>"
+
+
+class GpuProvider(Provider):
+    """Knows what code generation for GPUs needs, from the target's limits, its intrinsics and the shapes.
+
+    It speaks beside the compiler's own constraints, of the same configurations and of others. What it refuses
+    where they speak, they refuse too, or it does not compile.
+    """
+
+    name: ClassVar[str] = PROVIDER
+    pipelines: ClassVar[frozenset[str] | None] = frozenset(
+        {TILE_AND_FUSE, VECTOR_DISTRIBUTE, DISTRIBUTE}
+    )
+
+    def __init__(self) -> None:
+        self._known: tuple[mlir.Attribute, Gpu] | None = None
+
+    def spaces(self, workload: Workload, pipeline: str) -> Sequence[Space]:
+        """Returns a space for each form of configurations in a pipeline.
+
+        Raises:
+            UndecidedError: the operation, its sizes or the target are outside of what is known; says how.
+        """
+        if pipeline != DISTRIBUTE and not workload.root.results:
+            raise UndecidedError(f"{workload.problem} computes in buffers, not in tensors")
+        device = self._device(workload)
+        attribute = mlir.Attribute.parse(pipeline, workload.root.context)
+        found: list[Space] = []
+        reasons: list[str] = []
+        for make in _FORMS[pipeline].get(workload.problem.kind, ()):
+            try:
+                found += make(workload, device, attribute)
+            except UndecidedError as failure:
+                reasons.append(failure.reason)
+        if reasons and not found:
+            raise UndecidedError("; ".join(dict.fromkeys(reasons)))
+        return found
+
+    def _device(self, workload: Workload) -> Gpu:
+        """Returns what the target can do; it is read anew where the target is another than before."""
+        target = workload.target
+        # Attributes do not compare with None.
+        if self._known is not None and target is not None and self._known[0] == target:
+            return self._known[1]
+        device = read_device(workload)
+        assert target is not None
+        self._known = target, device
+        return device
+
+
+_Form = Callable[["Workload", "Gpu", mlir.Attribute], "Sequence[Space]"]
+
+_FORMS: Final[Mapping[str, Mapping[OpKind, Sequence[_Form]]]] = {
+    TILE_AND_FUSE: {
+        OpKind.CONTRACTION: (tile_and_fuse_spaces, threads_spaces),
+        OpKind.CONVOLUTION: (tile_and_fuse_spaces, threads_spaces),
+        OpKind.REDUCTION: (threads_spaces,),
+        OpKind.ELEMENTWISE: (threads_spaces,),
+        OpKind.OTHER: (scatter_spaces,),
+    },
+    VECTOR_DISTRIBUTE: {
+        OpKind.CONTRACTION: (vector_distribute_spaces, lanes_spaces),
+        OpKind.CONVOLUTION: (direct_convolution_spaces,),
+        OpKind.REDUCTION: (lanes_spaces,),
+        OpKind.ATTENTION: (attention_spaces, attention_lanes_spaces),
+    },
+    DISTRIBUTE: {OpKind.ELEMENTWISE: (distribute_spaces,), OpKind.OTHER: (gather_spaces,)},
+}
+"""The forms of configurations of each kind of root op: functions that return the space of a form."""

@@ -1,0 +1,120 @@
+"""The loops of a root op, as constraints without an intrinsic see them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING
+
+from iree.compiler import ir as mlir
+
+from tuninglink.iree.op_kinds import OpKind
+from tuninglink.iree.root_ops import function_ops
+from tuninglink.iree.structured_op import REDUCTION, StructuredOp, element_type, shape
+from tuninglink.mlir import names
+from tuninglink.solver.answers import UndecidedError
+from tuninglink.spaces.gpu.contractions import check_element_types, check_sizes
+from tuninglink.spaces.gpu.fused_ops import mixes_types
+
+if TYPE_CHECKING:
+    from tuninglink.iree.structured_op import Sizes
+    from tuninglink.spaces.gpu.gpu_rules import GpuRules
+    from tuninglink.spaces.gpu.target_gpu import Gpu
+    from tuninglink.spaces.workload import Workload
+
+_BYTE = 8
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What an op beside the root op computes.
+
+    Attributes:
+        elements: how many elements its results have for each one of the root op's result.
+        bits: the width of an element.
+    """
+
+    elements: int
+    bits: int
+
+
+@dataclass(frozen=True)
+class RootLoops:
+    """The loops of a root op.
+
+    Attributes:
+        sizes: their sizes, None for a dynamic one.
+        parallel: the parallel ones.
+        reductions: the others.
+        bits: the width of an element of the result.
+        accumulates: whether a reduction starts from given values, not from a constant.
+        mixes_types: whether operands of different types are both widened before they are multiplied.
+    """
+
+    sizes: Sizes
+    parallel: tuple[int, ...]
+    reductions: tuple[int, ...]
+    bits: int
+    accumulates: bool
+    mixes_types: bool
+
+    def refuse_mixed_types(self, rules: GpuRules) -> None:
+        """Refuses operands of different types, where no intrinsic multiplies them."""
+        if self.mixes_types:
+            require = rules.necessary if self.parallel else rules.sufficient
+            require(False, "operands of different types need an intrinsic")  # noqa: FBT003 - that is the rule
+
+
+def read_loops(workload: Workload, device: Gpu) -> RootLoops:
+    """Returns the loops of a root op.
+
+    Raises:
+        UndecidedError: there are no loops, or its types or sizes are not covered.
+    """
+    op = StructuredOp(workload.root)
+    if not op.maps:
+        raise UndecidedError(f"{op.name} has no loops")
+    check_sizes(workload)
+    mixes = op.kind is OpKind.CONTRACTION and mixes_types(op)
+    if not mixes:  # which does not compile for any device
+        check_element_types(op.element_types, device, needs_conversions=True)
+    widths = {_bits(each.type) for each in workload.root.operands}
+    kinds = op.iterator_types
+    accumulation = op.accumulation
+    return RootLoops(
+        tuple(each.size for each in workload.problem.dimensions),
+        tuple(loop for loop, kind in enumerate(kinds) if kind != REDUCTION),
+        tuple(loop for loop, kind in enumerate(kinds) if kind == REDUCTION),
+        max(widths),
+        accumulation is not None and not accumulation.starts_from_fill,
+        mixes,
+    )
+
+
+def ops_beside(workload: Workload, loops: RootLoops) -> list[Beside]:
+    """Returns the ops beside a root op that have other loops.
+
+    Raises:
+        UndecidedError: the size of a result is not known.
+    """
+    found = []
+    results = prod(loops.sizes[loop] or 1 for loop in loops.parallel)
+    for each in function_ops(workload.function).computing:
+        if each == workload.root or each.name == names.FILL:
+            continue
+        for result in each.results:
+            dimensions = shape(result.type)
+            known = [size for size in dimensions or () if size is not None]
+            if dimensions is None or len(known) != len(dimensions):
+                raise UndecidedError(f"{each.name} beside it has results of unknown size")
+            elements = -(-prod(known) // results)
+            if elements > 1:
+                found.append(Beside(elements, _bits(result.type)))
+    return found
+
+
+def _bits(type_: mlir.Type) -> int:
+    element = element_type(type_)
+    if isinstance(element, mlir.IntegerType | mlir.FloatType) and element.width >= _BYTE:
+        return int(element.width)
+    raise UndecidedError(f"an operand has elements of type {element}")

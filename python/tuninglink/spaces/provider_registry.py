@@ -1,0 +1,124 @@
+"""The registry of providers: those that come with Tuninglink, and those of plug-ins."""
+
+from __future__ import annotations
+
+from functools import partial
+from importlib import metadata
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.mlir.diagnostics import Diagnostic, Severity
+from tuninglink.solver.answers import UndecidedError
+from tuninglink.spaces.compiler_provider import CompilerProvider
+from tuninglink.spaces.cpu.cpu_provider import CpuProvider
+from tuninglink.spaces.gpu.gpu_provider import GpuProvider
+from tuninglink.spaces.guarded import GuardedSpace
+from tuninglink.spaces.providers import Provider
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from tuninglink.spaces.providers import Space
+    from tuninglink.spaces.workload import Workload
+
+GROUP: Final = "tuninglink.constraints"
+"""The entry-point group under which a plug-in registers a provider: a class, or a list of classes."""
+
+
+_OWN: Final = (CompilerProvider, GpuProvider, CpuProvider)
+"""The providers that come with Tuninglink."""
+
+
+class ProviderRegistry:
+    """The providers: those that come with Tuninglink, and those of plug-ins.
+
+    Args:
+        warn: is told about plug-ins that cannot be used.
+        own: those that come with Tuninglink; all of them by default.
+        entry_points: gives the entry points of plug-ins; those of all installed packages by default.
+    """
+
+    def __init__(
+        self,
+        warn: Callable[[Diagnostic], None],
+        own: Sequence[Provider] | None = None,
+        entry_points: Callable[[], Iterable[metadata.EntryPoint]] | None = None,
+    ) -> None:
+        self._warn = warn
+        self._own = own
+        self._entry_points = entry_points or _installed_entry_points
+        self._all: list[Provider] | None = None
+        self._failures: set[str] = set()
+
+    def all(self) -> Sequence[Provider]:
+        """Returns all providers; a plug-in that cannot be loaded is named in a warning and skipped."""
+        if self._all is None:
+            self._all = [each() for each in _OWN] if self._own is None else list(self._own)
+            for each in sorted(self._entry_points(), key=lambda point: point.name):
+                self._load(each, self._all)
+        return self._all
+
+    def spaces(self, workload: Workload, pipeline: str) -> list[Space]:
+        """Returns the spaces of a dispatch in a pipeline, of all providers that know some.
+
+        Raises:
+            UndecidedError: no provider knows any; says why not.
+        """
+        found: list[Space] = []
+        reasons: list[str] = []
+        kind = workload.problem.kind
+        for each in [provider for provider in self.all() if provider.knows(pipeline, kind)]:
+            try:
+                found += self._guarded(each, each.spaces(workload, pipeline))
+            except UndecidedError as failure:
+                reasons.append(failure.reason)
+            except Exception as failure:  # noqa: BLE001 - whatever a stranger's code does wrong
+                reasons.append(self._failed(each, failure))
+        if not found:
+            nobody = f"no constraints are known for {workload.problem} in {pipeline}"
+            raise UndecidedError("; ".join(reasons) or nobody)
+        return found
+
+    def _guarded(self, provider: Provider, spaces: Sequence[Space]) -> Iterator[Space]:
+        """Yields the spaces of a provider; those of a plug-in under guard."""
+        for each in spaces:
+            yield (
+                each
+                if isinstance(provider, _OWN)
+                else GuardedSpace(each, partial(self._failed, provider))
+            )
+
+    def _failed(self, provider: Provider, failure: Exception) -> str:
+        """Warns of a provider's failure, once: others may answer, and nobody would see it."""
+        reason = f"provider '{provider.name}' failed: {type(failure).__name__}: {failure}"
+        if reason not in self._failures:
+            self._failures.add(reason)
+            self._warn(Diagnostic(Severity.WARNING, reason))
+        return reason
+
+    def _load(self, entry_point: metadata.EntryPoint, providers: list[Provider]) -> None:
+        try:
+            loaded = entry_point.load()
+            classes = [loaded] if isinstance(loaded, type) else list(loaded)
+            made = [_made(each) for each in classes]
+        except Exception as failure:  # noqa: BLE001 - whatever a stranger's code does wrong
+            package = f" of package '{entry_point.dist.name}'" if entry_point.dist else ""
+            message = (
+                f"skipping plug-in '{entry_point.name}'{package} ({entry_point.value}), "
+                f"which cannot be used: {type(failure).__name__}: {failure}"
+            )
+            self._warn(Diagnostic(Severity.WARNING, message))
+            return
+        providers += made
+
+
+def _made(provider_type: object) -> Provider:
+    if not (isinstance(provider_type, type) and issubclass(provider_type, Provider)):
+        expected = f"{Provider.__module__}.{Provider.__qualname__}"
+        raise TypeError(f"{provider_type!r} is not a subclass of {expected}")
+    if not isinstance(getattr(provider_type, "name", None), str):
+        raise TypeError(f"{provider_type.__qualname__} has no name")
+    return provider_type()
+
+
+def _installed_entry_points() -> Iterable[metadata.EntryPoint]:
+    return metadata.entry_points(group=GROUP)

@@ -1,0 +1,36 @@
+"""The configurations that entries give."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.mlir import names
+
+if TYPE_CHECKING:
+    from tuninglink.specs.spec import Spec
+    from tuninglink.specs.structure import Entry
+
+CONFIGURATIONS: Final = frozenset(
+    {names.COMPILATION_INFO, names.LOWERING_CONFIG, names.TRANSLATION_INFO}
+)
+"""The attributes that make an annotation a configuration."""
+
+
+def settings_of(spec: Spec, entry: Entry) -> dict[str, mlir.Attribute] | None:
+    """Returns the configuration that an entry gives, by name; None if it is computed."""
+    table = spec.anatomy.table
+    annotations = table.annotations(entry.action)
+    if annotations is None:
+        return None
+    settings: dict[str, mlir.Attribute] = {}
+    for each in annotations:
+        if each.name in CONFIGURATIONS:
+            value: mlir.Attribute | int | None = each.value
+            if isinstance(value, int):
+                value = table.yielded(entry.matcher, value)
+            if not isinstance(value, mlir.Attribute):
+                return None
+            settings[each.name] = value
+    return settings

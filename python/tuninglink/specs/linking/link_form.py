@@ -1,0 +1,134 @@
+"""The form of a linked spec: one list wherever one walk over the program decides what several would, else a chain."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from tuninglink.errors import SpecError
+from tuninglink.mlir.diagnostics import error, note
+from tuninglink.specs.linking.chains import chain_restriction
+from tuninglink.specs.linking.dependence import depend_on_each_other
+from tuninglink.specs.linking.modernization import check_can_modernize, check_is_defined
+from tuninglink.specs.linking.repeated_matchers import repeated_matchers
+from tuninglink.specs.side_effects import failing_checks
+from tuninglink.specs.structure import SpecKind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tuninglink.mlir.diagnostics import DiagnosticSink
+    from tuninglink.specs.spec import Spec
+    from tuninglink.specs.structure import Anatomy
+
+
+class LinkForm(Enum):
+    """The form of a linked spec.
+
+    Attributes:
+        UNTOUCHED: the only input, which was in default-entrypoint form.
+        FLAT: one `foreach_match` with all entries in order.
+        CHAINED: one nested module per input, run one after the other.
+    """
+
+    UNTOUCHED = "untouched"
+    FLAT = "flat"
+    CHAINED = "chained"
+
+
+def choose_form(specs: Sequence[Spec], *, diagnostics: DiagnosticSink | None = None) -> LinkForm:
+    """Returns the form that linking gives some specs, without linking them.
+
+    Args:
+        specs: at least one spec, in order of precedence.
+        diagnostics: receives warnings about entries and specs that do not do what they say; by default they are
+            dropped.
+
+    Raises:
+        SpecError: there is no spec, or one cannot be linked.
+    """
+    if not specs:
+        raise SpecError(error("nothing to link: no spec was given"))
+    members = [spec.anatomy for spec in specs]
+    is_finished = len(specs) == 1 and members[0].has_default_entry_point
+    if is_finished and not repeated_matchers(members[0]):
+        check_is_defined(members[0])
+        return LinkForm.UNTOUCHED
+    return form_of(members, [spec.name for spec in specs], diagnostics)
+
+
+def form_of(
+    members: Sequence[Anatomy], labels: Sequence[str], diagnostics: DiagnosticSink | None
+) -> LinkForm:
+    """Returns the form for specs that stand in modules; `labels` are their names in diagnostics.
+
+    Raises:
+        SpecError: one cannot be linked.
+    """
+    for member in members:
+        check_is_defined(member)
+        for entry_point in member.entry_points:
+            check_can_modernize(entry_point, member.table)
+        if diagnostics:
+            _warn_about_repeated_matchers(member, diagnostics)
+    if _can_be_flat(members):
+        return LinkForm.FLAT
+    if diagnostics:
+        _warn_about_failures(members, labels, diagnostics)
+        _warn_about_overriding(members, labels, diagnostics)
+    return LinkForm.CHAINED
+
+
+def _can_be_flat(members: Sequence[Anatomy]) -> bool:
+    """Tells whether one walk over the program decides what one walk for each spec would.
+
+    It does not if an entry configures an op other than the matched one, or if the answer of a matcher depends on what
+    another spec configures elsewhere: that may be too early, or too late.
+    """
+    are_lists = all(member.kind is SpecKind.MATCHER_LIST for member in members)
+    is_alone = len(members) == 1
+    return are_lists and (is_alone or not _interfere(members))
+
+
+def _interfere(members: Sequence[Anatomy]) -> bool:
+    return any(member.reaches_other_ops for member in members) or depend_on_each_other(members)
+
+
+def _warn_about_repeated_matchers(member: Anatomy, diagnostics: DiagnosticSink) -> None:
+    for foreach_match, matcher in repeated_matchers(member):
+        diagnostics.warning(
+            f"matcher '@{matcher}' is used more than once: only its first entry can apply; "
+            "remove the later ones",
+            foreach_match,
+        )
+
+
+def _warn_about_failures(
+    members: Sequence[Anatomy], labels: Sequence[str], diagnostics: DiagnosticSink
+) -> None:
+    """Warns about checks of entry points: a chain suppresses what is an error in a spec alone."""
+    for member, label in zip(members, labels, strict=True):
+        for entry_point in member.entry_points:
+            check = next(failing_checks(member.table, entry_point.sequence), None)
+            if check is not None:
+                diagnostics.warning(
+                    f"entry point '@{entry_point.name}' of '{label}' may fail here, which is an error where the "
+                    "spec is applied alone; linked, it goes on without a diagnostic",
+                    check,
+                )
+
+
+def _warn_about_overriding(
+    members: Sequence[Anatomy], labels: Sequence[str], diagnostics: DiagnosticSink
+) -> None:
+    """Warns about later specs that guards do not keep from changing what earlier ones configured."""
+    for position, member in enumerate(members):
+        reason = chain_restriction(member) if position else None
+        if reason:
+            earlier = ", ".join(f"'{label}'" for label in labels[:position])
+            diagnostics.warning(
+                f"opaque spec '{labels[position]}' may override what {earlier} configured: "
+                "it cannot be guarded",
+                member.module,
+                [reason, note(f"'{labels[0]}' comes first", members[0].module)],
+            )

@@ -1,0 +1,251 @@
+"""What is wrong with the configurations of entries, as far as the spec itself tells.
+
+These are warnings where the compiler goes on and takes something else than is meant, and errors where code generation
+fails.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from iree.compiler import ir as mlir
+from iree.compiler.dialects import iree_codegen, iree_gpu
+
+from tuninglink.iree.cpu_configurations import CpuLevel, read_cpu_configuration
+from tuninglink.iree.foreign import why_foreign
+from tuninglink.iree.gpu_configurations import MMA_KIND, PIPELINE_OPTIONS, uses_igemm
+from tuninglink.iree.intrinsics import element_types, intrinsic_name
+from tuninglink.mlir import names
+from tuninglink.mlir.attributes import entries_of, is_of_a_dialect
+from tuninglink.mlir.diagnostics import note, place_of
+from tuninglink.mlir.walk import body
+from tuninglink.specs.applicability import is_bound_for
+from tuninglink.specs.entry_settings import settings_of
+from tuninglink.specs.knob_places import KnobPlaces
+from tuninglink.specs.verification.faults import Fault, misspelt
+from tuninglink.specs.verification.gpu_knobs import knob_faults, subgroup_faults, thread_faults
+from tuninglink.spelling import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Iterator, Mapping
+
+    from tuninglink.iree.targets import Target
+    from tuninglink.mlir.diagnostics import DiagnosticSink
+    from tuninglink.specs.spec import Spec
+
+_READ: Final = (
+    *(names.COMPILATION_INFO, names.LOWERING_CONFIG, names.TRANSLATION_INFO),
+    names.DECOMPOSITION_CONFIG,
+)
+"""The attributes of an operation that the compiler takes a configuration from."""
+
+_WANTED: Final[Mapping[str, type[mlir.Attribute]]] = {
+    names.COMPILATION_INFO: iree_codegen.CompilationInfoAttr,
+    names.TRANSLATION_INFO: iree_codegen.TranslationInfoAttr,
+}
+"""The classes of attributes of which there is one."""
+
+_TRANSLATION_ENTRIES: Final = (PIPELINE_OPTIONS, "llvm_func_attrs", "enable_loop_peeling")
+"""Entries of a `translation_info` that code generation reads, of those that are easily misspelt."""
+
+
+def check_configurations(
+    spec: Spec,
+    diagnostics: DiagnosticSink,
+    target: Target | None = None,
+    positions: Iterable[int] | None = None,
+) -> None:
+    """Reports what is wrong with the configurations of a spec's entries.
+
+    Args:
+        spec: a spec that the compiler's verifier takes.
+        diagnostics: where the findings go.
+        target: what the configurations are for, if that is known.
+        positions: the positions of the entries to check; None for all.
+    """
+    places = KnobPlaces()
+    _check_annotations(spec, diagnostics, places)
+    reported: set[tuple[mlir.Attribute, str]] = set()
+    known: dict[Hashable, tuple[Fault, ...]] = {}
+    for position in range(len(spec.anatomy.pairs)) if positions is None else positions:
+        entry = spec.anatomy.entry(position)
+        matcher = spec.anatomy.table.lookup(entry.matcher)
+        is_for_target = target is not None and is_bound_for(entry, target)
+        matched = _matched(matcher)
+        for name, value in (settings_of(spec, entry) or {}).items():
+            key = (name, value, is_for_target, matched)  # which many entries have in common
+            if key not in known:
+                known[key] = (
+                    *_of_another_kind(name, value),
+                    *_findings(value, target if is_for_target else None, matched),
+                )
+            for finding in known[key]:
+                if (value, finding.message) in reported:
+                    continue
+                reported.add((value, finding.message))
+                emit = diagnostics.error if finding.is_error else diagnostics.warning
+                operation = _constant(matcher, value) or matcher
+                at = places.find(place_of(operation.location) if operation else None, finding.knob)
+                notes = [note(finding.remedy, at)] if finding.remedy else []
+                emit(f"entry '{entry.matcher}': {finding.message}", at, notes)
+
+
+def _check_annotations(spec: Spec, diagnostics: DiagnosticSink, places: KnobPlaces) -> None:
+    table = spec.anatomy.table
+    for action in dict.fromkeys(action for _, action in spec.anatomy.pairs):
+        sequence = table.lookup(action)
+        for each in table.annotations(action) or ():
+            meant = misspelt(each.name, _READ)
+            if meant:
+                diagnostics.warning(
+                    f"action '@{action}' sets '{each.name}', which the compiler does not read: what its entries "
+                    f"match stays as it is; did you mean '{meant}'?",
+                    places.find(place_of(sequence.location) if sequence else None, each.name),
+                )
+
+
+def _of_another_kind(name: str, value: mlir.Attribute) -> Iterator[Fault]:
+    """Yields a fault for an attribute that is set under the name of another one."""
+    if not is_of_a_dialect(value):
+        return  # `verify_spec` says that it is ignored.
+    kinds = [other for other, kind in _WANTED.items() if isinstance(value, kind)]
+    if (kinds and name not in kinds) or (not kinds and name in _WANTED):
+        kind = str(value).partition("<")[0]
+        remedy = f"set it as '{kinds[0]}'" if kinds else ""
+        yield Fault(f"'{name}' is set to a '{kind}', which code generation does not read", remedy)
+
+
+def _findings(
+    value: mlir.Attribute, target: Target | None, matched: _Matched | None
+) -> Iterator[Fault]:
+    """Yields what is wrong with a configuration for a target, if there is one, and for what is matched."""
+    reason = why_foreign(value, target) if target is not None else ""
+    if reason:
+        remedy = f"bind the entry to what it is for, 'tuninglink.targets' on the matcher, if that is not {target}"
+        yield Fault(reason, remedy, is_error=True)
+    lowering = value
+    if isinstance(value, iree_codegen.CompilationInfoAttr):
+        lowering = value.lowering_config
+    if not isinstance(lowering, iree_gpu.LoweringConfigAttr):
+        yield from level_faults(lowering, None if matched is None else matched.loops)
+        return
+    translation = getattr(value, "translation_info", None)
+    pipeline = ""
+    if isinstance(translation, iree_codegen.TranslationInfoAttr):
+        pipeline = str(translation.pass_pipeline)
+        yield from _translation_faults(translation, target)
+    # A convolution as a matmul has fewer loops.
+    loops = None if matched is None or uses_igemm(translation) else matched.loops
+    knobs = entries_of(lowering.attributes)
+    yield from knob_faults(knobs, pipeline, loops)
+    if isinstance(translation, iree_codegen.TranslationInfoAttr):
+        sizes = list(translation.workgroup_size or ())
+        yield from subgroup_faults(knobs, sizes, translation.subgroup_size or 0)
+    if matched is not None:
+        yield from _types(lowering, matched)
+
+
+def _translation_faults(
+    translation: iree_codegen.TranslationInfoAttr, target: Target | None
+) -> Iterator[Fault]:
+    for name in entries_of(translation.configuration):
+        if meant := misspelt(name, _TRANSLATION_ENTRIES):
+            yield Fault(f"code generation reads no '{name}'; did you mean '{meant}'?", knob=name)
+    sizes = list(translation.workgroup_size or ())
+    yield from thread_faults(sizes, translation.subgroup_size or 0, target)
+
+
+@dataclass(frozen=True)
+class _Matched:
+    """What a matcher asks of a contraction or a convolution.
+
+    Attributes:
+        loops: how many loops it has.
+        types: the element types of its operands.
+    """
+
+    loops: int
+    types: tuple[str, str]
+
+
+def _matched(matcher: mlir.Operation | None) -> _Matched | None:
+    """Returns what a matcher asks of the operation that it is given, None if it asks for no contraction."""
+    for operation in body(matcher) if matcher is not None and matcher.regions[0].blocks else ():
+        if operation.name not in (names.MATCH_CONTRACTION, names.MATCH_CONVOLUTION):
+            continue
+        maps = operation.attributes.get("indexing_maps")
+        types = [operation.attributes.get(each) for each in ("lhs_type", "rhs_type")]
+        if not isinstance(maps, mlir.ArrayAttr) or not len(maps):
+            return None
+        lhs, rhs = (str(each.value) if isinstance(each, mlir.TypeAttr) else "" for each in types)
+        return _Matched(mlir.AffineMapAttr(maps[0]).value.n_dims, (lhs, rhs))
+    return None
+
+
+def _types(lowering: iree_gpu.LoweringConfigAttr, matched: _Matched) -> Iterator[Fault]:
+    kind = lowering.mma_kind
+    name = intrinsic_name(kind)
+    if kind is None or name is None or not all(matched.types):
+        return
+    types = element_types(kind)[:2]
+    if sorted(types) != sorted(matched.types):
+        yield Fault(
+            f"'{name}' multiplies {'·'.join(types)}, the matcher asks for {'·'.join(matched.types)}",
+            _intrinsic_for(matched.types, name, lowering.context),
+            is_error=True,
+            knob=MMA_KIND,
+        )
+
+
+def _intrinsic_for(types: tuple[str, str], name: str, context: mlir.Context) -> str:
+    """Returns the remedy for an intrinsic of other types: the one for them with the most similar name."""
+    names_of_types = [
+        str(each).rpartition(".")[2]
+        for each in iree_gpu.MMAIntrinsic
+        if element_types(iree_gpu.MMAAttr.get(int(each), ctx=context))[:2] == types
+    ]
+    closest = nearest(name, names_of_types, cutoff=0)
+    if not closest:
+        return "choose an intrinsic for the types that are matched"
+    return f"choose an intrinsic for the types that are matched, such as '{closest}'"
+
+
+def _constant(matcher: mlir.Operation | None, value: mlir.Attribute) -> mlir.Operation | None:
+    """Returns the constant in a matcher that holds a configuration, None if it is elsewhere."""
+    if matcher is None:
+        return None
+    constants = (each for each in body(matcher) if each.name == names.PARAM_CONSTANT)
+    return next((each for each in constants if each.attributes["value"] == value), None)
+
+
+_LEVELS: Final = tuple(level.value for level in CpuLevel)
+
+
+def level_faults(lowering: mlir.Attribute, loops: int | None) -> Iterator[Fault]:
+    """Yields what is wrong with the levels of a `#iree_cpu.lowering_config`.
+
+    The compiler accepts a level of any name, and ignores it. It refuses a level with a negative size.
+
+    Args:
+        lowering: a lowering config; nothing is yielded for those of other kinds.
+        loops: the number of loops of the operation, None if it is unknown.
+    """
+    for name, tiling in (read_cpu_configuration(lowering) or {}).items():
+        if name not in _LEVELS:
+            nearest = misspelt(name, _LEVELS)
+            hint = f"; did you mean '{nearest}'?" if nearest else ""
+            remedy = "" if nearest else f"the levels are {', '.join(_LEVELS)}"
+            message = f"'{name}' is not a level of tiling, and ignored{hint}"
+            yield Fault(message, remedy, is_error=bool(nearest), knob=name)
+            continue
+        sizes = () if tiling is None else tiling.sizes
+        if min(sizes, default=0) < 0:
+            message = f"'{name}' is {list(sizes)}, and none may be negative"
+            yield Fault(message, "0 leaves a loop as it is", is_error=True, knob=name)
+        elif loops is not None and sizes and len(sizes) != loops:
+            yield Fault(
+                f"'{name}' has {len(sizes)} sizes for the {loops} loops that the matcher asks for",
+                f"write one size for each loop, such as {[*sizes[:loops], *[0] * (loops - len(sizes))]}",
+                knob=name,
+            )

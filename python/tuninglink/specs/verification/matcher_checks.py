@@ -1,0 +1,142 @@
+"""What is wrong with matchers, and with references to sequences that cannot run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from iree.compiler import ir as mlir
+
+from tuninglink.mlir import names
+from tuninglink.mlir.diagnostics import note
+from tuninglink.mlir.symbols import reference, symbol_name
+from tuninglink.specs.sequences import is_any_op, signature
+from tuninglink.specs.transform_ops import FAILURES_SUPPRESS
+from tuninglink.specs.verification.effects import MatchOperations, PayloadEffects
+
+if TYPE_CHECKING:
+    from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink
+    from tuninglink.specs.verification.reach import Code, Reach
+
+
+def check_references(reach: Reach, diagnostics: DiagnosticSink) -> None:
+    """Reports each sequence that would have to run but is only declared.
+
+    References to nothing at all are refused by the compiler's verifier.
+    """
+    reported = set()
+    for code in reach.codes:
+        for operation in code.callees:
+            for path, callee in reach.callees(code, operation):
+                if callee.is_declaration and callee not in reported:
+                    reported.add(callee)
+                    diagnostics.error(
+                        f"dangling reference to '@{path}', which is declared but has no body; "
+                        "define it in this module",
+                        operation,
+                        [note("declared here", callee.sequence)],
+                    )
+
+
+class MatcherChecks:
+    """Checks every matcher of a spec once, however many entries use it.
+
+    Args:
+        reach: what runs when the spec is applied.
+        diagnostics: where findings go.
+    """
+
+    def __init__(self, reach: Reach, diagnostics: DiagnosticSink) -> None:
+        self._reach = reach
+        self._diagnostics = diagnostics
+        self._effects = PayloadEffects(reach)
+        self._match_operations = MatchOperations()
+
+    def run(self) -> None:
+        """Checks all matchers."""
+        checked = set()
+        for code in self._reach.codes:
+            for user, paths in code.matchers.items():
+                for path in paths:
+                    matcher = self._reach.callee(code, path)
+                    if matcher and matcher not in checked and not matcher.is_declaration:
+                        checked.add(matcher)
+                        self._check(matcher, user)
+
+    def _check(self, matcher: Code, user: mlir.Operation) -> None:
+        self._check_argument(matcher, user)
+        top = set(matcher.top)
+        for operation in matcher.operations:
+            if operation.name == names.YIELD:
+                continue
+            if operation in top and operation not in self._match_operations:
+                self._report_stranger(operation, matcher, user)
+            else:
+                self._check_effects(operation, matcher, user)
+            if operation.name == names.INCLUDE:
+                self._check_suppression(operation, matcher)
+
+    def _check_argument(self, matcher: Code, user: mlir.Operation) -> None:
+        argument = signature(matcher.sequence).inputs[0]
+        if is_any_op(argument) or "restrict_root" in user.attributes:
+            return
+        from iree.compiler.dialects.transform import OperationType  # noqa: PLC0415 - takes its time
+
+        if isinstance(argument, OperationType):
+            self._diagnostics.error(
+                f"matcher '{_name(matcher)}' takes only '{argument.operation_name}', and the "
+                f"first other operation that it is asked about fails the compilation; take "
+                "'!transform.any_op' and match the name with 'transform.match.operation_name'",
+                matcher.sequence,
+                [_used_here(user)],
+            )
+
+    def _report_stranger(
+        self, operation: mlir.Operation, matcher: Code, user: mlir.Operation
+    ) -> None:
+        if self._effects.writes(operation):
+            message = (
+                f"'{operation.name}' changes the payload in matcher '{_name(matcher)}', "
+                "which the compiler refuses to run; leave it to the action"
+            )
+        else:
+            message = (
+                f"'{operation.name}' cannot stand in matcher '{_name(matcher)}': the compiler "
+                "refuses to run it there; put it into a sequence that the matcher includes"
+            )
+        self._diagnostics.error(message, operation, [_used_here(user)])
+
+    def _check_effects(
+        self, operation: mlir.Operation, matcher: Code, user: mlir.Operation
+    ) -> None:
+        culprit = self._effects.culprit_behind(matcher, operation)
+        if culprit is None:
+            return
+        notes = [_used_here(user)]
+        if culprit != operation:
+            notes.insert(0, note("which runs it here", operation))
+        self._diagnostics.error(
+            f"'{culprit.name}' changes the payload on behalf of matcher '{_name(matcher)}', "
+            "whether the matcher goes on to match or not; leave it to the action",
+            culprit,
+            notes,
+        )
+
+    def _check_suppression(self, include: mlir.Operation, matcher: Code) -> None:
+        mode = include.attributes.get("failure_propagation_mode")
+        path = reference(include.attributes["target"])
+        is_suppressed = isinstance(mode, mlir.IntegerAttr) and mode.value == FAILURES_SUPPRESS
+        if not is_suppressed or include.results or matcher.table.annotations(path) is not None:
+            return
+        self._diagnostics.warning(
+            f"matcher '{_name(matcher)}' matches even where '@{path}' does not: "
+            "'failures(suppress)' ignores it; write 'failures(propagate)'",
+            include,
+        )
+
+
+def _name(code: Code) -> str:
+    return f"@{symbol_name(code.sequence)}"
+
+
+def _used_here(user: mlir.Operation) -> Diagnostic:
+    return note("used as a matcher here", user)

@@ -1,0 +1,85 @@
+"""Verifying a spec as a whole: what the compiler refuses, and what breaks later and says nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tuninglink.errors import SpecError
+from tuninglink.mlir import names
+from tuninglink.mlir.diagnostics import once, place_of
+from tuninglink.mlir.symbols import symbol_name
+from tuninglink.mlir.walk import body
+from tuninglink.specs.bindings import check_bindings
+from tuninglink.specs.sequences import SequenceTable
+from tuninglink.specs.structure import Anatomy, has_entry_point
+from tuninglink.specs.verification.compiler_verifier import passes_compiler
+from tuninglink.specs.verification.entries import EntryChecks
+from tuninglink.specs.verification.entry_point_checks import check_entry_points
+from tuninglink.specs.verification.matcher_checks import MatcherChecks, check_references
+from tuninglink.specs.verification.reach import Reach
+
+if TYPE_CHECKING:
+    from iree.compiler import ir as mlir
+
+    from tuninglink.mlir.diagnostics import DiagnosticSink
+
+
+def verify_spec(module: mlir.Operation, diagnostics: DiagnosticSink) -> None:
+    """Reports everything that is wrong with a spec, or with each of the specs nested in a module.
+
+    Errors are what the compiler refuses, at once or when the spec is linked or applied, and what changes a
+    program in a way that no spec may. Warnings are what has no effect. Nothing is changed.
+
+    Args:
+        module: a `builtin.module`, which the compiler's verifier need not have seen.
+        diagnostics: where the findings go. The spec is sound if it gets no error.
+    """
+    sink = once(diagnostics)
+    if has_entry_point(module):
+        _verify(module, sink)
+        return
+    nested = [op for op in body(module) if op.name == names.MODULE]
+    specs = [op for op in nested if has_entry_point(op)]
+    passed = [_verify(each, sink) for each in specs]
+    if not all(passed) or not passes_compiler(module, sink):
+        return
+    if not specs:
+        _report_no_spec(module, sink)
+        return
+    for each in nested:
+        if each not in specs and names.WITH_NAMED_SEQUENCE in each.attributes:
+            sink.warning(
+                f"module '{symbol_name(each) or 'unnamed'}' has no entry point, so it is not linked; "
+                f"mark a named sequence with '{names.ENTRY_POINT}'",
+                each,
+            )
+
+
+def _report_no_spec(module: mlir.Operation, diagnostics: DiagnosticSink) -> None:
+    try:
+        Anatomy(module)
+    except SpecError as failure:
+        for each in failure.diagnostics:
+            # A module that stands nowhere in the file begins with its first operation.
+            is_nowhere = each.place is not None and not each.place.line
+            first = next(body(module), None) if is_nowhere else None
+            diagnostics.emit(replace(each, place=place_of(first.location)) if first else each)
+
+
+def _verify(module: mlir.Operation, diagnostics: DiagnosticSink) -> bool:
+    """Verifies one spec and tells whether the compiler takes it."""
+    if not passes_compiler(module, diagnostics):
+        return False  # What follows relies on much of what the compiler has checked.
+    table = SequenceTable(module)
+    reach = Reach(table, check_entry_points(module, table, diagnostics))
+    check_bindings(module, diagnostics)
+    check_references(reach, diagnostics)
+    MatcherChecks(reach, diagnostics).run()
+    entry_checks = EntryChecks(diagnostics)
+    for code in reach.codes:
+        entry_checks.check_constants(code)
+        for operation in code.matchers:
+            if operation.name == names.FOREACH_MATCH:
+                entry_checks.check(reach.entries(code, operation))
+    return True

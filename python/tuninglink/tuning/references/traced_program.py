@@ -1,0 +1,287 @@
+"""Comparison of a program's dispatches on the values that they really get: those of one run of the program.
+
+The compiler traces the tensors around each dispatch. The program runs on the device and, retargeted, on the reference
+target. Where inputs agree and outputs do not, the device leaves the reference.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import numpy as np
+
+from tuninglink.compiler.encodings import materialize_encodings
+from tuninglink.errors import CompileError, TuninglinkError
+from tuninglink.mlir.diagnostics import error
+from tuninglink.mlir.serialization import to_text
+from tuninglink.tuning.candidates.compilation import prepare_worker
+from tuninglink.tuning.deciding.output_errors import relative_error, tolerance_of
+from tuninglink.tuning.devices.device_interface import Request
+from tuninglink.tuning.devices.measurement import Measurer
+from tuninglink.tuning.devices.running import MeasurementError
+from tuninglink.tuning.programs.dispatches import form_dispatches
+from tuninglink.tuning.programs.invocations import compiler_run
+from tuninglink.tuning.references.program_reference import compile_reference
+from tuninglink.tuning.references.reference import reference_measurer, set_up_process
+from tuninglink.tuning.references.retargeting import program_reference_target
+from tuninglink.tuning.results.failures import Failure
+from tuninglink.workers import JobError, JobTimeoutError, Pool, WorkerCrashedError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from tuninglink.compiler.phases import Phase
+    from tuninglink.iree.given_sizes import GivenSizes
+    from tuninglink.tuning.candidates.compilation import CandidateCompiler
+    from tuninglink.tuning.devices.device_interface import Device
+    from tuninglink.tuning.devices.value_traces import DispatchTrace, TracedTensor
+    from tuninglink.tuning.programs.call_options import CallOptions
+    from tuninglink.tuning.programs.compiled_program import CompiledProgram
+    from tuninglink.tuning.programs.program_calls import FunctionCall, ProgramCalls
+
+    Traced = tuple[tuple[NDArray[Any], ...], list[DispatchTrace]]
+
+_TRACE: Final = "--iree-flow-trace-dispatch-tensors"
+_GROWTH: Final = 8.0
+"""How many times larger than the error of the inputs that of the outputs may be."""
+
+_FAILED_JOB: Final = (JobError, JobTimeoutError, WorkerCrashedError)
+
+
+class Agreement(Enum):
+    """How the values of a dispatch compare; the value is what reports say."""
+
+    AGREES = "agrees"
+    DIFFERS = "differs"
+    INHERITED = "inputs differ"
+
+
+@dataclass(frozen=True)
+class TracedDispatch:
+    """One execution of a dispatch on a device and on the reference target.
+
+    Attributes:
+        name: the name of its function.
+        input_error: the largest relative error of its inputs.
+        output_error: the largest relative error of its outputs.
+        tolerance: the largest error that rounding explains.
+        magnitude: the largest finite magnitude among the expected outputs.
+    """
+
+    name: str
+    input_error: float
+    output_error: float
+    tolerance: float
+    magnitude: float
+
+    @property
+    def agreement(self) -> Agreement:
+        """How its values compare."""
+        if self.output_error <= max(self.tolerance, _GROWTH * self.input_error):
+            return Agreement.AGREES if self.output_error <= self.tolerance else Agreement.INHERITED
+        return Agreement.DIFFERS if self.input_error <= self.tolerance else Agreement.INHERITED
+
+
+@dataclass(frozen=True)
+class TracedFunction:
+    """A call of a function, traced on a device and on the reference target.
+
+    Attributes:
+        call: the call.
+        dispatches: its dispatches in the order in which they run.
+        outputs: what the device computes, traced.
+        expected: what the reference target computes.
+    """
+
+    call: FunctionCall
+    dispatches: tuple[TracedDispatch, ...]
+    outputs: tuple[NDArray[Any], ...]
+    expected: tuple[NDArray[Any], ...]
+
+
+@dataclass(frozen=True)
+class TraceSource:
+    """A program as a user gives it, to be compiled with traces.
+
+    Attributes:
+        path: its path.
+        flags: all flags of the compiler.
+        first: the phase that it has gone through already.
+        sizes: the sizes of dynamic dimensions of its arguments.
+        options: which of its functions count, and what they are called with.
+    """
+
+    path: str
+    flags: tuple[str, ...]
+    first: Phase
+    sizes: tuple[GivenSizes, ...]
+    options: CallOptions
+
+    def content(self, seconds: float) -> bytes:
+        """Returns the program at `executable-sources` with traces, as text.
+
+        The flag is one of the whole process: another one compiles.
+
+        Raises:
+            TuninglinkError: it does not compile.
+        """
+        try:
+            with Pool(1, prepare_worker, ((*self.flags, _TRACE),)) as pool:
+                content = pool.submit(form_traced_program, self, seconds=seconds).result()
+        except _FAILED_JOB as failure:
+            raise TuninglinkError(error(f"the program with traces: {failure}")) from None
+        if isinstance(content, str):
+            raise TuninglinkError(error(content))
+        return content
+
+
+@dataclass
+class ProgramTracing:
+    """Compares the dispatches of a program, as it runs, on a device and on the reference target.
+
+    Attributes:
+        compiler: compiles it for the device.
+        device: runs it.
+        backend: the backend that it is compiled by.
+        seed: the seed of random inputs.
+        seconds: the time limit of a compilation or a run.
+        pool: the process of the reference.
+    """
+
+    compiler: CandidateCompiler
+    device: Device
+    backend: str
+    seed: int
+    seconds: float
+    pool: Pool = field(default_factory=lambda: Pool(1, set_up_process))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.pool.close()
+
+    def run(
+        self, content: bytes, spec: str, calls: ProgramCalls, integers: tuple[int, int]
+    ) -> list[TracedFunction]:
+        """Runs each function once.
+
+        Args:
+            content: the program with traces, see `TraceSource`.
+            spec: a spec to apply, or nothing.
+            calls: the calls of the program.
+            integers: the least and the largest random integer among the inputs.
+
+        Raises:
+            TuninglinkError: it does not compile or run.
+        """
+        target = program_reference_target(self.backend)
+        job = self.pool.submit(compile_reference, content, target, seconds=self.seconds)
+        compiled = self.compiler.submit_program(content, spec, self.seconds).result()
+        if isinstance(compiled, Failure):
+            raise TuninglinkError(error(f"the program with traces: {compiled.message}"))
+        try:
+            reference = job.result()
+        except _FAILED_JOB as failure:
+            reference = str(failure)
+        if isinstance(reference, str):
+            raise TuninglinkError(error(f"the reference for {target.name}: {reference}"))
+        functions = []
+        for call in calls.functions:
+            if call.obstacle:
+                continue
+            with TemporaryDirectory() as directory:
+                places = [Path(directory) / name for name in ("device", "reference")]
+                for place in places:
+                    place.mkdir()
+                actual = self._trace(calls.compiled(call, compiled.image, integers), places[0])
+                program = calls.compiled(call, reference.image, integers)
+                expected = self._trace_reference(program, target.device, places[1])
+                functions.append(_compared(call, actual, expected))
+        return functions
+
+    def _trace(self, program: CompiledProgram, directory: Path) -> Traced:
+        arguments = (program, str(directory))
+        traced = self.device.ask(Request(Measurer.program_traces, arguments, self.seconds))
+        if isinstance(traced, Failure):
+            raise TuninglinkError(error(f"the program with traces: {traced.message}"))
+        return traced
+
+    def _trace_reference(self, program: CompiledProgram, device: str, directory: Path) -> Traced:
+        arguments = (program, device, self.seed, str(directory))
+        try:
+            traced = self.pool.submit(trace_reference, *arguments, seconds=self.seconds).result()
+        except _FAILED_JOB as failure:
+            traced = str(failure)
+        if isinstance(traced, str):
+            raise TuninglinkError(error(f"the reference with traces: {traced}"))
+        return traced
+
+
+def _compared(call: FunctionCall, actual: Traced, expected: Traced) -> TracedFunction:
+    names = [[dispatch.name for dispatch in traces] for _, traces in (actual, expected)]
+    if names[0] != names[1]:
+        raise TuninglinkError(error("the device and the reference run other dispatches"))
+    dispatches = [
+        TracedDispatch(
+            mine.name,
+            _error(mine.inputs, theirs.inputs),
+            _error(mine.outputs, theirs.outputs),
+            tolerance_of(tensor.dtype for tensor in (*theirs.inputs, *theirs.outputs)),
+            max(map(_magnitude, theirs.outputs), default=0.0),
+        )
+        for mine, theirs in zip(actual[1], expected[1], strict=True)
+    ]
+    return TracedFunction(call, tuple(dispatches), actual[0], expected[0])
+
+
+def _error(actual: Sequence[TracedTensor], expected: Sequence[TracedTensor]) -> float:
+    if len(actual) != len(expected):
+        return math.inf
+    return max(
+        (
+            0.0 if left.has_same_bytes(right) else relative_error([left.array()], [right.array()])
+            for left, right in zip(actual, expected, strict=True)
+        ),
+        default=0.0,
+    )
+
+
+def _magnitude(tensor: TracedTensor) -> float:
+    values = np.abs(tensor.array().astype(np.float64))
+    return float(values.max(initial=0.0, where=np.isfinite(values)))
+
+
+# --- In workers ------------------------------------------------------------------------------------------
+
+
+def form_traced_program(source: TraceSource) -> bytes | str:
+    """Returns a program at `executable-sources`, from a process whose command line asks for traces.
+
+    Returns:
+        The program as text, or the first error.
+    """
+    try:
+        with compiler_run(source.path, ()) as run:
+            form_dispatches(run, first=source.first, sizes=source.sizes, options=source.options)
+            materialize_encodings(run.module)
+            return to_text(run.module).encode()
+    except CompileError as failure:
+        return failure.diagnostics[0].message
+
+
+def trace_reference(
+    program: CompiledProgram, device: str, seed: int, directory: str
+) -> Traced | str:
+    """Runs a compiled program with traces in the process of references; returns its values, or why it fails."""
+    try:
+        return reference_measurer(device, seed).program_traces(program, directory)
+    except MeasurementError as failure:
+        return str(failure)

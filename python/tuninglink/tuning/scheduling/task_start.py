@@ -1,0 +1,67 @@
+"""The start of a task: it is prepared, or left to another task that the same entry configures."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tuninglink.tuning.scheduling.task_run import TaskRun
+from tuninglink.tuning.scheduling.timeline import Stage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tuninglink.tuning.candidates.preparation import PreparedTask
+    from tuninglink.tuning.programs.dispatches import TuningTask
+    from tuninglink.tuning.scheduling.open_tasks import OpenTask
+    from tuninglink.tuning.scheduling.task_choice import TaskChoice
+    from tuninglink.tuning.scheduling.task_tuner import TaskTuner
+
+
+class TaskStart:
+    """Begins tasks.
+
+    Args:
+        tuner: compiles and measures.
+        prepare: prepares a task; raises an exception if it cannot be tuned.
+        choice: counts what the start takes.
+    """
+
+    def __init__(
+        self,
+        tuner: TaskTuner,
+        prepare: Callable[[TuningTask], PreparedTask],
+        choice: TaskChoice,
+    ) -> None:
+        self._tuner = tuner
+        self._prepare = prepare
+        self._choice = choice
+        self._by_matcher: dict[str, TuningTask] = {}
+
+    def begin(self, task: OpenTask, tasks: Sequence[OpenTask]) -> str:
+        """Prepares a task for its first turn, or gives its weight to the task that the same entry configures.
+
+        Args:
+            task: the task.
+            tasks: all open tasks.
+
+        Returns:
+            Why it does not begin; nothing if it does.
+
+        Raises:
+            Exception: it cannot be tuned.
+        """
+        began = time.monotonic()
+        with self._tuner.timeline.stage(Stage.SPACES):
+            prepared = self._prepare(task.measured.task)
+        other = self._by_matcher.setdefault(prepared.matcher, prepared.task)
+        if other is not prepared.task:
+            for each in tasks:
+                if each.measured.task is other:
+                    share = each.measured.share + task.measured.share
+                    each.measured = replace(each.measured, share=share)
+            return f"it is configured by the same entry as {other.name}, which is heavier"
+        task.run = TaskRun(self._tuner, prepared, task.measured)
+        self._choice.count_start(task.run.trials.progress, time.monotonic() - began)
+        return ""

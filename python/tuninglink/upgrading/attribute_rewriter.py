@@ -1,0 +1,233 @@
+"""Applying attribute rules to every attribute of a spec."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.errors import SpecError
+from tuninglink.mlir import names
+from tuninglink.mlir.diagnostics import error
+from tuninglink.upgrading.compilation_info import TILE_AND_FUSE, VECTOR_DISTRIBUTE, CompilationInfo
+from tuninglink.upgrading.rule_definition import AttributeSite, Refusal
+from tuninglink.upgrading.trees import Definitions, Expanded, Leaf, Node, as_node, parse, uses
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from tuninglink.upgrading.iteration_space import IterationSpace, IterationSpaces
+    from tuninglink.upgrading.outline import SpecOutline
+    from tuninglink.upgrading.rewrites import Rewrites
+    from tuninglink.upgrading.rule_definition import AttributeRule
+    from tuninglink.upgrading.spec_text import Mark
+    from tuninglink.upgrading.trees import Value
+
+_DIALECTS: Final = ("#iree_codegen.", "#iree_gpu.", "#iree_cpu.")
+
+_LEAST_EXPANSION: Final = 1 << 17
+_MOST_EXPANSION: Final = 16
+"""How many times the length of the spec its aliases may be spelled out to, beyond what is allowed anyway."""
+
+# Attributes that may be written without their name, by what they stand in and under which key.
+_ELIDED: Final = {
+    ("iree_codegen.compilation_info", "lowering_config"): "iree_codegen.lowering_config",
+    ("iree_codegen.compilation_info", "translation_info"): "iree_codegen.translation_info",
+    ("iree_gpu.mma_schedule", "intrinsic"): "iree_gpu.mma_layout",
+}
+
+
+@dataclass
+class AttributeRewriter:
+    """Applies rules, in their order, to all attributes of a spec."""
+
+    outline: SpecOutline
+    rules: Sequence[AttributeRule]
+    spaces: IterationSpaces
+    _definitions: Definitions = field(default_factory=Definitions)
+    _trees: dict[str, Node | None] = field(default_factory=dict)
+    _sizes: dict[str, int] = field(default_factory=dict)
+    _expanded: int = 0
+
+    def rewrite(self, rewrites: Rewrites) -> None:
+        """Adds the changes to `rewrites`.
+
+        Raises:
+            SpecError: aliases would grow beyond all measure.
+        """
+        text = self.outline.source.text
+        roots = [(*span, self._root(*span)) for span in self._spans()]
+        upgraded = [each for each in roots if self._upgrade(each[2], each[0], rewrites)]
+        parts = [(start, end, root.render()) for start, end, root in upgraded]
+        self._upgrade_unused_aliases(rewrites)
+        for alias in self.outline.aliases.values():
+            tree = self._definitions[alias.name]
+            if tree is not None:
+                parts.append((alias.value, alias.end, tree.render()))
+        for start, end, fresh in parts:
+            if fresh != text[start:end]:
+                rewrites.edits.replace(start, end, fresh)
+
+    def _upgrade_unused_aliases(self, rewrites: Rewrites) -> None:
+        """Upgrades what unused aliases stand for, the last first, as they may use those before."""
+        for alias in reversed(self.outline.aliases.values()):
+            if self._definitions[alias.name] is None:
+                tree = self._tree(alias.name)
+                if tree is not None:
+                    use = self._definitions.use(alias.name, tree.copy())
+                    self._upgrade(use, alias.value, rewrites, is_alias=True)
+
+    def _spans(self) -> Iterator[tuple[int, int]]:
+        """Yields where attributes stand that are in no other, apart from the definitions of aliases."""
+        source, aliases = self.outline.source, self.outline.aliases
+        done = 0
+        for mark in source.marks:
+            if mark.start < done:
+                continue
+            if mark.text[0] == "#":
+                alias = aliases.get(mark.text)
+                if alias is not None and mark.start == alias.start:
+                    done = alias.end
+                    continue
+                end = self._end(mark)
+                if end:
+                    done = end
+                    yield mark.start, end
+            elif mark.text == names.PARAM_CONSTANT:
+                token = next(source.tokens(mark.end, len(source.text)), None)
+                if token is not None and token.text == "{":
+                    done = token.end
+                    yield token.start, token.end
+
+    def _end(self, mark: Mark) -> int | None:
+        """Returns where the attribute at `mark` ends, None if no rule could care for it."""
+        if mark.text in self.outline.aliases:
+            return mark.end
+        closer = self.outline.source.closers.get(mark.end)
+        if mark.text.startswith(_DIALECTS) and closer is not None:
+            return closer + 1
+        return None
+
+    def _root(self, start: int, end: int) -> Value:
+        value = parse(self.outline.source, start, end)
+        return self._expand(value)
+
+    def _tree(self, alias: str) -> Node | None:
+        """Returns what an alias is defined as, None if it is nothing that rules look at."""
+        if alias not in self._trees:
+            self._trees[alias] = None  # an alias in terms of itself is none
+            result = self.outline.aliases[alias]
+            source = self.outline.source
+            before = self._expanded
+            is_relevant = source.text.startswith((*_DIALECTS, "{"), result.value)
+            value = parse(source, result.value, result.end) if is_relevant else None
+            self._trees[alias] = as_node(self._expand(value)) if value is not None else None
+            for use in uses(self._trees[alias] or Leaf("")):
+                self._definitions.withdraw(use)  # copies of the tree are used, not the tree
+            self._sizes[alias] = result.end - result.value + self._expanded - before
+        return self._trees[alias]
+
+    def _expand(self, value: Value) -> Value:
+        """Puts what aliases stand for in the place of aliases."""
+        if isinstance(value, Leaf) and value.text in self.outline.aliases:
+            tree = self._tree(value.text)
+            if tree is None:
+                return value
+            alias = self.outline.aliases[value.text]
+            self._expanded += self._sizes[alias.name]
+            limit = _LEAST_EXPANSION + _MOST_EXPANSION * len(self.outline.source.text)
+            if self._expanded > limit:
+                place = self.outline.source.place(alias.start)
+                raise SpecError(error(f"'{alias.name}' is used too often to be followed", place))
+            return self._definitions.use(value.text, tree.copy())
+        if isinstance(value, Node):
+            for each in value.fields:
+                each.value = self._expand(each.value)
+        return value
+
+    def _upgrade(
+        self, root: Value, start: int, rewrites: Rewrites, *, is_alias: bool = False
+    ) -> bool:
+        """Applies the rules to one attribute, and tells whether that went well."""
+        sequence = self.outline.sequence_at(start)
+        kinds, known, count = _kinds(root), 0, 0
+        for rule in self.rules:
+            if count != known:
+                kinds, known = _kinds(root), count
+            for node in [node for target in rule.targets for node in kinds.get(target, ())]:
+                site = AttributeSite(node, count > 0, lambda: self.spaces.of(sequence))
+                try:
+                    rule.rewrite(site)
+                except Refusal as refusal:
+                    if not is_alias:
+                        rewrites.refuse(start, str(refusal))
+                    for use in uses(root):
+                        self._definitions.withdraw(use)
+                    return False
+                finally:
+                    if site.notes:
+                        rewrites.record(rule.name, start, site.notes)
+                        count += len(site.notes)
+        for node in _kinds(root).get("iree_codegen.compilation_info", ()) if count else ():
+            failure = known_failure(node, lambda: self.spaces.of(sequence))
+            if failure is not None:
+                rewrites.failures.append((start, failure))
+        return True
+
+
+def _kinds(root: Value) -> dict[str, list[Node]]:
+    """Returns the nodes of a tree by what they are."""
+    kinds: dict[str, list[Node]] = {}
+    pending: list[tuple[Node, str, str | None]] = []
+    first = as_node(root)
+    if first is not None:
+        pending.append((first, "", None))
+    while pending:
+        node, parent, key = pending.pop()
+        kind = _kind(node, parent, key)
+        if kind:
+            kinds.setdefault(kind, []).append(node)
+        for each in reversed(node.fields):
+            value = each.value
+            if isinstance(value, Leaf):
+                continue
+            inner = value.node if isinstance(value, Expanded) else value
+            if inner.bracket != "[":
+                pending.append((inner, kind, each.key))
+    return kinds
+
+
+def _kind(node: Node, parent: str, key: str | None) -> str:
+    """Returns what a node is, by its name, or by where it stands if it has none."""
+    if node.head:
+        return node.head[1:]
+    if node.bracket == "<":
+        return _ELIDED.get((parent, key or ""), "")
+    if node.bracket != "{":
+        return ""
+    if parent == "iree_codegen.translation_info":
+        return "translation_info.options"
+    if any(each.key in {"qk_attrs", "pv_attrs"} for each in node.fields):
+        return "decomposition_config"
+    return ""
+
+
+def known_failure(node: Node, find_space: Callable[[], IterationSpace | None]) -> str | None:
+    """Returns why code generation with an upgraded compilation info fails, None if that is not known."""
+    info = CompilationInfo.of(node)
+    levels = info.levels if info is not None else None
+    if info is None or levels is None:
+        return None
+    has_intrinsic = levels.find("mma_kind") is not None
+    if info.pipeline in TILE_AND_FUSE and has_intrinsic and levels.find("subgroup") is None:
+        return (
+            "TileAndFuse needs 'subgroup' tile sizes where it has an intrinsic; without them today's compiler "
+            "fails ('lane distributed scf.forall must have a parent subgroup distributed loop')"
+        )
+    if info.pipeline in VECTOR_DISTRIBUTE and levels.find("subgroup_basis") is None:
+        space = find_space()
+        if space is not None and space.is_contraction_like:
+            return (
+                "VectorDistribute needs a 'subgroup_basis', and the spec gives no subgroup counts to make one "
+                "of; without it today's compiler fails ('Could not find a subgroup basis from lowering config')"
+            )
+    return None

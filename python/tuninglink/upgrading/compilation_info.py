@@ -1,0 +1,109 @@
+"""Compilation infos and their parts: the lowering config, and the translation info with its options."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.upgrading.trees import (
+    Field,
+    Leaf,
+    Node,
+    Value,
+    as_node,
+    enumerator,
+    int_list,
+    integer,
+    integers,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+VECTOR_DISTRIBUTE: Final = frozenset({"LLVMGPUVectorDistribute", "VectorDistribute"})
+TILE_AND_FUSE: Final = frozenset({"LLVMGPUTileAndFuse", "TileAndFuse"})
+
+GPU_CONFIG: Final = "#iree_gpu.lowering_config"
+TILE_SIZES_CONFIG: Final = "#iree_codegen.lowering_config"
+SUBGROUP_COUNTS: Final = ("subgroup_m_count", "subgroup_n_count")
+
+
+@dataclass(frozen=True)
+class CompilationInfo:
+    """A compilation info: its lowering config and its translation info."""
+
+    lowering: Node
+    translation: Node
+
+    @staticmethod
+    def of(node: Node) -> CompilationInfo | None:
+        """Returns the compilation info that `node` is, None if a part is missing."""
+        lowering, translation = node.node("lowering_config"), node.node("translation_info")
+        if lowering is None or translation is None:
+            return None
+        return CompilationInfo(lowering, translation)
+
+    @property
+    def pipeline(self) -> str | None:
+        """The enumerator of the pipeline, old or new, without dialect."""
+        value: Value | None = self.translation.value("pipeline")
+        if value is None:
+            first = self.translation.fields[0] if self.translation.fields else None
+            value = first.value if first is not None and first.key is None else None
+        return enumerator(value)
+
+    @property
+    def tile_sizes(self) -> list[list[int] | None]:
+        """The lists of tile sizes of a lowering config, None for one that is more than numbers."""
+        lists = as_node(self.lowering.value("tile_sizes"))
+        return [integers(field.value) for field in lists.fields] if lists is not None else []
+
+    def tile_by_levels(self, **levels: Iterable[int]) -> None:
+        """Replaces the lowering config by a GPU lowering config with both operands promoted."""
+        node = Node("", "{")
+        for name, sizes in sorted({"promote_operands": (0, 1), **levels}.items()):
+            node.add(name, int_list(sizes))
+        self.lowering.head, self.lowering.tail = GPU_CONFIG, ""
+        self.lowering.fields = [Field(node)]
+
+    @property
+    def levels(self) -> Node | None:
+        """The dictionary of a GPU lowering config."""
+        return levels_of(self.lowering) if self.lowering.head == GPU_CONFIG else None
+
+
+def options_of(translation: Node) -> Node | None:
+    """Returns the options of a translation info, the dictionary at its end."""
+    for field in translation.fields:
+        node = as_node(field.value)
+        if field.key is None and node is not None and node.bracket == "{":
+            return node
+    return None
+
+
+def levels_of(lowering: Node | None) -> Node | None:
+    """Returns the dictionary in a GPU lowering config."""
+    field = lowering.positional() if lowering is not None else None
+    return as_node(field.value) if field is not None else None
+
+
+def subgroup_counts(levels: Node | None) -> list[int | None] | None:
+    """Returns the subgroups along rows and columns, each None if it is no number; None without counts."""
+    if levels is None or not any(levels.find(name) for name in SUBGROUP_COUNTS):
+        return None
+    return [integer(levels.value(name)) if levels.find(name) else 1 for name in SUBGROUP_COUNTS]
+
+
+def remove_subgroup_counts(levels: Node) -> None:
+    """Takes the subgroup counts out of a GPU lowering config."""
+    for name in SUBGROUP_COUNTS:
+        levels.remove(name)
+
+
+def set_subgroup_basis(levels: Node, basis: list[int], loops: Iterable[int]) -> str:
+    """Puts a subgroup basis in the place of subgroup counts, and returns its text."""
+    text = f"[{basis}, {list(loops)}]"
+    field = next(result for name in SUBGROUP_COUNTS if (result := levels.find(name)) is not None)
+    field.key, field.value = "subgroup_basis", Leaf(text)
+    remove_subgroup_counts(levels)
+    return text

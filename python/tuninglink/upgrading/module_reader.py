@@ -1,0 +1,155 @@
+"""Reading a spec of whatever age: parsed as it is if it is of today, upgraded on the way if it is not."""
+
+from __future__ import annotations
+
+import warnings
+from itertools import accumulate
+from typing import TYPE_CHECKING, Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.errors import SpecError
+from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
+from tuninglink.mlir.serialization import is_bytecode, parse_module
+from tuninglink.mlir.walk import visit
+
+if TYPE_CHECKING:
+    from tuninglink.mlir.diagnostics import DiagnosticSink, Place
+    from tuninglink.upgrading.upgrade_report import RuleChange, Upgraded
+
+_OLD_THOUGH_IT_PARSES: Final = (
+    b"subgroup_m_count",
+    b"subgroup_n_count",
+    b"attention_qk_matmul",
+    b"attention_pv_matmul",
+    b"thread_basis",
+)
+"""What today's parser takes, as it stands in dictionaries, and today's pipelines do not understand."""
+
+
+def read_module(
+    data: bytes,
+    name: str,
+    context: mlir.Context,
+    *,
+    upgrade: bool = True,
+    diagnostics: DiagnosticSink | None = None,
+) -> mlir.Operation:
+    """Parses a spec, after an upgrade if it was written for an older compiler.
+
+    Args:
+        data: MLIR text in UTF-8, or bytecode, which is never upgraded.
+        name: what to call it in diagnostics.
+        context: where the module is to live.
+        upgrade: whether an old spec is upgraded; else it is refused, with what is old in it.
+        diagnostics: where warnings about entries that cannot be upgraded go; without it they are Python
+            warnings.
+
+    Raises:
+        SpecError: the spec cannot be read, or is old and must not be upgraded.
+    """
+    module, failure = None, None
+    try:
+        module = parse_module(data, name, context)
+    except SpecError as refused:
+        failure = refused
+    # Looking for each is ten times as fast as one regular expression for all.
+    may_be_old = module is None or any(each in data for each in _OLD_THOUGH_IT_PARSES)
+    upgraded = None
+    if may_be_old and not is_bytecode(data):
+        upgraded = _upgraded(data, name, context)
+    if upgraded is None:
+        if failure is not None:
+            raise failure
+        assert module is not None
+        return module
+    if not upgrade:
+        raise SpecError(_refusal(upgraded))
+    _tell(upgraded, name, diagnostics)
+    module = parse_module(upgraded.text.encode(), name, context)
+    restore_places(module, upgraded)
+    return module
+
+
+def _upgraded(data: bytes, name: str, context: mlir.Context) -> Upgraded | None:
+    """Returns the upgraded spec, None if nothing in it shows that it is old."""
+    from tuninglink.upgrading.upgrader import upgrade_bytes  # noqa: PLC0415 - most specs need no rules
+
+    try:
+        upgraded = upgrade_bytes(data, name, context=context)
+    except SpecError:
+        return None
+    return upgraded if _telling_changes(upgraded) else None
+
+
+def _telling_changes(upgraded: Upgraded) -> list[RuleChange]:
+    """Returns the changes that tell an old spec from one of today with a mistake in it.
+
+    An old operation alone does so only if all is well with it: nothing is left out for it.
+    """
+    from tuninglink.upgrading.rule_definition import AttributeRule  # noqa: PLC0415 - as above
+    from tuninglink.upgrading.rules import RULES  # noqa: PLC0415
+
+    telling = {
+        rule.name
+        for rule in RULES.values()
+        if isinstance(rule, AttributeRule) or (rule.is_decisive and not upgraded.kept_out)
+    }
+    return [change for change in upgraded.changes if change.rule in telling]
+
+
+def _refusal(upgraded: Upgraded) -> Diagnostic:
+    first = _telling_changes(upgraded)[0]
+    return error(
+        f"the spec was written for an older compiler: {first.message}",
+        first.place,
+        [
+            note(
+                "upgrade it with 'tuninglink upgrade SPEC -o NEW', or let it be upgraded as it is loaded, "
+                "which is the default"
+            )
+        ],
+    )
+
+
+def _tell(upgraded: Upgraded, name: str, diagnostics: DiagnosticSink | None) -> None:
+    kept_out = (
+        Diagnostic(
+            Severity.WARNING,
+            f"'{each.what}' is left out, as it cannot be upgraded: {each.reason}",
+            each.place,
+        )
+        for each in upgraded.kept_out
+    )
+    if diagnostics is not None:
+        message = f"'{name}' was written for an older compiler, and is upgraded as it is loaded"
+        remedy = note("'tuninglink upgrade --report' says what is changed, and writes the result")
+        diagnostics.emit(Diagnostic(Severity.REMARK, message, None, (remedy,)))
+    for hint in (*kept_out, *upgraded.hints):
+        if diagnostics is None:
+            warnings.warn(str(hint), stacklevel=4)
+        else:
+            diagnostics.emit(hint)
+
+
+def restore_places(module: mlir.Operation, upgraded: Upgraded) -> None:
+    """Gives the operations that were parsed from an upgraded text the places that they had before."""
+    lines = upgraded.text.splitlines(keepends=True)
+    starts = [0, *accumulate(map(len, lines))]
+    places: dict[tuple[int, int], Place] = {}
+
+    def visitor(operation: mlir.Operation) -> None:
+        location = operation.location
+        if not isinstance(location, mlir.FileLineColLoc):
+            return
+        line, column = location.start_line, location.start_col
+        place = places.get((line, column))
+        if place is None:
+            before = lines[line - 1].encode(errors="replace")[: column - 1]
+            offset = starts[line - 1] + len(before.decode(errors="ignore"))
+            place = places[line, column] = upgraded.origin(offset)
+        operation.location = mlir.Location.file(
+            place.file, place.line, place.column, operation.context
+        )
+
+    visit(module, visitor)

@@ -1,0 +1,210 @@
+"""Upgrade rules: each follows one change of the syntax or meaning of specs.
+
+A rule is a function under `attribute_rule` or `operation_rule`. Its name is the rule's name, its docstring
+is the rule's line in the documentation.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from inspect import cleandoc
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from tuninglink.upgrading.compilation_info import levels_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tuninglink.upgrading.edits import Edits
+    from tuninglink.upgrading.generic_forms import Generalization
+    from tuninglink.upgrading.iteration_space import IterationSpace
+    from tuninglink.upgrading.outline import SpecOutline
+    from tuninglink.upgrading.outline_parts import NamedSequence
+    from tuninglink.upgrading.spec_text import Mark, Source, Token
+    from tuninglink.upgrading.trees import Node
+
+REGISTRY: Final[dict[str, UpgradeRule]] = {}
+"""The rules that have been imported, by name; `rules.RULES` has all of them, in order."""
+
+_REPOSITORIES: Final = {
+    "iree": "iree-org/iree",
+    "llvm": "llvm/llvm-project",
+    "amd-shark-ai": "nod-ai/amd-shark-ai",
+}
+
+
+_Rewrite = TypeVar("_Rewrite", bound="Callable[..., None]")
+
+
+class Refusal(Exception):  # noqa: N818 - it is an answer, not an error
+    """An attribute or operation cannot be upgraded; the message says why."""
+
+
+@dataclass(frozen=True)
+class UpgradeRule:
+    """One change between two versions of the compiler.
+
+    Attributes:
+        name: its name in reports.
+        since: the first release with the new form.
+        summary: what changed, in Markdown.
+        before: an example of the old form, a whole attribute or operation.
+        after: the example in the new form.
+        evidence: where the change can be looked up: a pull request such as `iree#21322`, or a file at a
+            version, `iree@v3.13.0:compiler/...`.
+        targets: the attributes, without `#`, or operations that it applies to.
+        is_decisive: whether the old form shows that the spec is old. Other rules apply to old specs alone.
+    """
+
+    name: str
+    since: tuple[int, int]
+    summary: str
+    before: str
+    after: str
+    evidence: tuple[str, ...]
+    targets: frozenset[str]
+    is_decisive: bool
+
+    def links(self) -> Iterator[tuple[str, str]]:
+        """Yields the title and the address of each piece of evidence."""
+        for each in self.evidence:
+            repository, kind, what = re.split("([#@])", each, maxsplit=1)
+            address = f"https://github.com/{_REPOSITORIES[repository]}"
+            if kind == "#":
+                yield what, f"{address}/pull/{what}"
+            else:
+                yield "source", f"{address}/blob/{what.replace(':', '/')}"
+
+
+@dataclass(frozen=True)
+class AttributeRule(UpgradeRule):
+    """A rule that changes the tree of an attribute in place."""
+
+    rewrite: Callable[[AttributeSite], None]
+
+
+@dataclass(frozen=True)
+class OperationRule(UpgradeRule):
+    """A rule that changes the text of an operation."""
+
+    rewrite: Callable[[OperationSite], None]
+
+
+def attribute_rule(
+    *targets: str, since: tuple[int, int], before: str, after: str, evidence: tuple[str, ...]
+) -> Callable[[Callable[[AttributeSite], None]], Callable[[AttributeSite], None]]:
+    """Registers a function as a rule for attributes; the arguments are those of `UpgradeRule`."""
+    facts = (before, after, evidence, frozenset(targets), True)
+    return lambda function: _register(function, AttributeRule, since, *facts)
+
+
+def operation_rule(
+    *targets: str,
+    since: tuple[int, int],
+    before: str,
+    after: str,
+    evidence: tuple[str, ...],
+    is_decisive: bool = True,
+) -> Callable[[Callable[[OperationSite], None]], Callable[[OperationSite], None]]:
+    """Registers a function as a rule for operations; the arguments are those of `UpgradeRule`."""
+    facts = (before, after, evidence, frozenset(targets), is_decisive)
+    return lambda function: _register(function, OperationRule, since, *facts)
+
+
+def _register(
+    function: _Rewrite, rule: Callable[..., UpgradeRule], since: tuple[int, int], *facts: object
+) -> _Rewrite:
+    name, summary = function.__name__.replace("_", "-"), cleandoc(function.__doc__ or "")
+    REGISTRY[name] = rule(name, since, " ".join(summary.split()), *facts, function)
+    return function
+
+
+@dataclass
+class Site:
+    """A place where a rule applies.
+
+    Attributes:
+        notes: what the rule changed and why, and whether that was a decision.
+    """
+
+    notes: list[tuple[str, bool]] = field(default_factory=list, kw_only=True)
+
+    def changed(self, message: str) -> None:
+        """Records a change."""
+        self.notes.append((message, False))
+
+    def decided(self, message: str) -> None:
+        """Records a decision: a change where another one would have been possible."""
+        self.notes.append((message, True))
+
+
+@dataclass
+class AttributeSite(Site):
+    """An attribute that a rule applies to.
+
+    Attributes:
+        node: the attribute.
+        was_old: whether a rule has changed the configuration that the attribute is part of.
+        find_space: returns the iteration space of the operation that the attribute is for, None if the
+            matcher does not show it.
+    """
+
+    node: Node
+    was_old: bool
+    find_space: Callable[[], IterationSpace | None]
+
+    @property
+    def levels(self) -> Node | None:
+        """The dictionary of a GPU lowering config."""
+        return levels_of(self.node)
+
+
+@dataclass
+class OperationSite(Site):
+    """An operation that a rule applies to.
+
+    Attributes:
+        mark: its name in the text.
+        outline: the spec.
+        edits: the changes to the text.
+        generalization: the named operations of matchers as generic ones.
+    """
+
+    mark: Mark
+    outline: SpecOutline
+    edits: Edits
+    generalization: Generalization
+
+    @property
+    def source(self) -> Source:
+        """The text of the spec."""
+        return self.outline.source
+
+    @property
+    def sequence(self) -> NamedSequence | None:
+        """The named sequence that the operation stands in."""
+        return self.outline.sequence_at(self.mark.start)
+
+    def tokens(self) -> Iterator[Token]:
+        """Yields the tokens behind the name, up to the end of the block."""
+        return self.source.following(self.mark)
+
+    def head(self) -> Iterator[Token]:
+        """Yields the tokens behind the name of a transform operation, up to its types."""
+        for token in self.tokens():
+            if token.text == ":" or token.is_transform:
+                return
+            yield token
+
+    def name_list(self) -> Token | None:
+        """Returns the brackets with the names that a `transform.match.operation_name` asks for."""
+        return next((each for each in self.head() if each.text == "["), None)
+
+    def asked_names(self) -> list[Token]:
+        """Returns the names that a `transform.match.operation_name` asks for."""
+        listed = self.name_list()
+        if listed is None:
+            return []
+        inside = self.source.tokens(listed.start + 1, listed.end - 1)
+        return [each for each in inside if each.kind == "string"]

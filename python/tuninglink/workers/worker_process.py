@@ -1,0 +1,181 @@
+"""One worker process, as the command sees it."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from concurrent.futures import CancelledError
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Final
+
+from tuninglink.workers import worker
+from tuninglink.workers.job_failures import JobTimeoutError, WorkerCrashedError
+from tuninglink.workers.worker_connection import Connection
+
+_START_SECONDS: Final = 60.0
+"""The time limit of a process to start and to run its initializer."""
+
+_END_SECONDS: Final = 5.0
+"""The time a process has to end after it has closed its connection."""
+
+
+class WorkerProcess:
+    """A process that runs pickled calls, one after the other, after an initial one.
+
+    It starts with the first call, and anew with the first call after it was ended.
+    """
+
+    def __init__(self, initial: bytes) -> None:
+        self._initial = initial
+        self._running: _Running | None = None
+        self._lock = threading.Lock()  # for closing while another thread waits for an outcome
+        self._is_closed = False
+
+    def run(self, call: bytes, seconds: float) -> object:
+        """Runs a call, `(function, arguments)`, and returns its result.
+
+        Raises:
+            CancelledError: `close` was called.
+            JobTimeoutError: the call took longer than `seconds`, in which starting the process is not counted.
+            WorkerCrashedError: the process ended.
+            Exception: what the function raised.
+        """
+        if self._running is not None and self._running.has_ended(0.0):
+            self.end()
+        if self._running is None:
+            self._start()
+        return self._outcome(call, seconds)
+
+    def close(self) -> None:
+        """Kills the process, for good; a call that is running fails."""
+        with self._lock:
+            self._is_closed = True
+            if self._running is not None:
+                self._running.kill()
+
+    def forget(self) -> None:
+        """Lets go of a process that belongs to the process that this one was forked from."""
+        if self._running is not None:
+            self._running.forget()
+
+    def _start(self) -> None:
+        with self._lock:
+            if self._is_closed:
+                raise CancelledError
+            self._running = _Running()
+        try:
+            self._outcome(self._initial, _START_SECONDS)
+        except BaseException:
+            self.end()
+            raise
+
+    def _outcome(self, call: bytes, seconds: float) -> object:
+        running = self._running
+        assert running is not None
+        before = running.processor_seconds
+        try:
+            frame = running.connection.exchange(call, seconds)
+        except TimeoutError:
+            taken = running.processor_seconds - before
+            self.end()
+            raise JobTimeoutError(seconds, taken) from None
+        except EOFError:
+            raise self._crashed() from None
+        succeeded, value = pickle.loads(frame)  # noqa: S301 - from our own worker
+        if not succeeded:
+            raise value
+        return value
+
+    def _crashed(self) -> Exception:
+        """Ends a process that closed its connection, and returns what to raise."""
+        running = self._running
+        assert running is not None
+        if not self._is_closed:
+            running.has_ended(_END_SECONDS)  # by itself, so that its exit status is its own
+        self.end()
+        return CancelledError() if self._is_closed else running.crash()
+
+    def end(self) -> None:
+        """Ends the process, if there is one."""
+        with self._lock:
+            running, self._running = self._running, None
+            if running is not None:
+                running.end()
+
+
+class _Running:
+    """A process that has been started, with its pipes."""
+
+    def __init__(self) -> None:
+        with ExitStack() as resources:
+            channel, theirs = map(resources.enter_context, socket.socketpair())
+            reader, lifeline = os.pipe()
+            resources.callback(os.close, lifeline)
+            try:
+                self._process = _spawn(theirs.fileno(), reader)
+            finally:
+                theirs.close()
+                os.close(reader)
+            assert self._process.stdout is not None
+            output = resources.enter_context(self._process.stdout)
+            self._descriptor = os.pidfd_open(self._process.pid)
+            resources.callback(os.close, self._descriptor)
+            self.connection = Connection(channel, output.fileno(), self._descriptor)
+            self._resources = resources.pop_all()
+
+    @property
+    def processor_seconds(self) -> float:
+        """The processor time of the process so far."""
+        # The name of the program, in parentheses, may hold anything.
+        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def has_ended(self, seconds: float) -> bool:
+        """Tells whether the process ends within `seconds`. It stays a zombie, so that nothing takes its number."""
+        poll = select.poll()
+        poll.register(self._descriptor, select.POLLIN)
+        return bool(poll.poll(seconds * 1000))
+
+    def kill(self) -> None:
+        """Kills the process and those that it started."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+
+    def end(self) -> None:
+        """Kills the process, waits for it and closes the pipes."""
+        self.kill()
+        self._process.wait()
+        self.connection.read_output()
+        self._resources.close()
+
+    def crash(self) -> WorkerCrashedError:
+        """Returns how a process that was ended did so."""
+        return WorkerCrashedError(self._process.wait(), self.connection.last_output)
+
+    def forget(self) -> None:
+        """Closes the pipes without a word to the process."""
+        self._process.returncode = 0  # nobody is to wait for it here
+        self._resources.close()
+
+
+def _spawn(channel: int, lifeline: int) -> subprocess.Popen[bytes]:
+    # -P: modules in the current directory are not to be taken for the worker's.
+    command = [sys.executable, "-P", "-m", worker.__name__, str(channel), str(lifeline)]
+    command += map(str, sys.path)
+    return subprocess.Popen(  # noqa: S603 - our own worker
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        bufsize=0,
+        pass_fds=(channel, lifeline),
+        # A group of its own: it can be killed with what it starts, and an interrupt at the terminal spares it.
+        start_new_session=True,
+    )
