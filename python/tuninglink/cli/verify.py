@@ -33,17 +33,11 @@ dumped; - is standard input. It is compiled with the flags that you give.
 """,
     VERIFY_FLAGS,
     (
+        "tuninglink verify model.mlir --iree-hal-target-device=cuda --iree-cuda-target=sm_80 --failures wrong",
+        "tuninglink verify model.mlir --spec tuned.mlir --iree-hal-target-device=hip --iree-rocm-target=gfx942",
         (
-            "tuninglink verify model.mlir --iree-hal-target-device=cuda --iree-cuda-target=sm_80 "
-            "--failures wrong"
-        ),
-        (
-            "tuninglink verify model.mlir --input @x.npy --expected @y.npy --trace "
-            "--iree-hal-target-device=cuda --iree-cuda-target=sm_80"
-        ),
-        (
-            "tuninglink verify model.mlir --spec tuned.mlir --iree-hal-target-device=local "
-            "--iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host"
+            "tuninglink verify model.mlir --trace --input @x.npy --expected @y.npy "
+            "--iree-hal-target-device=vulkan"
         ),
     ),
 )
