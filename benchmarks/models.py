@@ -197,7 +197,7 @@ def benchmark(name: str, directory: Path, arguments: argparse.Namespace) -> Row:
     options = ["--budget", arguments.budget, "--device", arguments.device, *arguments.tune]
     report = tune(model, [*options, *arguments.flags])
     backend = SUITES[arguments.suite].backend
-    listed = flag_sets(backend, arguments.flag_sets, arguments.flags)
+    listed = flag_sets(backend, arguments.flag_sets, arguments.flags, program=str(model.program))
     sets = {_DEFAULT: (), **{flag_set.name: flag_set.flags for flag_set in listed}}
     modules = compile_sets(model, sets, arguments.flags)
     modules[_OURS] = directory / "tuned.vmfb"

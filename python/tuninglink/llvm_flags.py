@@ -85,7 +85,7 @@ class CommandLine:
         self.unknown: list[Unknown] = []
         self.words: list[str] = []
         seen: set[int] = set()
-        rest = list(_with_response_files(arguments))[::-1]
+        rest = list(_with_response_files(arguments, known))[::-1]
         # Consume the arguments, some together with the next one.
         while rest:
             argument = rest.pop()
@@ -204,16 +204,27 @@ def _is_word(argument: str) -> bool:
     return argument == "-" or not argument.startswith("-")
 
 
-def _with_response_files(arguments: Iterable[str], depth: int = 0) -> Iterator[str]:
-    """Replace each `@file` by the arguments in the file, if it exists."""
+def _with_response_files(
+    arguments: Iterable[str], known: Mapping[str, Flag], depth: int = 0
+) -> Iterator[str]:
+    """Replace each `@file` by the arguments in the file, if it exists and is not the value of a known flag."""
+    is_value = False
     for argument in arguments:
         path = Path(argument[1:])
-        if not argument.startswith("@") or depth == _DEEPEST_RESPONSE_FILE or not path.is_file():
+        is_file = argument.startswith("@") and depth < _DEEPEST_RESPONSE_FILE and path.is_file()
+        if is_value or not is_file:
             yield argument
+            is_value = not is_value and _needs_value(argument, known)
             continue
         import shlex  # noqa: PLC0415 - rarely needed
 
         try:
-            yield from _with_response_files(shlex.split(path.read_text()), depth + 1)
+            yield from _with_response_files(shlex.split(path.read_text()), known, depth + 1)
         except (OSError, ValueError) as failure:
             raise UsageError(f"cannot expand the response file '{argument}': {failure}") from None
+
+
+def _needs_value(argument: str, known: Mapping[str, Flag]) -> bool:
+    """Return whether the next argument is the value of a known flag."""
+    flag = None if _is_word(argument) else known.get(argument.lstrip("-"))
+    return flag is not None and not flag.switch

@@ -4,7 +4,7 @@
 // RUN: tuninglink tune %s -o %t/tuned.mlir --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --iree-llvmcpu-distribution-size=1 --device local-sync --only matmul --trials 6 --search random --database %t/tuning.db --report %t/report 2>%t/progress
 // RUN: filecheck %s --input-file=%t/progress --check-prefix=PROGRESS
 // PROGRESS: 2 problems in 3 calls, on {{.+}} (local-sync)
-// PROGRESS-NEXT: @main_dispatch_0::@embedded_elf_x86_64: contraction 4x256x256 f32xf32xf32: {{.+}}s, 100% of the time
+// PROGRESS-NEXT: @main_dispatch_0: contraction 4x256x256 f32xf32xf32: {{.+}}s, 100% of the time
 // PROGRESS: best {{.+}}s ({{.+}}x)
 // PROGRESS: comparing {{[1-6]}} candidate
 // PROGRESS-NEXT: @main_dispatch_0: won: {{.+}}s to {{.+}}s{{.*}}; 100% of the time, 6 candidates tried (trials)

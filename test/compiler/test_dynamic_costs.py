@@ -65,6 +65,16 @@ def test_other_texts_give_no_sizes(text: str) -> None:
         GivenSizes.parse(text)
 
 
+def test_dimensions_may_share_their_sizes() -> None:
+    given = GivenSizes.parse("0.1=2.0=4,8")
+    assert str(given) == "0.1=2.0=4,8"
+    found = [
+        (each.size_of(0, 1), each.size_of(2, 0), each.size_of(0, 0))
+        for each in combinations([given])
+    ]
+    assert found == [(4, 4, None), (8, 8, None)]
+
+
 def test_the_later_sizes_of_a_dimension_hold() -> None:
     given = [GivenSizes.parse("4"), GivenSizes.parse("1.0=2,3:2")]
     found = [(each.weight, each.size_of(0, 0), each.size_of(1, 0)) for each in combinations(given)]

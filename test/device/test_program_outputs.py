@@ -118,7 +118,7 @@ def case(
         reference = ProgramReference(program.content, "llvm-cpu", 0, seconds)
         opened.append(reference)
         runs = ModelRuns(program, compiler, process, seed=0, seconds=0.2)
-        first = runs._default_image()
+        first = runs._image("")
         runs.device = WrongDevice(process, lambda image: default if image == first else tuned)
         runs.judge = OutputJudge(program.tasks, reference, numerics)
         return runs

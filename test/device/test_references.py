@@ -32,6 +32,7 @@ from tuninglink.tuning.references.retargeting import HOST, SCALAR, retarget
 from tuninglink.tuning.references.tolerance import Expected
 from tuninglink.tuning.results.failures import FailureKind
 from tuninglink.tuning.results.reproducers import Reproducers
+from tuninglink.tuning.settings import Numerics
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -86,11 +87,11 @@ def outputs_of(reference: Reference, task: TuningTask) -> Outputs:
     return Outputs(bindings, None)
 
 
-def wrong(outputs: Outputs, dtype: type) -> Outputs:
-    """Returns outputs of which every seventh element is off by a half."""
+def wrong(outputs: Outputs, dtype: type, part: float = 0.5) -> Outputs:
+    """Returns outputs of which every seventh element is off by a part of its value, by default a half."""
     bindings = {number: content.copy() for number, content in outputs.bindings.items()}
     for content in bindings.values():
-        content.view(dtype)[::7] *= dtype(1.5)
+        content.view(dtype)[::7] *= dtype(1 + part)
     return Outputs(bindings, None)
 
 
@@ -177,10 +178,12 @@ class WrongDefault(Device):
     Attributes:
         device: the device that runs them.
         wrong: the images whose results it changes.
+        part: by which part of their values.
     """
 
     device: DeviceProcess
     wrong: set[bytes]
+    part: float = 0.5
 
     @property
     def description(self) -> DeviceDescription:
@@ -193,7 +196,9 @@ class WrongDefault(Device):
         is_wrong = any(
             isinstance(part, Benchmark) and part.image in self.wrong for part in request.arguments
         )
-        return wrong(answer, np.float32) if isinstance(answer, Outputs) and is_wrong else answer
+        if isinstance(answer, Outputs) and is_wrong:
+            return wrong(answer, np.float32, self.part)
+        return answer
 
 
 def test_candidates_are_judged_by_the_reference_where_the_default_is_wrong(
@@ -223,6 +228,24 @@ def test_candidates_are_judged_by_the_reference_where_the_default_is_wrong(
     failure = both.failure(candidate)
     assert failure is not None
     assert failure.kind is FailureKind.WRONG
+
+
+def test_candidates_may_have_to_compute_the_same_bits(device: DeviceProcess) -> None:
+    gpu = task_of(matmul(48, 64, 96, "f16"), GPU)
+    images = []
+    for target in (HOST, SCALAR):
+        compiled = compile_program(retarget(gpu.source, target), "")
+        assert isinstance(compiled, Compiled)
+        images.append(Benchmark(compiled.image, gpu.function, gpu.layout))
+    default, candidate = images
+    rounding = WrongDefault(device, {candidate.image}, 2.0**-22)
+    assert JudgedOutputs(rounding, default, 96, gpu).failure(candidate) is None
+    bitwise = JudgedOutputs(rounding, default, 96, gpu, numerics=Numerics.BITWISE)
+    assert bitwise.failure(default) is None
+    failure = bitwise.failure(candidate)
+    assert failure is not None
+    assert failure.kind is FailureKind.WRONG
+    assert "are not the default's" in failure.message
 
 
 def test_a_reproducer_runs_with_the_stock_tools(references: References, tmp_path: Path) -> None:

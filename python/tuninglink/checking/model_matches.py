@@ -92,6 +92,9 @@ class _Judging:
     def before_specs(self, program: mlir.Operation) -> None:
         """See `Observer`."""
 
+    def forget(self) -> None:
+        """See `Observer`; a model is not compiled twice."""
+
     def after_specs(
         self,
         program: mlir.Operation,

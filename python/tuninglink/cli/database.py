@@ -70,6 +70,7 @@ def show(
             "default µs",
             "best µs",
             "speedup",
+            "not checked",
         ),
         [_summary(group) for group in groups.values()],
     )
@@ -198,9 +199,14 @@ def _export_tables(trials: Sequence[Trial], directory: str) -> None:
 
 
 def _summary(group: Sequence[Trial]) -> tuple[str, ...]:
-    from tuninglink.tuning.database.database import winners_among  # noqa: PLC0415
+    from tuninglink.tuning.database.database import (  # noqa: PLC0415
+        NOT_CHECKED,
+        results_of,
+        winners_among,
+    )
 
     first = group[0]
+    unchecked = list(results_of(group).values()).count(NOT_CHECKED)
     (winner,) = winners_among(group) or (None,)
     best = winner.trial.median if winner else None
     default = winner.default_us if winner else None
@@ -214,14 +220,25 @@ def _summary(group: Sequence[Trial]) -> tuple[str, ...]:
         _figure(default),
         _figure(best),
         f"{default / best:.2f}" if default and best else "",
+        str(unchecked),
     )
 
 
 def _print_trials(group: Sequence[Trial]) -> None:
-    ranked = sorted(group, key=lambda each: (each.median is None, each.median or 0.0))
+    from tuninglink.tuning.database.database import RIGHT, results_of  # noqa: PLC0415
+
+    results = results_of(group)
+
+    def rank(trial: Trial) -> tuple[bool, bool, float]:
+        """Puts what was found right before what is faster but was not."""
+        is_right = results[trial.configuration.key] == RIGHT
+        return trial.median is None, not is_right, trial.median or 0.0
+
+    ranked = sorted(group, key=rank)
     rows = [
         (
             _figure(each.median) or (each.failure.kind.value if each.failure else ""),
+            results[each.configuration.key],
             each.stage,
             each.origin,
             each.configuration.pipeline,
@@ -231,7 +248,9 @@ def _print_trials(group: Sequence[Trial]) -> None:
     ]
     typer.echo()
     print_table(
-        ("µs", "stage", "origin", "pipeline", "knobs"), rows, title=group[0].problem.description
+        ("µs", "result", "stage", "origin", "pipeline", "knobs"),
+        rows,
+        title=group[0].problem.description,
     )
 
 

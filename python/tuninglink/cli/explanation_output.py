@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         ProblemRow,
         SpecSummary,
     )
-    from tuninglink.explaining.operation_report import EntryReference, OperationReport
+    from tuninglink.explaining.operation_report import EntryReference, Match, OperationReport
 
     Fact = tuple[str, str]
 
@@ -177,15 +177,8 @@ _THOUSAND = 1000
 
 
 def _facts_of_operation(operation: OperationReport, specs: Sequence[SpecSummary]) -> Iterator[Fact]:
-    match = operation.match
-    if match:
-        spec = f"'{specs[match.spec].source}'"
-        yield "entry", f"{_entry(match.entry)} of {spec}" if match.entry else f"one of {spec}"
-        provenance = dict(match.provenance)
-        if DERIVED in provenance:
-            yield "derived", str(provenance.pop(DERIVED))
-        if provenance:
-            yield "provenance", ", ".join(f"{name} = {each}" for name, each in provenance.items())
+    if operation.match:
+        yield from _facts_of_match(operation.match, specs)
     for missed in operation.nearest:
         yield "matched" if missed.is_match else "nearest", f"{_entry(missed.entry)}: {missed}"
     for line in operation.configuration.lines():
@@ -197,6 +190,18 @@ def _facts_of_operation(operation: OperationReport, specs: Sequence[SpecSummary]
         yield "shadowed", f"{_entry(entry)} matches as well"
     for reason in operation.cannot_tell:
         yield "cannot tell", reason
+    if operation.hint:
+        yield "layout", operation.hint
+
+
+def _facts_of_match(match: Match, specs: Sequence[SpecSummary]) -> Iterator[Fact]:
+    spec = f"'{specs[match.spec].source}'"
+    yield "entry", f"{_entry(match.entry)} of {spec}" if match.entry else f"one of {spec}"
+    provenance = dict(match.provenance)
+    if DERIVED in provenance:
+        yield "derived", str(provenance.pop(DERIVED))
+    if provenance:
+        yield "provenance", ", ".join(f"{name} = {each}" for name, each in provenance.items())
 
 
 def _entry(entry: EntryReference) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -25,10 +25,10 @@ from tuninglink.tuning.flag_sets.sets import DEFAULT, NONE, flag_sets
 from tuninglink.tuning.settings import Numerics
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from tuninglink.cli.tune_options import TuneOptions
-    from tuninglink.tuning.flag_sets.comparison import TunedSet
+    from tuninglink.tuning.flag_sets.comparison import Job, TunedSet
     from tuninglink.tuning.flag_sets.compilation import CompiledSource
     from tuninglink.tuning.flag_sets.results import SetResult
     from tuninglink.tuning.flag_sets.sets import FlagSet
@@ -58,6 +58,7 @@ class FlagChoice:
         options: what the arguments ask for.
         result: what came of comparing the sets.
         default: the program with the flags of the user; None if no sets were compared.
+        jobs: the program under each set.
         uri: the device that ran it.
         seconds: the time that is left.
     """
@@ -65,6 +66,7 @@ class FlagChoice:
     options: TuneOptions
     result: FlagsResult
     default: CompiledSource | None = None
+    jobs: Mapping[FlagSet, Job] = field(default_factory=dict)
     uri: str = ""
     seconds: float = math.inf
 
@@ -94,7 +96,7 @@ class FlagChoice:
         with SetCompiler(_jobs(self.options)) as compiler:
             try:
                 with _device(self.uri, self.options) as device:
-                    pairs = comparison.run_pairs(compiler, self.default, tuned, device)
+                    pairs = comparison.run_pairs(compiler, self.default, self.jobs, tuned, device)
             except DeviceError as failure:
                 pairs = FlagsResult(reason=failure.diagnostics[0].message)
         _show(pairs)
@@ -135,7 +137,10 @@ def _compare(options: TuneOptions) -> FlagChoice:
         if backend != expected:
             jobs = {each: comparison.begin(compiler, each) for each in _sets(backend, options)}
         if not jobs:
-            reason = f"there are no sets for backend '{backend}'"
+            source = (
+                f"in '{options.flag_sets}'" if options.flag_sets else f"for backend '{backend}'"
+            )
+            reason = f"there is no set {source} whose flags are not given already"
             return FlagChoice(options, FlagsResult(reason=reason))
         uri = settings.devices[0] if settings.devices else default_device(backend)
         try:
@@ -143,7 +148,7 @@ def _compare(options: TuneOptions) -> FlagChoice:
                 result = comparison.run(default, jobs, device)
         except DeviceError as failure:
             result = FlagsResult(reason=failure.diagnostics[0].message)
-        return FlagChoice(options, result, default, uri)
+        return FlagChoice(options, result, default, jobs, uri)
 
 
 def _comparison(options: TuneOptions, seconds: float) -> FlagComparison:
@@ -192,8 +197,17 @@ def write_flags(options: TuneOptions, result: FlagsResult) -> None:
     path = Path(options.output).with_suffix(_SUFFIX)
     if result.flags:
         write_output(str(path), _response(result))
-    elif not result.reason:
+    elif not result.reason and not _is_given(path, options):
         path.unlink(missing_ok=True)
+
+
+def _is_given(path: Path, options: TuneOptions) -> bool:
+    """Tells whether the flags of a response file are given, as by a project file that names it."""
+    try:
+        flags = path.read_text().split()
+    except OSError:
+        return False
+    return bool(flags) and set(flags) <= set(options.flags)
 
 
 def _response(result: FlagsResult) -> bytes:
@@ -224,7 +238,7 @@ def _show(result: FlagsResult) -> None:
     if result.noise is not None:
         say(f"  the default against itself: {result.noise}")
     if result.best is not None:
-        say(f"  taken: {' '.join(result.flags)}")
+        say(f"  taken: {' '.join(result.flags) or 'the spec without further flags'}")
     elif result.reason:
         say(f"  no sets were compared: {result.reason}")
     else:

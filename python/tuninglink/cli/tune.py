@@ -31,7 +31,8 @@ dumped; - is standard input. It is compiled with the flags that you give. An int
 
   -o SPEC              Where to write the spec. Default: standard output.
   --dim [A.D=]SIZES    Tune dynamic dispatches at these sizes of dimension D of argument A, or of all dynamic dimensions.
-                       SIZES is SIZE[:WEIGHT],... such as 0.0=1,8:2,64,512. May be repeated.
+                       SIZES is SIZE[:WEIGHT],... such as 0.0=1,8:2,64,512. 0.1=1.1=16,64: both have the same. May be
+                       repeated.
   --function NAME[=N]  Count this function of the program, each call N times. May be repeated. Default: all functions,
                        one call each.
   --input [F:]VALUE    An input of function F for the comparison of the whole program, as iree-run-module takes them:

@@ -16,7 +16,8 @@ from tuninglink.compiler.phases import Phase
 from tuninglink.errors import CompileError
 from tuninglink.iree.given_sizes import GivenSizes
 from tuninglink.llvm_flags import Flag, read_count
-from tuninglink.mlir.diagnostics import error
+from tuninglink.mlir.diagnostics import error, note
+from tuninglink.tuning.flag_sets.sets import NONE
 from tuninglink.tuning.programs.call_options import (
     CallOptions,
     FunctionWeight,
@@ -105,4 +106,13 @@ def parse_tune_arguments(arguments: Sequence[str]) -> TuneOptions:
     values = measuring_values(reader)
     if reader.input is None:
         raise CompileError(error("no input; name a program, or - for standard input"))
+    if values.get("only_flags") and values.get("flag_sets") == NONE:
+        remedy = note(
+            "'--flag-sets FILE' names sets; without it, those for the backend are compared"
+        )
+        raise CompileError(
+            error(
+                "flag '--only-flags' has nothing to compare with '--flag-sets none'", notes=[remedy]
+            )
+        )
     return TuneOptions(input=reader.input, **values)

@@ -113,6 +113,14 @@ class ProgressLines(Listener):
         for candidate, failure in result.wrong:
             self._say(f"  wrong result of {candidate}: {failure.message}")
         self._say(f"{result.task.short_name}: {summary(result)}")
+        spans = {
+            comparison.sizes: part.task.span for part in result.ranges for comparison in part.sizes
+        }
+        for comparison in result.sizes:
+            times = f"{duration(comparison.default_us)} to {duration(comparison.tuned_us)}"
+            span = spans.get(comparison.sizes)
+            own = f", with a configuration for {span}" if span else ""
+            self._say(f"  at {comparison.sizes}: {comparison.speedup}, {times}{own}")
 
     def comparing(self) -> None:
         """Says that the whole program is run."""

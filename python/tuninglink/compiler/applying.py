@@ -26,7 +26,7 @@ from tuninglink.specs.embedding import spec_attribute
 from tuninglink.specs.verification import check_configurations
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from iree.compiler import ir as mlir
 
@@ -90,7 +90,24 @@ class Application:
         self._configured: set[str] = set()
         self._traceable: set[int] = set()
         self._targets: set[Target | None] = set()
+        self._skipped: set[str] = set()
+        self._skipped_specs: set[int] = set()
         self.applied: list[Applied] = []
+
+    def skip(self, dispatches: Collection[str], applied: Sequence[Applied]) -> None:
+        """Begins the program anew, and embeds nothing in some of its dispatches.
+
+        Args:
+            dispatches: their names.
+            applied: what took effect before this program.
+        """
+        self._skipped = set(dispatches)
+        self._skipped_specs |= {
+            entry.position for entry in self.applied if entry.dispatch in self._skipped
+        }
+        self._tagged.clear()
+        self._configured.clear()
+        self.applied[:] = applied
 
     @contextmanager
     def prepared(self) -> Iterator[None]:
@@ -130,6 +147,10 @@ class Application:
             derives=choice.derive,
             diagnostics=DiagnosticSink(self._report),
             context=thread_context(),
+        )
+        dispatches = tuple(
+            replace(each, linked=None) if each.dispatch.name in self._skipped else each
+            for each in dispatches
         )
         self._check_configurations(dispatches)
         specialize_dispatches(dispatches)
@@ -218,6 +239,7 @@ class Application:
             applied=self.applied,
             targets=self._targets,
             traceable=self._traceable,
+            skipped=self._skipped_specs,
         )
 
 

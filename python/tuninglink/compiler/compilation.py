@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.compiler import native
 from tuninglink.compiler.applying import Application, SpecChoice
 from tuninglink.compiler.encodings import materialize_encodings
+from tuninglink.compiler.failing_dispatches import executables_with_specs, failing_dispatches
 from tuninglink.compiler.flags import Mode, OutputFormat
 from tuninglink.compiler.phases import Phase
 from tuninglink.compiler.program_sources import open_program, refuse_spec, wrap_program
@@ -99,6 +100,8 @@ class Compiler:
         if diagnostic.severity is Severity.ERROR:
             self._errors.append(diagnostic)
             return
+        if diagnostic in self._said:
+            return  # of a part that is compiled again
         self._said.append(diagnostic)
         if self._forward:
             self._forward(diagnostic)
@@ -158,6 +161,31 @@ class Compiler:
             raise CompileError(*failures)
 
     def _compile_part(self, session: Session, source: NativeHandle, output: Output) -> None:
+        """Compiles one program; without specs in dispatches that fail with them, if the options say so.
+
+        Raises:
+            CompileError: the compiler reported an error.
+        """
+        before = tuple(self._application.applied)
+        try:
+            self._compile_program(session, source, output)
+        except CompileError as failure:
+            outcomes, errors = self._application.outcomes, failure.diagnostics
+            explained = outcomes.explain(errors)
+            if explained != errors and not self._options.skip_failing:
+                raise CompileError(*explained) from None
+            failing = failing_dispatches(session, self._linked(session, source))
+            if not failing or not self._options.skip_failing:
+                raise CompileError(*outcomes.explain(errors, failing)) from None
+            self._errors.clear()
+            for warning in outcomes.skips(failing):
+                self._report(warning)
+            self._application.skip(failing, before)
+            if self._observer:
+                self._observer.forget()
+            self._compile_program(session, source, output)
+
+    def _compile_program(self, session: Session, source: NativeHandle, output: Output) -> None:
         options = self._options
         with Invocation(session, self._report) as invocation:
             remarks = (options.remarks_filter, options.remarks_file)
@@ -168,13 +196,24 @@ class Compiler:
             )
             self._check(invocation.parse(source), "parsing")
             refuse_spec(invocation.module())
-            try:
-                self._run_all(session, invocation)
-                self._write(invocation, output)
-            except CompileError as failure:
-                raise CompileError(
-                    *self._application.outcomes.explain(failure.diagnostics)
-                ) from None
+            self._run_all(session, invocation)
+            self._write(invocation, output)
+
+    def _linked(self, session: Session, source: NativeHandle) -> list[bytes]:
+        """Returns the executables of a program with their specs; none if it does not get so far."""
+        here = self._options.compile_from
+        if not self._reaches_dispatches or self._options.mode is not Mode.STANDARD:
+            return []
+        with Invocation(session, lambda _: None) as invocation:
+            if not invocation.parse(source):
+                return []
+            if here < Phase.EXECUTABLE_SOURCES and not invocation.run(
+                here, Phase.EXECUTABLE_SOURCES
+            ):
+                return []
+            materialize_encodings(invocation.module())
+            Application(self._specs, lambda _: None).embed(invocation.module(), tagged=True)
+            return executables_with_specs(invocation.module())
 
     def _run_all(self, session: Session, invocation: Invocation) -> None:
         options = self._options

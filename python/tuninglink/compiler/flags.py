@@ -85,6 +85,7 @@ class CompileOptions:
         spec_dumps: a directory for the linked specs, `-` for standard output, or nothing.
         prune: whether each dispatch gets only the entries that may match in it.
         derived_entries: whether entries are derived for other forms of their problems.
+        skip_failing: whether a dispatch that fails to compile because of a spec is compiled without.
         explanation: the file that gets an explanation, or nothing for standard error; None for no explanation.
         profile: a file with measured times for an explanation, or None.
         database: a database of trials for an explanation, or None.
@@ -113,6 +114,7 @@ class CompileOptions:
     spec_dumps: str = ""
     prune: bool = True
     derived_entries: bool = True
+    skip_failing: bool = False
     explanation: str | None = None
     report_format: ExplanationFormat | None = None
     profile: str | None = None
@@ -187,6 +189,13 @@ COMPILE_FLAGS: Final = {
         switch=True,
         help="Apply entries as they are written only. By default an entry is also applied to the other forms of its "
         "problem: with a batch of 1 added or removed, and with its loops in another order.",
+    ),
+    "skip-failing-entries": Flag(
+        "skip_failing",
+        read_boolean,
+        switch=True,
+        help="Compile a dispatch without specs if it fails to compile because of one, with a warning that names the "
+        "entry; else that is an error.",
     ),
     "prune": Flag(
         "prune",

@@ -26,6 +26,9 @@ class Observer(Protocol):
     def before_specs(self, program: mlir.Operation) -> None:
         """Looks at a program at `executable-sources`, before specs are embedded."""
 
+    def forget(self) -> None:
+        """Forgets the last program: it is compiled once more, with other specs."""
+
     def after_specs(
         self,
         program: mlir.Operation,

@@ -14,7 +14,7 @@ from tuninglink.specs.provenance import FLAGS, provenance_of
 from tuninglink.specs.structure import SpecKind
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from tuninglink.compiler.tracing import Applied
     from tuninglink.iree.targets import Target
@@ -38,6 +38,7 @@ class SpecOutcomes:
         applied: what took effect.
         targets: the targets of the program.
         traceable: the positions of the specs that leave a trace wherever they configure.
+        skipped: the positions of the specs that were left out of dispatches that fail with them.
     """
 
     given: Sequence[Spec]
@@ -47,20 +48,47 @@ class SpecOutcomes:
     applied: Sequence[Applied]
     targets: Collection[Target | None]
     traceable: Collection[int]
+    skipped: Collection[int] = ()
 
-    def explain(self, errors: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
-        """Returns the errors of a compilation, the first one with what configured the dispatch that it is in.
+    def explain(
+        self, errors: Sequence[Diagnostic], failing: Collection[str] = ()
+    ) -> tuple[Diagnostic, ...]:
+        """Returns the errors of a compilation, the first one of each dispatch with what configured the dispatch.
 
         Two entries that configure one dispatch exclude each other, and a configuration may be one that the
         backend does not take: the compiler only knows the place in the program.
+
+        Args:
+            errors: the errors.
+            failing: the names of dispatches that fail because of specs, where the errors have no place.
         """
-        for index, each in enumerate(errors):
-            here = {a.dispatch for a in self.applied if each.place and a.place == each.place}
-            found = [a for a in self.applied if a.dispatch in here]
-            if found:
-                explained = replace(each, notes=(*each.notes, *_causes(found)))
-                return (*errors[:index], explained, *errors[index + 1 :])
-        return tuple(errors)
+        explained: list[Diagnostic] = []
+        named: set[str] = set()
+        for failure in errors:
+            at = {a.dispatch for a in self.applied if failure.place and a.place == failure.place}
+            causes = [a for a in self.applied if a.dispatch in at - named]
+            named |= at
+            explained.append(_with_causes(failure, causes))
+        if not named and explained:
+            causes = [applied for applied in self.applied if applied.dispatch in failing]
+            explained[0] = _with_causes(explained[0], causes)
+        return tuple(explained)
+
+    def skips(self, failing: Mapping[str, Diagnostic]) -> Iterator[Diagnostic]:
+        """Yields a warning for each dispatch that is compiled without specs because it fails with them.
+
+        Args:
+            failing: the first error of each of them by name.
+        """
+        for dispatch, failure in failing.items():
+            found = [applied for applied in self.applied if applied.dispatch == dispatch]
+            entries = [f"entry '{applied.entry.matcher}'" for applied in found if applied.entry]
+            names = " and ".join(dict.fromkeys(entries)) or "the spec"
+            place = next((applied.entry.place for applied in found if applied.entry), None)
+            message = f"{names} is skipped in {dispatch}, which does not compile with it"
+            yield Diagnostic(
+                Severity.WARNING, message, place, (note(failure.message, failure.place),)
+            )
 
     def warnings(self, why: str = "", *, is_explained: bool = False) -> Iterator[Diagnostic]:
         """Yields a warning for each given spec that configured nothing, or less than it matched.
@@ -76,7 +104,7 @@ class SpecOutcomes:
             kept = [each for each in applied if each.is_own is False]
             if kept:
                 yield _kept(spec, kept)
-            elif position in self.automatic:
+            elif position in self.automatic or position in self.skipped:
                 continue
             elif not applied and (why or self._would_have_told(position, spec)):
                 other_target = "" if why else self._is_for_others(spec)
@@ -148,6 +176,11 @@ class SpecOutcomes:
         return position in self.traceable or spec.kind is SpecKind.MATCHER_LIST
 
 
+def _with_causes(failure: Diagnostic, applied: Sequence[Applied]) -> Diagnostic:
+    """Returns an error with notes on what configured the dispatch that it is in, if something did."""
+    return replace(failure, notes=(*failure.notes, *_causes(applied))) if applied else failure
+
+
 def _causes(applied: Sequence[Applied]) -> Iterator[Diagnostic]:
     """Yields notes on what configured a dispatch that does not compile, each at its entry, and the remedy."""
     for each in applied:
@@ -157,7 +190,8 @@ def _causes(applied: Sequence[Applied]) -> Iterator[Diagnostic]:
         yield note(message, each.entry.place if each.entry else None)
     for target in {str(each.target): None for each in applied if each.target}:
         check = f"tuninglink check SPEC --target {target} --compile"
-        yield note(f"'{check}' says what is wrong with a configuration")
+        skip = "'--skip-failing-entries' compiles the dispatch without specs"
+        yield note(f"'{check}' says what is wrong with a configuration; {skip}")
 
 
 def _kept(spec: Spec, kept: Sequence[Applied]) -> Diagnostic:

@@ -27,8 +27,8 @@ _ANY_OP: Final = "!transform.any_op"
 _DATA_TILED: Final = (
     "linalg.mmt4d",
     "linalg.batch_mmt4d",
-    "linalg.pack",
-    "linalg.unpack",
+    names.PACK,
+    names.UNPACK,
     "iree_codegen.inner_tiled",
 )
 """The compiler's lowering of data-tiled operations and of layout changes."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree.op_kinds import OpKind, uses_loop
+from tuninglink.iree.op_kinds import OpKind, loops_in
 from tuninglink.iree.structured_op import StructuredOp, element_type
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import visit
@@ -76,14 +76,12 @@ def _with_open_sizes(
     image: mlir.ShapedType, map_: mlir.AffineMap, ranges: Container[int]
 ) -> mlir.Type:
     """Return the type of an image, with dynamic sizes where they depend on a loop with a range."""
-    ranged = [loop for loop in range(map_.n_dims) if loop in ranges]
+    ranged = {loop for loop in range(map_.n_dims) if loop in ranges}
     if not ranged:
         return image
     dynamic = mlir.ShapedType.get_dynamic_size()
     sizes = [
-        dynamic
-        if any(uses_loop(expression, loop) for loop in ranged)
-        else image.get_dim_size(position)
+        dynamic if ranged & loops_in(expression) else image.get_dim_size(position)
         for position, expression in enumerate(map_.results)
     ]
     return mlir.RankedTensorType.get(sizes, image.element_type)

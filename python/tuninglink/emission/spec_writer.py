@@ -13,8 +13,7 @@ from tuninglink.emission.matcher_forms import (
     create,
 )
 from tuninglink.emission.ranged_matchers import match_bounds, match_in_ranges
-from tuninglink.iree.size_ranges import specialization_ranges
-from tuninglink.matching.specialization_ranges import RANGES
+from tuninglink.iree.size_ranges import RANGES, specialization_ranges
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.serialization import to_text

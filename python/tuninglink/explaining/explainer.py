@@ -14,6 +14,7 @@ from tuninglink.compiler.prepared_dispatches import (
 from tuninglink.explaining.catalog import Catalog
 from tuninglink.explaining.compilers_choices import CompilersChoices, configuration_of
 from tuninglink.explaining.explanation import DispatchReport, Explanation, Status
+from tuninglink.explaining.layout_hints import layout_hint
 from tuninglink.explaining.library_advice import LibraryAdvice
 from tuninglink.explaining.operation_report import KnobRow, OperationReport
 from tuninglink.iree.dispatch_calls import count_calls
@@ -72,12 +73,19 @@ class Explainer:
         self._is_detailed = is_detailed
         self._plain: list[tuple[bytes, bytes, Counter[str]]] = []
         self._dispatches: list[DispatchReport] = []
+        self._earlier = (0, 0)
 
     def before_specs(self, program: mlir.Operation) -> None:
         """See `Observer`."""
+        self._earlier = len(self._dispatches), len(self._plain)
         self._sources = DispatchSources(program)
         self._calls = count_calls(program)
         self._costs = dispatch_costs(program, self._sizes)
+
+    def forget(self) -> None:
+        """See `Observer`."""
+        dispatches, plain = self._earlier
+        del self._dispatches[dispatches:], self._plain[plain:]
 
     def after_specs(
         self,
@@ -200,6 +208,8 @@ class _Part:
         operations = []
         for position, each in enumerate(found):
             report = self._operation(each, catalog, status)
+            hint = layout_hint(OpInfo(each.seen or each.operation), dispatch.target)
+            report = replace(report, hint=hint)
             if status is Status.TUNED:
                 report = choices.add_to(report, dispatch.name, position, len(found))
             operations.append(report)

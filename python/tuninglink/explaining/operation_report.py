@@ -136,6 +136,7 @@ class OperationReport:
         shadowed: entries that match as well, and come later.
         nearest: the nearest entries, if none matched.
         cannot_tell: what could not be found out.
+        hint: what to change in the program, as no configuration makes up for it; empty without a hint.
     """
 
     words: str
@@ -151,3 +152,4 @@ class OperationReport:
     shadowed: tuple[EntryReference, ...] = ()
     nearest: tuple[NearMiss, ...] = ()
     cannot_tell: tuple[str, ...] = ()
+    hint: str = ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.iree.op_kinds import OpKind, Role, loops_by_role, uses_loop
+from tuninglink.iree.op_kinds import OpKind, Role, loops_by_role, loops_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -48,7 +48,7 @@ def _letter(
     used = [
         loop
         for loop in (*loops[Role.OUTPUT_IMAGE], *loops[Role.FILTER], *letters)
-        if uses_loop(expression, loop)
+        if loop in loops_in(expression)
     ]
     for role in (Role.FILTER, Role.OUTPUT_IMAGE):
         for position, loop in enumerate(loops[role]):

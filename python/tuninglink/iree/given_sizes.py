@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_WRITTEN: Final = re.compile(r"(?:(\d+)\.(\d+)=)?(\S+)")
+_WRITTEN: Final = re.compile(r"((?:\d+\.\d+=)*)(\S+)")
 _SIZE: Final = re.compile(r"([1-9]\d*)(?::([1-9]\d*))?")
 
 SizeLookup = Callable[[int, int], int | None]
@@ -25,46 +25,45 @@ class GivenSizes:
 
     Attributes:
         sizes: the sizes and their weights.
-        argument: the position of an argument of the public functions; None for every argument.
-        dimension: the position of one of its dimensions; None for every dynamic one.
+        places: the positions of arguments of the public functions, and of their dimensions, which all have the same
+            size; none for every dynamic dimension.
     """
 
     sizes: tuple[tuple[int, int], ...]
-    argument: int | None = None
-    dimension: int | None = None
+    places: tuple[tuple[int, int], ...] = ()
 
     @classmethod
     def parse(cls, text: str) -> GivenSizes:
-        """Read `[ARGUMENT.DIMENSION=]SIZE[:WEIGHT][,SIZE[:WEIGHT]]...`.
+        """Read `[ARGUMENT.DIMENSION=]...SIZE[:WEIGHT][,SIZE[:WEIGHT]]...`.
 
         Raises:
             ValueError: the text has another form.
         """
-        match_ = _WRITTEN.fullmatch(text)
-        parts = [_SIZE.fullmatch(word) for word in match_[3].split(",")] if match_ else []
-        if match_ is None or not all(parts):
+        written = _WRITTEN.fullmatch(text)
+        parts = [_SIZE.fullmatch(word) for word in written[2].split(",")] if written else []
+        if written is None or not all(parts):
             raise ValueError(
                 "expected [ARGUMENT.DIMENSION=]SIZE[:WEIGHT],... such as 0.0=1,8:2,64,512"
             )
         sizes = tuple((int(part[1]), int(part[2] or 1)) for part in parts if part)
-        if match_[1] is None:
-            return cls(sizes)
-        return cls(sizes, int(match_[1]), int(match_[2]))
+        places = [place.split(".") for place in written[1].split("=")[:-1]]
+        return cls(sizes, tuple((int(argument), int(number)) for argument, number in places))
 
     def is_about(self, argument: int, dimension: int) -> bool:
         """Return whether these sizes apply to a dimension."""
-        return self.argument is None or (self.argument, self.dimension) == (argument, dimension)
+        return not self.places or (argument, dimension) in self.places
 
     @property
     def place(self) -> str:
-        """The dimension in the user's notation: `0.1`, or `*` for every dynamic one."""
-        return "*" if self.argument is None else f"{self.argument}.{self.dimension}"
+        """The dimensions in the user's notation: `0.1`, or `*` for every dynamic one."""
+        places = (f"{argument}.{dimension}" for argument, dimension in self.places)
+        return "=".join(places) or "*"
 
     def __str__(self) -> str:
         sizes = ",".join(
             f"{size}:{weight}" if weight > 1 else str(size) for size, weight in self.sizes
         )
-        return sizes if self.argument is None else f"{self.place}={sizes}"
+        return f"{self.place}={sizes}" if self.places else sizes
 
 
 @dataclass(frozen=True)

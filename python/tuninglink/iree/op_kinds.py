@@ -110,10 +110,10 @@ def indexing_loops(map_: mlir.AffineMap) -> tuple[int | None, ...]:
     )
 
 
-def uses_loop(expression: mlir.AffineExpr, loop: int) -> bool:
-    """Return whether a result of an indexing map depends on a loop."""
+def loops_in(expression: mlir.AffineExpr) -> frozenset[int]:
+    """Return the loops that a result of an indexing map depends on."""
     if isinstance(expression, mlir.AffineDimExpr):
-        return bool(expression.position == loop)
+        return frozenset({expression.position})
     if isinstance(expression, mlir.AffineBinaryExpr):
-        return uses_loop(expression.lhs, loop) or uses_loop(expression.rhs, loop)
-    return False
+        return loops_in(expression.lhs) | loops_in(expression.rhs)
+    return frozenset()

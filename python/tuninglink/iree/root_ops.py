@@ -108,7 +108,7 @@ def is_computing(name: str) -> bool:
 _CONFIGURATIONS: Final = (names.LOWERING_CONFIG, names.COMPILATION_INFO, names.ROOT_OP)
 
 _SCATTER: Final = "iree_linalg_ext.scatter"
-_PACKS: Final = frozenset({"linalg.pack", "linalg.unpack"})
+_PACKS: Final = frozenset({names.PACK, names.UNPACK})
 _MAPS: Final = frozenset({"iree_linalg_ext.map_load", "iree_linalg_ext.map_store"})
 _RELAYOUTS: Final = _PACKS | _MAPS | {"tensor.pad"}
 

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 SPECIALIZATION_RANGES: Final = "iree_codegen.specialization_ranges"
 """The attribute of an op."""
 
+RANGES: Final = "tuninglink.specialization_ranges"
+"""The attribute of a matcher in a spec: a list of a range for each loop, for each specialization."""
+
 UNBOUNDED: Final = (1 << 53) - 1
 """The upper end of an unbounded range, which is also the compiler's upper bound of sizes."""
 

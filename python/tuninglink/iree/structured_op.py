@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
@@ -29,6 +30,10 @@ Sizes = tuple[int | None, ...]
 
 PARALLEL: Final = "parallel"
 REDUCTION: Final = "reduction"
+
+_SOURCE: Final = 0
+_DESTINATION: Final = 1
+"""The number of tensor operands of a relayout."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +93,8 @@ class Accumulation:
 class StructuredOp:
     """A structured op as data.
 
-    Each property is computed once, at its first use. An op without indexing maps has no loops.
+    Each property is computed once, at its first use. An op without indexing maps has no loops, except for packing and
+    unpacking.
 
     Attributes:
         operation: the op, which must outlive this object.
@@ -139,7 +145,7 @@ class StructuredOp:
     @property
     def loop_count(self) -> int:
         """The number of loops."""
-        return self.maps[0].n_dims if self.maps else 0
+        return self.maps[0].n_dims if self.maps else len(self._relayout_sizes)
 
     @cached_property
     def iterator_types(self) -> tuple[str, ...]:
@@ -149,6 +155,8 @@ class StructuredOp:
         """
         if self._iterators is not None:
             return self._iterators
+        if not self.maps:
+            return (PARALLEL,) * self.loop_count
         outputs = self.operand_loops[self.first_output :]
         parallel = {loop for output in outputs for loop in output}
         return tuple(PARALLEL if loop in parallel else REDUCTION for loop in range(self.loop_count))
@@ -172,6 +180,8 @@ class StructuredOp:
     @cached_property
     def sizes(self) -> Sizes:
         """The size of each loop: that of the first static dimension that it indexes alone."""
+        if not self.maps:
+            return self._relayout_sizes
         sizes: list[int | None] = [None] * self.loop_count
         for operand, loops in zip(self.operation.operands, self.operand_loops, strict=False):
             for loop, size in zip(loops, shape(operand.type) or (), strict=False):
@@ -224,6 +234,26 @@ class StructuredOp:
         owner = output.owner
         is_filled = not isinstance(owner, mlir.Block) and owner.operation.name == names.FILL
         return Accumulation(str(element_type(output.type)), is_filled)
+
+    @cached_property
+    def is_relayout(self) -> bool:
+        """Whether the op packs a tensor into tiles or unpacks it."""
+        return self.name in (names.PACK, names.UNPACK)
+
+    @property
+    def packed_elements(self) -> int | None:
+        """The number of elements that one iteration of a relayout moves, or None if it is unknown."""
+        tile = (shape(self.operation.operands[_DESTINATION].type) or ())[self.loop_count :]
+        return None if None in tile else prod(size for size in tile if size is not None)
+
+    @property
+    def _relayout_sizes(self) -> Sizes:
+        """The sizes of the loops of a relayout, which has no maps: over packed tiles, or over unpacked elements."""
+        if not self.is_relayout:
+            return ()
+        sizes = shape(self.operation.operands[_DESTINATION].type) or ()
+        unpacked = _SOURCE if self.name == names.PACK else _DESTINATION
+        return sizes[: len(shape(self.operation.operands[unpacked].type) or ())]
 
     @property
     def _is_linalg(self) -> bool:

@@ -58,6 +58,8 @@ CONSTRAINT_ASSERT: Final = "iree_codegen.smt.assert"
 # Operations in a dispatch.
 GENERIC: Final = "linalg.generic"
 FILL: Final = "linalg.fill"
+PACK: Final = "linalg.pack"
+UNPACK: Final = "linalg.unpack"
 ATTENTION: Final = "iree_linalg_ext.attention"
 ONLINE_ATTENTION: Final = "iree_linalg_ext.online_attention"
 

@@ -4,7 +4,7 @@
 
 ```toml
 specs = ["specs/mine.mlir", "gfx942=library:boo-gfx942"]
-flags = ["--iree-opt-level=O2"]
+flags = ["--iree-opt-level=O2", "@tuned.flags"]
 default-specs = false
 ```
 """
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import tomllib
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -47,7 +48,7 @@ class Project:
     Attributes:
         path: the file.
         specs: what names the specs, in order of precedence; paths are relative to the file.
-        flags: flags of the compiler.
+        flags: flags of the compiler, and response files with flags.
         default_specs: whether default specs are used.
     """
 
@@ -101,6 +102,27 @@ class Project:
         if found is None:
             raise TuninglinkError(error(f"there is no [tool.tuninglink] in '{path}'"))
         return found
+
+    @property
+    def expanded_flags(self) -> tuple[str, ...]:
+        """The flags, with those of response files in their place; `@FILE` is relative to the project file.
+
+        Raises:
+            TuninglinkError: a response file cannot be read.
+        """
+        words: list[str] = []
+        for flag in self.flags:
+            if not flag.startswith("@"):
+                words.append(flag)
+                continue
+            path = self.path.parent / flag[1:]
+            try:
+                words += shlex.split(path.read_text())
+            except OSError as failure:
+                raise TuninglinkError(cannot("read", path, failure)) from None
+            except ValueError as failure:
+                raise TuninglinkError(error(f"cannot read '{path}': {failure}")) from None
+        return tuple(words)
 
     @property
     def lock(self) -> Path:

@@ -205,7 +205,9 @@ class Tuner:
 
     def _with_ranges(self, results: Sequence[TaskResult], budget: Budget) -> list[TaskResult]:
         """Returns the results with ranges of sizes where these are faster than one entry for all sizes."""
-        ranges = RangeTuner(self._task_tuner, self._prepare_range)
+        ranges = RangeTuner(
+            self._task_tuner, self._prepare_range, lambda result: self.spec([result])
+        )
         improved = list(results)
         dynamic = [number for number, result in enumerate(results) if result.task.is_dynamic]
         for position, number in enumerate(dynamic):
@@ -220,7 +222,8 @@ class Tuner:
             except Exception as failure:  # noqa: BLE001 - an error loses the ranges of one task only
                 reason = f"no ranges for {results[number].task.name}: {reason_of(failure)}"
                 self._warn(Diagnostic(Severity.WARNING, reason))
-            self._task_tuner.listener.ended(improved[number])
+            if improved[number] is not results[number]:
+                self._task_tuner.listener.ended(improved[number])
         return improved
 
     def _prepare_range(self, task: TuningTask, specs: Sequence[Spec]) -> PreparedTask:

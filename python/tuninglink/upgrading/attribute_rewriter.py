@@ -9,7 +9,7 @@ from tuninglink.errors import SpecError
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import error
 from tuninglink.upgrading.compilation_info import TILE_AND_FUSE, VECTOR_DISTRIBUTE, CompilationInfo
-from tuninglink.upgrading.rule import AttributeSite, Refusal
+from tuninglink.upgrading.rule_definition import AttributeSite, Refusal
 from tuninglink.upgrading.trees import Definitions, Expanded, Leaf, Node, as_node, parse, uses
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tuninglink.upgrading.iteration_space import IterationSpace, IterationSpaces
     from tuninglink.upgrading.outline import SpecOutline
     from tuninglink.upgrading.rewrites import Rewrites
-    from tuninglink.upgrading.rule import AttributeRule
+    from tuninglink.upgrading.rule_definition import AttributeRule
     from tuninglink.upgrading.spec_text import Mark
     from tuninglink.upgrading.trees import Value
 

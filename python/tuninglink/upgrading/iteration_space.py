@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
+from tuninglink.iree.op_kinds import loops_in
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import parse_attribute
 from tuninglink.mlir.contexts import thread_context
@@ -261,12 +262,4 @@ def read_affine_map(text: str) -> tuple[int, Dimensions] | None:
     attribute = parse_attribute(text, thread_context())
     if not isinstance(attribute, mlir.AffineMapAttr):
         return None
-    return attribute.value.n_dims, tuple(map(_loops, attribute.value.results))
-
-
-def _loops(expression: mlir.AffineExpr) -> frozenset[int]:
-    if isinstance(expression, mlir.AffineDimExpr):
-        return frozenset({expression.position})
-    if isinstance(expression, mlir.AffineBinaryExpr):
-        return _loops(expression.lhs) | _loops(expression.rhs)
-    return frozenset()
+    return attribute.value.n_dims, tuple(map(loops_in, attribute.value.results))

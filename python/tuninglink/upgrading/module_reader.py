@@ -86,7 +86,7 @@ def _telling_changes(upgraded: Upgraded) -> list[RuleChange]:
 
     The change of an operation does so only if the whole spec can be upgraded.
     """
-    from tuninglink.upgrading.rule import AttributeRule  # noqa: PLC0415 - as above
+    from tuninglink.upgrading.rule_definition import AttributeRule  # noqa: PLC0415 - as above
     from tuninglink.upgrading.rules import RULES  # noqa: PLC0415
 
     telling = {

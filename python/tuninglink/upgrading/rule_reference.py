@@ -10,7 +10,7 @@ from tuninglink.upgrading.rules import RULES
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tuninglink.upgrading.rule import UpgradeRule
+    from tuninglink.upgrading.rule_definition import UpgradeRule
 
 
 def table(rules: Iterable[UpgradeRule]) -> str:

@@ -18,7 +18,12 @@ from tuninglink.upgrading.iteration_space import IterationSpaces
 from tuninglink.upgrading.outline import SpecOutline
 from tuninglink.upgrading.rejected_parts import find_rejected, parse_failure
 from tuninglink.upgrading.rewrites import Rewrites
-from tuninglink.upgrading.rule import AttributeRule, OperationRule, OperationSite, Refusal
+from tuninglink.upgrading.rule_definition import (
+    AttributeRule,
+    OperationRule,
+    OperationSite,
+    Refusal,
+)
 from tuninglink.upgrading.rules import RULES
 from tuninglink.upgrading.rules.entry_points import unmarked
 from tuninglink.upgrading.spec_text import Source

@@ -154,7 +154,7 @@ def test_the_pair_of_flags_and_spec_that_is_fastest_as_a_whole_is_taken() -> Non
         TunedSet(DEFAULT, "both fast", 2),
     ]
     result = comparison().run_pairs(
-        RecordedCompiler(), compiled(b"default"), tuned, RecordedDevice()
+        RecordedCompiler(), compiled(b"default"), {}, tuned, RecordedDevice()
     )
     assert result.best is not None
     assert result.best.flag_set == DEFAULT
@@ -163,9 +163,9 @@ def test_the_pair_of_flags_and_spec_that_is_fastest_as_a_whole_is_taken() -> Non
 
 
 def test_a_set_without_entries_takes_part_alone() -> None:
-    alone = TunedSet(FlagSet("set", ("--prefills fast",)), "a spec without entries", 0)
+    alone = TunedSet(FlagSet("set", ("--prefills fast",)), "", 0)
     result = comparison().run_pairs(
-        RecordedCompiler(), compiled(b"default"), [alone], RecordedDevice()
+        RecordedCompiler(), compiled(b"default"), {}, [alone], RecordedDevice()
     )
     assert result.flags == ("--prefills fast",)
 

@@ -12,6 +12,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +26,7 @@ from tuninglink.cli import app
 from tuninglink.errors import TuninglinkError
 from tuninglink.tuning.candidates.search_problem import SearchProblem
 from tuninglink.tuning.database import Database, DatabaseError
+from tuninglink.tuning.database.database import winners_among
 from tuninglink.tuning.database.exporting import to_json, to_t4
 from tuninglink.tuning.database.importing import read_trials
 from tuninglink.tuning.database.prior_data import PriorData
@@ -76,21 +78,45 @@ def test_another_environment_is_another_result() -> None:
         assert other.environment == HERE
 
 
-def test_winners_are_judged_by_their_latest_stage() -> None:
+def test_winners_are_judged_by_their_latest_stage_and_were_compared() -> None:
     with Database() as database:
         database.record_all(
             [
                 trial(0, origin="default", samples=(100.0,)),
                 trial(1, samples=(50.0,)),
                 trial(1, samples=(95.0,), stage="final"),
-                trial(2, samples=(70.0,)),
+                trial(2, samples=(60.0,)),
+                trial(2, samples=(70.0,), stage="race"),
                 trial(3, samples=(10.0,)),
                 failed(3, FailureKind.WRONG),
+                trial(4, samples=(20.0,)),
             ]
         )
         (winner,) = database.winners("contraction", "sm_80")
     assert winner.trial.configuration.key == "c2"
     assert winner.default_us == 100.0
+
+
+def test_exports_call_right_what_was_compared() -> None:
+    wrong_default = replace(failed(0, FailureKind.WRONG), origin="default", stage="race")
+    trials = [
+        trial(0, origin="default", samples=(100.0,)),
+        wrong_default,
+        trial(1, samples=(50.0,), stage="race"),
+        trial(2, samples=(10.0,)),
+        replace(failed(2, FailureKind.WRONG), stage="race"),
+        trial(3, samples=(20.0,)),
+    ]
+    results = [entry["result"] for entry in to_json(trials)["trials"]]
+    assert results == ["wrong", "wrong", "right", "wrong", "wrong", "not checked"]
+    t4 = to_t4(trials)["results"]
+    assert [entry["correctness"] for entry in t4] == [0, 0, 1, 0, 0, 0]
+    assert [entry["invalidity"] for entry in t4] == [
+        *("correctness", "correctness", "correct", "correctness", "correctness", "correct")
+    ]
+    (winner,) = winners_among(trials)
+    assert winner.trial.configuration.key == "c1"
+    assert not winners_among([trial(3, samples=(20.0,))])
 
 
 def test_records_are_never_changed(tmp_path: Path) -> None:
@@ -313,7 +339,8 @@ def test_the_commands(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None
     assert run("database", "show", other, "--trials") == 0
     shown = " ".join(capfd.readouterr().out.split())
     assert "contraction 8x16x4" in shown
-    assert "1.25" in shown
+    assert "10.00 10.00 1.00 1" in shown  # the faster one was never compared
+    assert "8.00 not checked screen" in shown
     assert "wg_0 = 4" in shown
     assert run("database", "export", other, "--format", "t4") == 0
     assert len(json.loads(capfd.readouterr().out)["results"]) == 3

@@ -19,13 +19,18 @@ from tuninglink.upgrading.generic_forms import Generalization
 from tuninglink.upgrading.iteration_space import IterationSpaces
 from tuninglink.upgrading.outline import SpecOutline
 from tuninglink.upgrading.rewrites import Rewrites
-from tuninglink.upgrading.rule import REGISTRY, AttributeRule, OperationRule, OperationSite
+from tuninglink.upgrading.rule_definition import (
+    REGISTRY,
+    AttributeRule,
+    OperationRule,
+    OperationSite,
+)
 from tuninglink.upgrading.rule_reference import table
 from tuninglink.upgrading.rules import RULES
 from tuninglink.upgrading.spec_text import Source
 
 if TYPE_CHECKING:
-    from tuninglink.upgrading.rule import UpgradeRule
+    from tuninglink.upgrading.rule_definition import UpgradeRule
 
 DOCUMENTATION = ROOT / "docs" / "upgrade.md"
 

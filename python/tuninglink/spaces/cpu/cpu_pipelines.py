@@ -22,6 +22,7 @@ class CpuPipeline:
         takes_tensors: whether it compiles operations on tensors, not only on buffers.
         checks_vectors: whether the sizes of vectors are known from the tiles.
         vectorizes: whether there are vectors at all.
+        moves: whether it packs and unpacks tensors, with vectors as known as those of `checks_vectors`.
         follows_layout: whether it is for data-tiled products, whose layout fixes the vectors.
     """
 
@@ -34,6 +35,7 @@ class CpuPipeline:
     takes_tensors: bool = True
     checks_vectors: bool = False
     vectorizes: bool = True
+    moves: bool = False
     follows_layout: bool = False
 
 
@@ -65,7 +67,7 @@ PIPELINES: Final = {
         _PARALLEL, takes_tensors=False, checks_vectors=True
     ),
     "#iree_cpu.pipeline<Mmt4dTilingExpert>": CpuPipeline(_ONCE, follows_layout=True),
-    "#iree_cpu.pipeline<DataTiling>": CpuPipeline(_PARALLEL),
+    "#iree_cpu.pipeline<DataTiling>": CpuPipeline(_PARALLEL, moves=True),
     "#iree_cpu.pipeline<Default>": CpuPipeline(
         _PARALLEL[:1], natural=(CpuLevel.DISTRIBUTION,), vectorizes=False
     ),

@@ -61,6 +61,11 @@ class CpuRules:
         """Whether the root op is a data-tiled product, and the pipeline is for these."""
         return self.pipeline.follows_layout and self.nest.is_data_tiled
 
+    @property
+    def checks_vectors(self) -> bool:
+        """Whether the sizes of vectors are known from the tiles."""
+        return self.pipeline.checks_vectors or (self.pipeline.moves and self.nest.is_relayout)
+
     def build(self, problem: Problem, name: str, unknown: str) -> ConstraintSet:
         """Returns the rules that were added as a set; the object is spent."""
         return self._builder.build(problem, name, PROVIDER, unknown=unknown)

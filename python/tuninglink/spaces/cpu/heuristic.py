@@ -33,7 +33,7 @@ def add_heuristic_rules(rules: CpuRules) -> None:
     if rules.is_data_tiled:
         add_workgroup_rules(rules)
         return
-    if not rules.pipeline.checks_vectors:
+    if not rules.checks_vectors:
         rules.separate_levels()
     for level in (CpuLevel.CACHE_PARALLEL, CpuLevel.VECTOR_INNER_PARALLEL):
         for loop in rules.loops:

@@ -31,7 +31,7 @@ def add_necessary_rules(rules: CpuRules) -> None:
         rules.add(False, LOST)  # noqa: FBT003 - the pipeline cannot be built without a configuration
     if rules.pipeline.decomposes_convolutions:
         add_decomposition(rules)
-    if rules.pipeline.checks_vectors:
+    if rules.checks_vectors:
         when = _vectorized(rules)
         for each in rules.nest.vectors:
             sizes = [rules.parts[loop].size for loop in each.loops]

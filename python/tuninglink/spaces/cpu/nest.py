@@ -10,6 +10,7 @@ from iree.compiler import ir as mlir
 from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.iree.root_ops import function_ops
 from tuninglink.iree.structured_op import REDUCTION, StructuredOp
+from tuninglink.mlir import names
 from tuninglink.mlir.walk import visit
 from tuninglink.solver.answers import UndecidedError
 from tuninglink.spaces.cpu.neighboring_ops import neighbors, width
@@ -103,6 +104,11 @@ class LoopNest:
     is_lost: bool = False
 
     @property
+    def is_relayout(self) -> bool:
+        """Whether the root op packs a tensor into tiles, or unpacks it."""
+        return self.operation in (names.PACK, names.UNPACK)
+
+    @property
     def is_data_tiled(self) -> bool:
         """Whether the root op is a product of packed operands."""
         return self.operation in PACKED_LOOPS
@@ -116,7 +122,7 @@ def read_nest(workload: Workload) -> LoopNest:
     """
     root, problem = workload.root, workload.problem
     op = StructuredOp(root)
-    if not op.maps or not problem.dimensions:
+    if not problem.dimensions or (op.is_relayout and op.packed_elements is None):
         raise UndecidedError(f"which loops '{root.name}' has is not known")
     loops = tuple(
         Loop(dimension.size, iterator == REDUCTION)
@@ -131,7 +137,9 @@ def read_nest(workload: Workload) -> LoopNest:
         vectors = parts = _products(op)
     else:
         vectors = _vectors(op, widths)
-        parts = (VectorOf("the operation", tuple(range(len(loops))), widest),)
+        # One iteration moves a packed tile.
+        bits = widest * (op.packed_elements or 1) if op.is_relayout else widest
+        parts = (VectorOf("the operation", tuple(range(len(loops))), bits),)
     return LoopNest(
         operation=root.name,
         loops=loops,

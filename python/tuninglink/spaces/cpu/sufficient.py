@@ -21,7 +21,7 @@ def add_sufficient_rules(rules: CpuRules) -> None:
     rules.grade = Grade.SUFFICIENT
     if rules.is_data_tiled:
         add_layout_rules(rules)
-    if not rules.pipeline.checks_vectors:
+    if not rules.checks_vectors:
         return
     for loop in rules.loops:
         for level in CpuLevel:
@@ -39,7 +39,7 @@ def unknown(rules: CpuRules) -> str:
         return LOST
     if not rules.pipeline.vectorizes or rules.is_data_tiled:
         return ""
-    if not rules.pipeline.checks_vectors:
+    if not rules.checks_vectors:
         return "what this pipeline makes of the tiles is not known well enough"
     if any(each.own is None for each in rules.nest.beside):
         return "how large another operation in the dispatch is, is not known"

@@ -232,7 +232,8 @@ def _read_others(workload: Workload) -> list[_Other]:
         if each == workload.root:
             continue
         if SUBGROUP_BASIS not in entries:
-            if StructuredOp(each).loop_count > parallel:
+            op = StructuredOp(each)
+            if op.maps and op.loop_count > parallel:
                 raise UndecidedError(f"{each.name} beside it has no configuration")
             continue
         bases = [read_basis(entries.get(name)) for name in (SUBGROUP_BASIS, LANE_BASIS)]

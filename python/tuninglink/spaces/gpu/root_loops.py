@@ -72,7 +72,7 @@ def read_loops(workload: Workload, device: Gpu) -> RootLoops:
         UndecidedError: there are no loops, or its types or sizes are not covered.
     """
     op = StructuredOp(workload.root)
-    if not op.loop_count:
+    if not op.maps:
         raise UndecidedError(f"{op.name} has no loops")
     check_sizes(workload)
     mixes = op.kind is OpKind.CONTRACTION and mixes_types(op)

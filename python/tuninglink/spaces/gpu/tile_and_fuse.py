@@ -19,7 +19,7 @@ from tuninglink.iree.gpu_configurations import (
     WORKGROUP,
 )
 from tuninglink.iree.op_kinds import OpKind
-from tuninglink.solver.expressions import number, select
+from tuninglink.solver.expressions import any_of, number, select
 from tuninglink.spaces.gpu.compiler_limits import tile_and_fuse_limits
 from tuninglink.spaces.gpu.contraction_tiles import ExactIntrinsicSlot, intrinsic_slot
 from tuninglink.spaces.gpu.contractions import FOR_FEW_ROWS, intrinsics_for, read_open_contraction
@@ -29,15 +29,16 @@ from tuninglink.spaces.gpu.form_rules import FormRules
 from tuninglink.spaces.gpu.gpu_rules import MOST_INTRINSICS, product
 from tuninglink.spaces.gpu.gpu_space import GpuSpace, Outline
 from tuninglink.spaces.gpu.knob_table import gpu_template
-from tuninglink.spaces.gpu.padding import convolution_padding_slot, padding_slot
 from tuninglink.spaces.gpu.promotion import DirectLoads, Promotion, direct_load_slots
 from tuninglink.spaces.gpu.tile_and_fuse_tiles import TileAndFuseTiles
-from tuninglink.spaces.slots import ConstantSlot, IgnoredSlot
+from tuninglink.spaces.slots import ArraySlot, ConstantSlot, IgnoredSlot, IntegerSlot
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tuninglink.spaces.gpu.contraction_tiles import ContractionTiles
     from tuninglink.spaces.gpu.contractions import Contraction
+    from tuninglink.spaces.gpu.gpu_rules import GpuRules, Number
     from tuninglink.spaces.gpu.target_gpu import Gpu, Intrinsic
     from tuninglink.spaces.knob_templates import KnobTemplate
     from tuninglink.spaces.problem import Problem
@@ -242,3 +243,41 @@ class _TileAndFuseRules(FormRules):
             )
             for each in self._intrinsics
         )
+
+
+_MOST: Final = 1 << 12
+
+
+def padding_slot(tiling: ContractionTiles) -> ArraySlot:
+    """Returns the slot of `padding`: each loop is padded to its tile."""
+    rules, tiles = tiling.rules, tiling.tiles
+    loops = range(len(tiling.contraction.sizes))
+    return ArraySlot(tuple(_pad(rules, f"pad_{loop}", [tiles[loop]], loop) for loop in loops))
+
+
+def convolution_padding_slot(tiling: ContractionTiles, count: int) -> ArraySlot:
+    """Returns the slot of `padding_conv`, over the `count` loops of the convolution.
+
+    A loop may be padded to its tile, or not at all; the loops over a filter are not.
+    """
+    zero = number(0)
+    allowed = [[zero] for _ in range(count)]
+    for loop in range(len(tiling.contraction.sizes) - 1):
+        allowed[loop].append(tiling.tiles[loop])
+    allowed[-1].append(tiling.tiles[tiling.contraction.k])
+    return ArraySlot(
+        tuple(
+            _pad(tiling.rules, f"pad_conv_{loop}", each, loop) for loop, each in enumerate(allowed)
+        )
+    )
+
+
+def _pad(rules: GpuRules, name: str, allowed: Sequence[Number], loop: int) -> IntegerSlot:
+    pad = rules.knob(name, 0, _MOST)
+    rules.sufficient(
+        any_of(*(pad == each for each in allowed)),
+        f"dimension {loop} must be padded to its tile ({{}} == {{}})",
+        pad,
+        allowed[-1],
+    )
+    return IntegerSlot(name)

@@ -99,9 +99,10 @@ def chain_restriction(spec: Anatomy) -> Diagnostic | None:
     """Returns why a spec, or a member of a chain, may change decided ops in spite of its guards, or None."""
     modules = chained_modules(spec.module)
     if modules is None:
-        return next(restrictions(spec), None)
-    reasons = (chain_restriction(Anatomy(module)) for module in modules)
-    return next(filter(None, reasons), None)
+        reasons = restrictions(spec)
+    else:
+        reasons = filter(None, (chain_restriction(Anatomy(module)) for module in modules))
+    return next(reasons, None)
 
 
 def _configures(spec: Anatomy) -> bool:

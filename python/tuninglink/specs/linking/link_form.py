@@ -85,13 +85,13 @@ def _can_be_flat(members: Sequence[Anatomy]) -> bool:
     It does not if an entry configures an op other than the matched one, or if the answer of a matcher depends on what
     another spec configures elsewhere: that may be too early, or too late.
     """
-    if any(member.kind is SpecKind.OPAQUE for member in members):
-        return False
-    if len(members) == 1:
-        return True
-    return not any(member.reaches_other_ops for member in members) and not depend_on_each_other(
-        members
-    )
+    are_lists = all(member.kind is SpecKind.MATCHER_LIST for member in members)
+    is_alone = len(members) == 1
+    return are_lists and (is_alone or not _interfere(members))
+
+
+def _interfere(members: Sequence[Anatomy]) -> bool:
+    return any(member.reaches_other_ops for member in members) or depend_on_each_other(members)
 
 
 def _warn_about_repeated_matchers(member: Anatomy, diagnostics: DiagnosticSink) -> None:

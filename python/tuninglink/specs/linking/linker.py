@@ -173,19 +173,18 @@ def _link(shares: Sequence[Share], form: LinkForm, name: str) -> LinkedSpec:
 
 def _prepared(spec: Anatomy) -> Anatomy:
     """Returns a spec that is prepared for linking: a copy if there is anything to do."""
-    if binding_of(spec.module) is None and not repeated_matchers(spec):
-        return spec
-    return _prepare(spec.module.clone().operation)
+    is_prepared = binding_of(spec.module) is None and not repeated_matchers(spec)
+    return spec if is_prepared else _prepare(spec.module.clone().operation)
 
 
 def _prepare(module: mlir.Operation) -> Anatomy:
     """Binds the entries of a spec, and gives each a matcher of its own."""
     spec = Anatomy(module)
     bind_entries(spec)
-    if not repeated_matchers(spec):
-        return spec
-    separate_repeated_matchers(spec)
-    return Anatomy(module)
+    if repeated_matchers(spec):
+        separate_repeated_matchers(spec)
+        spec = Anatomy(module)
+    return spec
 
 
 def link_nested_specs(

@@ -37,6 +37,10 @@ _ENVIRONMENT: Final = " AND ".join(f"e.{each} = ?" for each in _ENVIRONMENT_COLU
 _STAGES: Final = ("screen", "race", "final")
 """From the cheapest figures to the best."""
 
+RIGHT: Final = "right"
+NOT_CHECKED: Final = "not checked"
+"""Results of configurations that did not fail."""
+
 
 class Database:
     """Trials in an SQLite file. They are only ever added, and kept from the moment they are recorded.
@@ -135,12 +139,12 @@ class Database:
         return _ranked(self._select("WHERE p.kind = ? AND e.target = ?", kind, target))
 
     def winners(self, kind: str, target: str) -> list[Winner]:
-        """Returns the fastest configuration of each problem of a kind, in each environment with a target.
+        """Returns the winner of each problem of a kind, in each environment with a target; see `winners_among`.
 
         Raises:
             DatabaseError: the file cannot be read.
         """
-        return list(map(_winner, self.ranked(kind, target)))
+        return winners_among(self._select("WHERE p.kind = ? AND e.target = ?", kind, target))
 
     # --- Reading and writing ---------------------------------------------------------------------------------
 
@@ -204,21 +208,54 @@ class Database:
 
 
 def winners_among(trials: Iterable[Trial]) -> list[Winner]:
-    """Returns the fastest configuration of each problem in each environment; the compiler's own choice may win."""
-    return list(map(_winner, _ranked(trials)))
+    """Returns the winner of each problem in each environment; the compiler's own choice may win.
+
+    A configuration whose results were found wrong, or never compared, does not win.
+    """
+    winners = []
+    for group in _groups(trials):
+        results = results_of(group)
+        ranked = _fastest_first(_latest(group))
+        best = next((trial for trial in ranked if results[trial.configuration.key] == RIGHT), None)
+        if best is not None:
+            defaults = [trial.median for trial in ranked if trial.origin == "default"]
+            winners.append(Winner(best, defaults[0] if defaults else None))
+    return winners
 
 
-def _winner(ranked: Sequence[Trial]) -> Winner:
-    defaults = [each.median for each in ranked if each.origin == "default"]
-    return Winner(ranked[0], defaults[0] if defaults else None)
+def results_of(trials: Iterable[Trial]) -> dict[str, str]:
+    """Returns what is known of the results of configurations by their keys, from trials of one problem.
+
+    That is `RIGHT`, `NOT_CHECKED`, or the kind of a failure.
+    """
+    results: dict[str, str] = {}
+    failures: dict[str, str] = {}
+    for trial in trials:
+        key = trial.configuration.key
+        if trial.failure is not None:
+            failures[key] = trial.failure.kind.value
+        elif trial.is_compared:
+            results[key] = RIGHT
+        else:
+            results.setdefault(key, NOT_CHECKED)
+    return results | failures
+
+
+def _groups(trials: Iterable[Trial]) -> list[list[Trial]]:
+    """Returns the trials of each problem in each environment."""
+    groups: dict[tuple[str, EnvironmentRecord], list[Trial]] = {}
+    for trial in trials:
+        groups.setdefault((trial.problem.key, trial.environment), []).append(trial)
+    return list(groups.values())
 
 
 def _ranked(trials: Iterable[Trial]) -> list[tuple[Trial, ...]]:
-    groups: dict[tuple[str, EnvironmentRecord], list[Trial]] = {}
-    for each in trials:
-        groups.setdefault((each.problem.key, each.environment), []).append(each)
-    latest = filter(None, map(_latest, groups.values()))
-    return [tuple(sorted(group, key=lambda each: each.median or 0.0)) for group in latest]
+    latest = filter(None, map(_latest, _groups(trials)))
+    return [tuple(_fastest_first(group)) for group in latest]
+
+
+def _fastest_first(trials: Iterable[Trial]) -> list[Trial]:
+    return sorted(trials, key=lambda trial: trial.median or 0.0)
 
 
 def _latest(trials: Sequence[Trial]) -> list[Trial]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
+from tuninglink.tuning.database.database import NOT_CHECKED, RIGHT, results_of
 from tuninglink.tuning.database.tables import RecordedTable, RecordedTrial, recorded_candidate
 from tuninglink.tuning.results.failures import FailureKind
 
@@ -44,6 +45,8 @@ _INVALIDITY: Final = {
 
 def to_json(trials: Iterable[Trial]) -> Object:
     """Returns trials with everything that is known of them."""
+    trials = list(trials)
+    results = _results(trials)
     problems: dict[str, Object] = {}
     found = []
     for each in trials:
@@ -61,6 +64,7 @@ def to_json(trials: Iterable[Trial]) -> Object:
                 "clocks_mhz": list(each.clocks_mhz),
                 "failure": each.failure
                 and {"kind": each.failure.kind.value, "message": each.failure.message},
+                "result": results[_key(each)],
                 "time": each.time,
             }
         )
@@ -73,8 +77,16 @@ def to_json(trials: Iterable[Trial]) -> Object:
 
 
 def to_t4(trials: Iterable[Trial]) -> Object:
-    """Returns trials as T4 results. What T4 has no place for is a parameter of the configuration."""
-    return {"schema_version": T4_VERSION, "results": [_t4(each) for each in trials]}
+    """Returns trials as T4 results. What T4 has no place for is a parameter of the configuration.
+
+    The correctness is 1 where results were compared and right.
+    """
+    trials = list(trials)
+    results = _results(trials)
+    return {
+        "schema_version": T4_VERSION,
+        "results": [_t4(trial, results[_key(trial)]) for trial in trials],
+    }
 
 
 def to_tables(
@@ -103,6 +115,7 @@ def _table(
     if not times or not any(each.median and each.configuration.knobs for each in candidates):
         return None
     configuration = defaults[0].configuration
+    results = results_of(trials)
     return RecordedTable(
         target=environment.target,
         device=environment.device,
@@ -110,26 +123,47 @@ def _table(
         date=defaults[0].time.partition("T")[0],
         program=problem.program,
         default_us=round(times[0], 3),
-        trials=tuple(_recorded(each) for each in candidates if each.configuration.knobs),
+        trials=tuple(
+            _recorded(trial, results[trial.configuration.key])
+            for trial in candidates
+            if trial.configuration.knobs
+        ),
         default=_candidate(configuration) if configuration.knobs else None,
     )
 
 
-def _recorded(trial: Trial) -> RecordedTrial:
-    median, failure = trial.median, trial.failure
-    return RecordedTrial(
-        _candidate(trial.configuration),
-        None if median is None else round(median, 3),
-        failure.kind.value if failure else None,
-    )
+def _recorded(trial: Trial, result: str) -> RecordedTrial:
+    """Returns a trial of a table; one that turned out to fail later has no time."""
+    candidate, median = _candidate(trial.configuration), trial.median
+    if median is None or result not in (RIGHT, NOT_CHECKED):
+        return RecordedTrial(candidate, None, trial.failure.kind.value if trial.failure else result)
+    return RecordedTrial(candidate, round(median, 3), None)
 
 
 def _candidate(configuration: ConfigurationRecord) -> Candidate:
     return recorded_candidate(configuration.pipeline, configuration.knobs)
 
 
-def _t4(trial: Trial) -> Object:
+def _key(trial: Trial) -> tuple[str, EnvironmentRecord, str]:
+    return trial.problem.key, trial.environment, trial.configuration.key
+
+
+def _results(trials: Sequence[Trial]) -> dict[tuple[str, EnvironmentRecord, str], str]:
+    """Returns what is known of the results of each configuration."""
+    groups: dict[tuple[str, EnvironmentRecord], list[Trial]] = {}
+    for trial in trials:
+        groups.setdefault((trial.problem.key, trial.environment), []).append(trial)
+    return {
+        (*group, configuration): result
+        for group, own in groups.items()
+        for configuration, result in results_of(own).items()
+    }
+
+
+def _t4(trial: Trial, result: str) -> Object:
     failure = trial.failure
+    is_wrong = result in (FailureKind.WRONG.value, FailureKind.OUT_OF_BOUNDS.value)
+    invalidity = "correctness" if is_wrong else "correct"
     milliseconds = [each / 1000 for each in trial.samples]
     median = trial.median
     measurements = (
@@ -145,7 +179,7 @@ def _t4(trial: Trial) -> Object:
         },
         "objectives": ["time"],
         "times": {"runtimes": milliseconds},
-        "invalidity": _INVALIDITY[failure.kind] if failure else "correct",
-        "correctness": 0 if failure else 1,
+        "invalidity": _INVALIDITY[failure.kind] if failure else invalidity,
+        "correctness": int(result == RIGHT),
         "measurements": measurements,
     }

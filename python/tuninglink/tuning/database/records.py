@@ -114,6 +114,11 @@ class Trial:
     time: str = field(default_factory=now)
 
     @property
+    def is_compared(self) -> bool:
+        """Whether what it computed was compared: that of a candidate in a race, and the compiler's choice with it."""
+        return self.failure is None and (self.stage != "screen" or self.origin == "default")
+
+    @property
     def median(self) -> float | None:
         """The median of the samples in microseconds, None if the trial failed."""
         return statistics.median(self.samples) if self.samples else None
@@ -121,10 +126,10 @@ class Trial:
 
 @dataclass(frozen=True)
 class Winner:
-    """The fastest configuration of a problem in an environment.
+    """The fastest configuration of a problem in an environment among those whose results were compared.
 
     Attributes:
-        trial: the trial with the best median, of the latest stage that there is.
+        trial: its trial, of the latest stage that there is.
         default_us: the median time of the compiler's own choice, None if it was not measured.
     """
 

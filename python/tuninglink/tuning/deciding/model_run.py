@@ -58,7 +58,6 @@ _SLOW: Final = 4.0
 _NOTHING: Final = ConfidenceInterval(0.0, 0.0, 0.0)
 """The speedup of a program that does not run with the spec."""
 
-
 _INTEGER_RANGES: Final = (PLAIN_INTEGERS, (0, 1), (1, 1))
 """Ranges of random integers, in the order in which they are tried: of indices, of masks, and of masks without zeros."""
 
@@ -107,7 +106,7 @@ class ModelRuns:
         calls = self._calls()
         self.begin(spec)
         integers = self.finite_integers()
-        default = self._default_image()
+        default = self._image("")
         try:
             tuned = self._image(spec)
             began = time.monotonic()
@@ -186,9 +185,6 @@ class ModelRuns:
             raise ModelRunError(compiled.message)
         return compiled.image
 
-    def _default_image(self) -> bytes:
-        return self._image("")
-
     def finite_integers(self) -> tuple[int, int]:
         """Returns a range of random integers with which all outputs of the program without a spec are finite.
 
@@ -199,7 +195,7 @@ class ModelRuns:
             ModelRunError: the program cannot be compiled or run.
         """
         if self._integers is None:
-            image = self._default_image()
+            image = self._image("")
             usable: list[tuple[int, int]] = []
             for integers in _INTEGER_RANGES if self._takes_integers() else _INTEGER_RANGES[:1]:
                 try:

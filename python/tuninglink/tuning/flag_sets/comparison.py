@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 _TIMING: Final = 0.25
 """The part of the time that is kept for measuring."""
 
+_NEEDED_SECONDS: Final = 1800.0
+"""How long a program may compile without which there is nothing to compare."""
+
 
 @dataclass(frozen=True)
 class TunedSet:
@@ -68,8 +71,9 @@ class FlagComparison:
 
     def begin(self, compiler: SetCompiler, flag_set: FlagSet, spec: str = "") -> Job:
         """Begins to compile the program under a set of flags, with a spec or without."""
-        # The default is never late: there is nothing to compare without it.
-        seconds = (1 - _TIMING) * self.seconds if flag_set.flags or spec else self.seconds
+        # The default and the pairs that were tuned are never late: there is nothing to compare without them.
+        is_needed = spec or not flag_set.flags
+        seconds = _NEEDED_SECONDS if is_needed else (1 - _TIMING) * self.seconds
         flags = (*self.flags, *flag_set.flags)
         return compiler.submit(self.source, flags, self._began + seconds, spec)
 
@@ -94,15 +98,27 @@ class FlagComparison:
         self,
         compiler: SetCompiler,
         default: CompiledSource,
+        jobs: Mapping[FlagSet, Job],
         tuned: Sequence[TunedSet],
         device: Device,
     ) -> FlagsResult:
-        """Compares sets of flags with the specs that were tuned under them; see `run`."""
+        """Compares sets of flags with the specs that were tuned under them.
+
+        Args:
+            compiler: compiles them.
+            default: the program with the flags that the user gives.
+            jobs: the program under the sets without specs.
+            tuned: the sets with their specs.
+            device: runs the program.
+        """
         results = [PairResult(each.flag_set, entries=each.entries) for each in tuned]
-        jobs = [
-            self.begin(compiler, each.flag_set, each.spec if each.entries else "") for each in tuned
+        pairs = [
+            self.begin(compiler, each.flag_set, each.spec)
+            if each.entries or each.flag_set not in jobs
+            else jobs[each.flag_set]
+            for each in tuned
         ]
-        return self._compare(default, jobs, results, device)
+        return self._compare(default, pairs, results, device)
 
     def _compare(
         self,
@@ -175,16 +191,18 @@ class FlagComparison:
     def _decide(
         self, times: ProgramTimes, numbers: Sequence[int], results: list[Result]
     ) -> FlagsResult:
-        """Takes the fastest program that is faster than the default by more than its noise."""
+        """Takes the fastest program that gains enough, and certainly more than the default does against itself."""
         for number, milliseconds, speedup in zip(
             numbers, times.milliseconds, times.speedups, strict=True
         ):
             results[number] = replace(results[number], milliseconds=milliseconds, speedup=speedup)
-        bar = max(1 + self.min_gain, times.noise.high)
         winners = [
             result
             for result in results
-            if result.speedup is not None and result.speedup.low > bar and not result.is_rejected
+            if result.speedup is not None
+            and result.median > 1 + self.min_gain
+            and result.speedup.low > max(1.0, times.noise.high)
+            and not result.is_rejected
         ]
         best = max(winners, key=lambda result: result.median, default=None)
         return FlagsResult(tuple(results), best, times.default_ms, times.noise)

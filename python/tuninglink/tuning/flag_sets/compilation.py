@@ -15,7 +15,7 @@ from tuninglink.mlir.serialization import to_text
 from tuninglink.tuning.candidates.compilation import compile_program, prepare_worker
 from tuninglink.tuning.programs.dispatches import form_dispatches
 from tuninglink.tuning.programs.invocations import compiler_run
-from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
+from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError, do_nothing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -104,6 +104,10 @@ def _compile(
         return "it was not compiled: there was no time left"
     try:
         with Pool(1, prepare_worker, (flags,)) as pool:
+            try:
+                pool.submit(do_nothing).result()
+            except WorkerCrashedError:
+                return "the compiler does not take the flags"
             return pool.submit(compile_source, source, spec, seconds=left).result()
     except JobTimeoutError as failure:
         return f"it did not compile within {failure.seconds:.3g} s"

@@ -85,12 +85,12 @@ _CPU: Final = (
         (_TILING, _IM2COL, _UNROLLING, "--iree-llvmcpu-mlir-opt-level=O3"),
     ),
     FlagSet("peeling", ("--iree-llvmcpu-vector-pproc-strategy=peel",)),
+    FlagSet("im2col, unrolling", (_IM2COL, _UNROLLING, "--iree-llvmcpu-mlir-opt-level=O3")),
     FlagSet(
         "data tiling, im2col, no ukernels",
         (_TILING, _IM2COL, "--iree-llvmcpu-enable-ukernels=none"),
     ),
     FlagSet("data tiling, im2col, O3", (_TILING, _IM2COL, "--iree-opt-level=O3")),
-    FlagSet("im2col, unrolling", (_IM2COL, _UNROLLING, "--iree-llvmcpu-mlir-opt-level=O3")),
     FlagSet("data tiling", (_TILING,)),
 )
 """The most promising first: what was fastest on one of nine programs, compiled for one CPU.
@@ -155,7 +155,10 @@ def read_flag_sets(path: Path) -> list[FlagSet]:
     sets = []
     for number, line in enumerate(lines, 1):
         name, _, written = line.rpartition(": ")
-        words = shlex.split(written, comments=True)
+        try:
+            words = shlex.split(written, comments=True)
+        except ValueError:  # a quotation without an end
+            words = [written]
         if not words:
             continue
         if not all(word.startswith("--") for word in words):

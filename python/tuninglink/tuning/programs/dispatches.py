@@ -252,13 +252,20 @@ def _tasks(
     for benchmark in dynamic(seen) if dynamic else ():
         seen.add(benchmark.name)
         add(_dynamic_task(benchmark, 1 if calls is None else calls[benchmark.name]))
-    omissions += [Omission((name,), _DYNAMIC) for name in calls or () if name not in seen]
+    reason = _DYNAMIC if dynamic is None else _NOT_GIVEN
+    omissions += [Omission((name,), reason) for name in calls or () if name not in seen]
     return list(tasks.values()), omissions
 
 
 _DYNAMIC: Final = (
     "its sizes are dynamic: they are known only when the program runs; "
     "--dim gives the sizes of dynamic dimensions at which it is tuned"
+)
+
+
+_NOT_GIVEN: Final = (
+    "its sizes do not follow from those that --dim gives; "
+    "sizes without an argument and a dimension are for all dynamic dimensions"
 )
 
 

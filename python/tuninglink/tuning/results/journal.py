@@ -16,6 +16,8 @@ from tuninglink.tuning.database import (
 )
 from tuninglink.tuning.database.prior_data import PriorData
 from tuninglink.tuning.deciding.contestants import BLOCKS
+from tuninglink.tuning.references.output_verdict import Correctness
+from tuninglink.tuning.results.failures import Failure, FailureKind
 from tuninglink.tuning.results.task_result import TrialResult
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.deciding.race import RaceResult
     from tuninglink.tuning.devices.device import DeviceDescription
     from tuninglink.tuning.programs.dispatches import TuningTask
+    from tuninglink.tuning.references.output_verdict import OutputVerdict
     from tuninglink.tuning.settings import TuningSettings
 
 SCREEN: Final = "screen"
@@ -75,6 +78,10 @@ class Journal:
                 found[each.configuration.key] = TrialResult(
                     candidate, each.median, each.failure, 0.0
                 )
+            elif each.failure is not None and each.configuration.key in found:
+                measured = found[each.configuration.key]  # and it failed in a race
+                failed = replace(measured, microseconds=None, failure=each.failure)
+                found[each.configuration.key] = failed
         return found
 
     def race(self, prepared: TunableTask, winner: str | None = None) -> RecordedRace | None:
@@ -138,14 +145,28 @@ class Journal:
             self.database.record(replace(trial, samples=(microseconds,)))
 
     def record_race(
-        self, prepared: TunableTask, finalists: Sequence[TrialResult], race: RaceResult
+        self,
+        prepared: TunableTask,
+        finalists: Sequence[TrialResult],
+        race: RaceResult,
+        judgement: OutputVerdict | None = None,
     ) -> None:
         """Adds what came of a race.
+
+        Args:
+            prepared: the task.
+            finalists: the candidates that raced.
+            race: how it ended.
+            judgement: what the reference says about the compiler's choice; None where it was not asked.
 
         Raises:
             DatabaseError: it cannot be written.
         """
-        self.database.record_all(self._race_trials(prepared, finalists, race))
+        trials = list(self._race_trials(prepared, finalists, race))
+        if judgement is not None and judgement.correctness is Correctness.WRONG:
+            default = self._trial(prepared, prepared.spaces.default, RACE)
+            trials.append(replace(default, failure=Failure(FailureKind.WRONG, judgement.reason)))
+        self.database.record_all(trials)
 
     def _race_trials(
         self, prepared: TunableTask, finalists: Sequence[TrialResult], race: RaceResult

@@ -69,12 +69,13 @@ class Reproducers:
             device: the device that ran it.
 
         Returns:
-            The program, or its directory if it fails at run time; None if the machine is the cause of the failure.
+            The program, or its directory if it fails at run time; None if the machine is the cause, or it is merely
+            slower.
 
         Raises:
             TuninglinkError: it cannot be written.
         """
-        if failure.is_external:
+        if failure.is_external or failure.kind is FailureKind.SLOWER:
             return None
         module = mlir.Module.parse(prepared.template.content, thread_context()).operation
         apply_candidate(module, candidate)

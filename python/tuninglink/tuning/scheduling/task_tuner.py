@@ -251,7 +251,7 @@ class TaskTuner:
     ) -> TaskResult:
         """Records a race, and returns the result with what came of it."""
         if self.journal:
-            self.journal.record_race(result.prepared, finalists, found)
+            self.journal.record_race(result.prepared, finalists, found, result.judgement)
         failures = tuple(
             (finalists[position].candidate, each) for position, each in found.failures.items()
         )

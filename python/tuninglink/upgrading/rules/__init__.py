@@ -8,10 +8,10 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.upgrading.rule import REGISTRY
+from tuninglink.upgrading.rule_definition import REGISTRY
 
 if TYPE_CHECKING:
-    from tuninglink.upgrading.rule import UpgradeRule
+    from tuninglink.upgrading.rule_definition import UpgradeRule
 
 _ORDER: Final = (
     # Operations that today's parser rejects.

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Final
 
 from tuninglink.upgrading.compilation_info import levels_of, set_subgroup_basis, subgroup_counts
-from tuninglink.upgrading.rule import AttributeSite, Refusal, attribute_rule
+from tuninglink.upgrading.rule_definition import AttributeSite, Refusal, attribute_rule
 
 _BATCHES: Final = 2
 """The assumed number of batch loops of an attention, if the matcher does not show its loops."""

@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.mlir import names
-from tuninglink.upgrading.rule import OperationSite, Refusal, operation_rule
+from tuninglink.upgrading.rule_definition import OperationSite, Refusal, operation_rule
 from tuninglink.upgrading.rules.online_attention import row_map
 from tuninglink.upgrading.spec_text import VALUE
 

@@ -4,7 +4,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.upgrading.compilation_info import levels_of
-from tuninglink.upgrading.rule import AttributeSite, attribute_rule
+from tuninglink.upgrading.rule_definition import AttributeSite, attribute_rule
 
 if TYPE_CHECKING:
     from tuninglink.upgrading.trees import Node

@@ -4,7 +4,7 @@ from typing import Final
 
 from tuninglink.iree.release import HAS_ATTENTION_PROPERTIES
 from tuninglink.mlir import names
-from tuninglink.upgrading.rule import OperationSite, operation_rule
+from tuninglink.upgrading.rule_definition import OperationSite, operation_rule
 from tuninglink.upgrading.trees import Node, parse
 
 _PROPERTIES: Final = frozenset({"indexing_maps", "decomposition_config"})

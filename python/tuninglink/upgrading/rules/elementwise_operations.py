@@ -4,7 +4,7 @@ from itertools import islice
 from typing import Final
 
 from tuninglink.iree.release import HAS_BARE_KINDS, elementwise_op
-from tuninglink.upgrading.rule import OperationSite, Refusal, operation_rule
+from tuninglink.upgrading.rule_definition import OperationSite, Refusal, operation_rule
 from tuninglink.upgrading.trees import Leaf, Node, enumerator, parse
 
 _SAME: Final = (

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from tuninglink.upgrading.compilation_info import TILE_SIZES_CONFIG
-from tuninglink.upgrading.rule import AttributeSite, attribute_rule
+from tuninglink.upgrading.rule_definition import AttributeSite, attribute_rule
 
 
 @attribute_rule(

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.mlir import names
-from tuninglink.upgrading.rule import OperationSite, operation_rule
+from tuninglink.upgrading.rule_definition import OperationSite, operation_rule
 from tuninglink.upgrading.spec_text import VALUE
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from tuninglink.mlir import names
-from tuninglink.upgrading.rule import OperationSite, operation_rule
+from tuninglink.upgrading.rule_definition import OperationSite, operation_rule
 
 
 @operation_rule(

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tuninglink.upgrading.rule import OperationSite, Refusal, operation_rule
+from tuninglink.upgrading.rule_definition import OperationSite, Refusal, operation_rule
 
 _WITHOUT_EFFECT: Final = {
     "transform.iree.emit_remark": "it only printed a remark",

@@ -4,7 +4,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.upgrading.enumerators import gpu_enumerators, unknown
-from tuninglink.upgrading.rule import AttributeSite, Refusal, attribute_rule
+from tuninglink.upgrading.rule_definition import AttributeSite, Refusal, attribute_rule
 from tuninglink.upgrading.trees import Leaf
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from tuninglink.upgrading.compilation_info import remove_subgroup_counts, subgroup_counts
-from tuninglink.upgrading.rule import AttributeSite, Refusal, attribute_rule
+from tuninglink.upgrading.rule_definition import AttributeSite, Refusal, attribute_rule
 
 
 @attribute_rule(

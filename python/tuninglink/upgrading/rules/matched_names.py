@@ -4,7 +4,7 @@ from typing import Final
 
 from tuninglink.mlir import names
 from tuninglink.upgrading.generic_forms import is_named_operation
-from tuninglink.upgrading.rule import OperationSite, Refusal, operation_rule
+from tuninglink.upgrading.rule_definition import OperationSite, Refusal, operation_rule
 from tuninglink.upgrading.rules.elementwise_operations import KINDS
 from tuninglink.upgrading.rules.transposed_matmuls import MAPS
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from itertools import dropwhile, islice
 
 from tuninglink.mlir import names
-from tuninglink.upgrading.rule import OperationSite, Refusal, operation_rule
+from tuninglink.upgrading.rule_definition import OperationSite, Refusal, operation_rule
 
 
 @operation_rule(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.mlir import names
 from tuninglink.upgrading.iteration_space import read_affine_map
-from tuninglink.upgrading.rule import OperationSite, Refusal, operation_rule
+from tuninglink.upgrading.rule_definition import OperationSite, Refusal, operation_rule
 
 if TYPE_CHECKING:
     from tuninglink.upgrading.spec_text import Source, Token

@@ -4,7 +4,7 @@ from typing import Final
 
 from tuninglink.upgrading.compilation_info import options_of
 from tuninglink.upgrading.enumerators import CPU_PIPELINES, gpu_enumerators, unknown
-from tuninglink.upgrading.rule import AttributeSite, Refusal, attribute_rule
+from tuninglink.upgrading.rule_definition import AttributeSite, Refusal, attribute_rule
 from tuninglink.upgrading.trees import Leaf
 
 _ALONE: Final = {

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import re
 
-from tuninglink.upgrading.rule import AttributeSite, attribute_rule
+from tuninglink.upgrading.rule_definition import AttributeSite, attribute_rule
 from tuninglink.upgrading.trees import Leaf
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Final
 
 from tuninglink.upgrading.compilation_info import TILE_SIZES_CONFIG, CompilationInfo
-from tuninglink.upgrading.rule import AttributeSite, Refusal, attribute_rule
+from tuninglink.upgrading.rule_definition import AttributeSite, Refusal, attribute_rule
 from tuninglink.upgrading.rules.tile_levels import split_sizes
 from tuninglink.upgrading.trees import Leaf, Node, integer, integers
 

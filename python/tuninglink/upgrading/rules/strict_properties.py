@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Final
 
 from tuninglink.mlir import names
-from tuninglink.upgrading.rule import OperationSite, operation_rule
+from tuninglink.upgrading.rule_definition import OperationSite, operation_rule
 from tuninglink.upgrading.trees import Field, Leaf, Node, parse
 
 _POSITIONS: Final = ("permutation", "projected_permutation", "single", "any")

@@ -12,7 +12,7 @@ from tuninglink.upgrading.compilation_info import (
     set_subgroup_basis,
     subgroup_counts,
 )
-from tuninglink.upgrading.rule import AttributeSite, Refusal, attribute_rule
+from tuninglink.upgrading.rule_definition import AttributeSite, Refusal, attribute_rule
 from tuninglink.upgrading.trees import Node, integers
 
 _SHAPE: Final = re.compile(r"_(\d+)x(\d+)x\d+")

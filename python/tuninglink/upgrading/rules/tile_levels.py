@@ -7,7 +7,7 @@ from tuninglink.upgrading.compilation_info import (
     VECTOR_DISTRIBUTE,
     CompilationInfo,
 )
-from tuninglink.upgrading.rule import AttributeSite, Refusal, attribute_rule
+from tuninglink.upgrading.rule_definition import AttributeSite, Refusal, attribute_rule
 
 _RANKS: Final = {
     3: ("a matmul", 1),

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tuninglink.upgrading.rule import OperationSite, operation_rule
+from tuninglink.upgrading.rule_definition import OperationSite, operation_rule
 
 
 def _maps(domain: str, *results: str) -> str:

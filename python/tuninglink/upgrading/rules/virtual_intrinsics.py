@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from tuninglink.upgrading.rule import AttributeSite, attribute_rule
+from tuninglink.upgrading.rule_definition import AttributeSite, attribute_rule
 
 
 @attribute_rule(

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tuninglink.upgrading.rule import AttributeSite, attribute_rule
+from tuninglink.upgrading.rule_definition import AttributeSite, attribute_rule
 from tuninglink.upgrading.trees import Node, integer
 
 _ATTRIBUTE: Final = '"amdgpu-waves-per-eu"'
