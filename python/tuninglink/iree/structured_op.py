@@ -33,7 +33,7 @@ REDUCTION: Final = "reduction"
 
 _SOURCE: Final = 0
 _DESTINATION: Final = 1
-"""The number of tensor operands of a relayout."""
+"""The tensor operands of a relayout, by position."""
 
 
 @dataclass(frozen=True)

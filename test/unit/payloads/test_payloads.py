@@ -430,7 +430,7 @@ def test_not_every_layout_is_tried() -> None:
     ("matcher", "reason"),
     [
         (contraction() + sizes(3), "no operation has operands of the required ranks"),
-        (contraction() + operand(0) + cast(0, "tensor<f16>"), "the ranks that it asks for"),
+        (contraction() + operand(0) + cast(0, "tensor<f16>"), "the required ranks"),
         (
             contraction("lhs_type = si8, rhs_type = si8, output_type = si32"),
             "no arithmetic for 'si8'",

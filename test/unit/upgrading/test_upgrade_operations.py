@@ -302,7 +302,7 @@ def test_an_unmarked_entry_point_is_syntax_of_today() -> None:
     assert upgraded.text == UNMARKED
     assert not (*upgraded.changes, *upgraded.kept_out)
     (hint,) = upgraded.hints
-    assert "drops it in silence beside another spec" in hint.message
+    assert "silently drops it next to another spec" in hint.message
     assert hint.place is not None
     assert (hint.place.line, hint.place.column) == (10, 3)
 
