@@ -53,7 +53,9 @@ class _Masked(_First):
     def forward(self, value: torch.Tensor) -> torch.Tensor:
         """Returns the first output."""
         length = value.shape[1]
-        causal = torch.full((length, length), -1e4, dtype=self.module.dtype).triu(1)
+        causal = torch.full(
+            (length, length), -1e4, dtype=self.module.dtype, device=value.device
+        ).triu(1)
         return self.module(value, attention_mask=causal[None, None], return_dict=False)[0]
 
 
@@ -96,7 +98,7 @@ def gpt2(layers: int = 12) -> Functions:
     """GPT-2 small, a prompt of 256 tokens (Radford et al. 2019)."""
     from transformers import GPT2Config, GPT2Model  # noqa: PLC0415
 
-    config = GPT2Config(use_cache=False, n_layer=layers)
+    config = GPT2Config(use_cache=False, n_layer=layers, attn_implementation="eager")
     tokens = _tokens(config.vocab_size, 1, 256)
     return {"main": Function(_Masked(GPT2Model(config)), (tokens,))}
 
