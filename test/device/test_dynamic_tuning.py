@@ -245,6 +245,13 @@ def test_all_sizes_compute_the_same(program: tuninglink.Compilation, rows: int) 
     np.testing.assert_allclose(module.layer(lhs, rhs).to_host(), lhs @ rhs, rtol=1e-4, atol=1e-4)
 
 
+def test_a_benchmark_calls_the_code_for_its_sizes(
+    task: TuningTask, compiler: CandidateCompiler, device: DeviceProcess, spec: str
+) -> None:
+    # The code for one row would compute one row at all sizes.
+    assert device.compare(compiled(compiler, task, spec), compiled(compiler, task), K) is None
+
+
 def test_sizes_may_be_left_to_the_compiler(task: TuningTask, compiler: CandidateCompiler) -> None:
     one = specialize(task, BOXES[0])
     assert one is not None

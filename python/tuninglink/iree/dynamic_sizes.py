@@ -45,6 +45,13 @@ _ARITHMETIC: Final[Mapping[str, Callable[[int, int], int]]] = {
     "arith.shli": operator.lshift,
     "arith.shrui": operator.rshift,
 }
+_COMPARISON: Final = "arith.cmpi"
+_PREDICATES: Final[Sequence[Callable[[int, int], int]]] = (
+    *(operator.eq, operator.ne),
+    *(operator.lt, operator.le, operator.gt, operator.ge) * 2,
+)
+"""The predicates of `arith.cmpi` by their numbers: those of signed numbers, then of unsigned ones; sizes are both."""
+
 _UNCHANGED: Final = frozenset(
     {
         *(f"arith.{name}" for name in ("extui", "extsi", "trunci", "index_cast", "index_castui")),
@@ -61,14 +68,18 @@ class SizeEvaluator:
     Args:
         size_of: the sizes of the program's arguments; None within a dispatch.
         arguments: the values that a dispatch gets.
+        given: values that are known otherwise.
     """
 
     def __init__(
-        self, size_of: SizeLookup | None = None, arguments: Sequence[int | None] = ()
+        self,
+        size_of: SizeLookup | None = None,
+        arguments: Sequence[int | None] = (),
+        given: Mapping[Value, int | None] | None = None,
     ) -> None:
         self._size_of = size_of
         self._arguments = arguments
-        self._known: dict[Value, int | None] = {}
+        self._known: dict[Value, int | None] = dict(given or {})
 
     def value(self, value: Value) -> int | None:
         """Returns an integer, None if it is not known."""
@@ -82,17 +93,17 @@ class SizeEvaluator:
         match op.name if op is not None else "":
             case "arith.constant":
                 constant = attributes["value"]
-                return int(constant.value) if isinstance(constant, mlir.IntegerAttr) else None
+                is_number = isinstance(constant, (mlir.IntegerAttr, mlir.BoolAttr))
+                return int(constant.value) if is_number else None
             case "hal.interface.constant.load":
                 return dict(enumerate(self._arguments)).get(attributes["ordinal"].value)
             case name if name == BUFFER_VIEW_DIM:
                 return self._dimension(op, attributes["index"].value)
             case name if op is not None and name in _UNCHANGED:
                 return self.value(op.operands[mlir.OpResult(value).result_number])
-            case name if op is not None and name in _ARITHMETIC:
+            case _ if op is not None and (function := _binary(op)) is not None:
                 left, right = map(self.value, op.operands)
-                known = left is not None and right is not None
-                return _ARITHMETIC[name](left or 0, right or 0) if known else None
+                return None if left is None or right is None else int(function(left, right))
         return None
 
     def _dimension(self, op: mlir.Operation | None, dimension: int) -> int | None:
@@ -135,6 +146,14 @@ class SizeEvaluator:
                 if loop is not None and sizes[loop] is None:
                     sizes[loop] = size
         return tuple(sizes)
+
+
+def _binary(op: mlir.Operation) -> Callable[[int, int], int] | None:
+    """Returns what an operation computes of two integers, None for any other operation."""
+    if op.name == _COMPARISON:
+        predicate: Any = op.attributes["predicate"]
+        return _PREDICATES[int(predicate.value)]
+    return _ARITHMETIC.get(op.name)
 
 
 def _owner(value: Value) -> mlir.Operation | None:

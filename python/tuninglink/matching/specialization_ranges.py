@@ -67,6 +67,12 @@ def specialize_dispatches(dispatches: Iterable[LinkedDispatch]) -> None:
             _specialize(each.dispatch.module, known[id(each.linked)])
 
 
+def has_ranges(spec: Spec) -> bool:
+    """Tells whether a matcher of a spec carries ranges."""
+    sequences = map(spec.anatomy.table.lookup, {entry.matcher for entry in spec.entries})
+    return any(sequence is not None and RANGES in sequence.attributes for sequence in sequences)
+
+
 def check_ranges(spec: Spec, diagnostics: DiagnosticSink) -> None:
     """Reports ranges of a spec of another form as errors, and wrong numbers of ranges as warnings.
 
