@@ -117,7 +117,10 @@ durations: $(installed_dev)
 
 # --- The rest ------------------------------------------------------------------------------------------
 
-benchmarks := $(filter-out %/candidate_compilation.py %/cluster.py %/cpu_models.py %/generate.py %/gpu_models.py %/measure.py %/plot.py %/problems.py %/search.py %/tuning.py,$(wildcard benchmarks/*.py))
+# These need arguments, another machine or a quiet device, or are modules of others.
+not_alone := candidate_compilation cluster coverage generate gpu_models jax_export jax_models libraries measure \
+    model_figures models plot problems program_files search small_torch_models torch_export torch_models tuning
+benchmarks := $(filter-out $(not_alone:%=benchmarks/%.py),$(wildcard benchmarks/*.py))
 
 bench: $(installed_dev)
 	@set -e; for each in $(benchmarks); do echo "$$each"; $(BIN)/python "$$each"; done

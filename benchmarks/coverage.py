@@ -3,8 +3,8 @@
     python benchmarks/coverage.py --suite cpu --budget 3m --device local-sync -- --iree-hal-target-device=local \
         --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host
 
-For each model: the share of the dispatches' time for which the library has an entry, the speedup of the whole program
-with the library alone, the speedup with `tuninglink tune`, and the part of the gain of tuning that the library gives.
+For each model: the share of the dispatches' time for which the library has an entry, that share of the dispatches which
+tuning makes faster (for the others the compiler's choice is right), the speedup of the whole program with the library alone, the speedup with `tuninglink tune`, and the part of the gain of tuning that the library gives.
 Times of dispatches are those of the tuner's report; whole programs are timed with `iree-benchmark-module`, in turn.
 The models have other widths and lengths than those of `models.py`; `--only` takes the names of those as well. Needs
 what `models.py` needs.
@@ -40,11 +40,13 @@ class Coverage:
 
     Attributes:
         covered: the share of the time of all tuned dispatches for which it has an entry.
+        won: the share of the time of the dispatches that tuning makes faster for which it has an entry.
         library: the speedup with the library alone.
         tuned: the speedup with what the tuner found.
     """
 
     covered: float
+    won: float
     library: float
     tuned: float
 
@@ -64,9 +66,8 @@ def configured(model: Model, library: str, flags: Sequence[str]) -> set[str]:
     return {each["name"] for each in dispatches if each["status"] == "tuned"}
 
 
-def share(report: dict[str, Any], names: set[str]) -> float:
-    """Returns the share of some dispatches in the time of those that a tuner has measured."""
-    problems = report["dispatches"]
+def share(problems: Sequence[dict[str, Any]], names: set[str]) -> float:
+    """Returns the share of some dispatches in the time of problems that a tuner has measured."""
     whole = sum(each["share"] for each in problems)
     part = sum(each["share"] for each in problems if names.intersection(each["names"]))
     return part / whole if whole else 0.0
@@ -80,12 +81,15 @@ def cover(name: str, directory: Path, arguments: argparse.Namespace) -> Coverage
     run("iree-compile", model.program, "-o", modules["default"], *flags)
     program, module = model.program, modules["library"]
     run("tuninglink", "compile", program, "-o", module, "--spec", library, *flags)
-    report = tune(model, ["--budget", arguments.budget, "--device", arguments.device, *flags])
+    options = ["--budget", arguments.budget, "--device", arguments.device, *arguments.tune]
+    report = tune(model, [*options, *flags])
     compile_tuned(model, modules["tuned"], flags)
     figures = measure(model, modules)
     default = figures["default"].total
+    names, problems = configured(model, library, flags), report["dispatches"]
     return Coverage(
-        share(report, configured(model, library, flags)),
+        share(problems, names),
+        share([problem for problem in problems if problem["outcome"] == "won"], names),
         default / figures["library"].total,
         default / figures["tuned"].total,
     )
@@ -101,10 +105,15 @@ def main() -> None:
     parser.add_argument("--library", default="library:auto", help="what names the spec")
     parser.add_argument("--device", required=True)
     parser.add_argument("--budget", default="3m")
+    parser.add_argument(
+        "--tune", action="append", default=[], metavar="OPTION", help="an option of tuninglink tune"
+    )
     parser.add_argument("flags", nargs="*", help="flags of iree-compile, behind --")
     arguments = parser.parse_args()
-    print("| model | time covered | library alone | tuned | part of the gain |")
-    print("| --- | --- | --- | --- | --- |", flush=True)
+    print(
+        "| model | time covered | of what tuning wins | library alone | tuned | part of the gain |"
+    )
+    print("| --- | --- | --- | --- | --- | --- |", flush=True)
     with tempfile.TemporaryDirectory() as scratch:
         for name in arguments.only:
             try:
@@ -113,7 +122,7 @@ def main() -> None:
                 print(f"| {name} | failed |\n{failure}", flush=True)
                 continue
             print(
-                f"| {name} | {100 * found.covered:.0f} % | {found.library:.2f} | {found.tuned:.2f} "
+                f"| {name} | {100 * found.covered:.0f} % | {100 * found.won:.0f} % | {found.library:.2f} | {found.tuned:.2f} "
                 f"| {100 * found.part:.0f} % |",
                 flush=True,
             )

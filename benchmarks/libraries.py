@@ -32,7 +32,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
-from models import SUITES, Model, StepError, export, run
+from model_figures import Model, StepError, run
+from models import SUITES, export
 
 from tuninglink.emission.entry_points import Preparation, add_entry_point
 from tuninglink.mlir import names

@@ -1,7 +1,7 @@
 // A compiler that reads the spec itself finds the forms that are written out.
 
 // RUN: rm -rf %t && mkdir -p %t
-// RUN: tuninglink link library:transformers-avx512 --expand-forms -o %t/forms.mlir
+// RUN: tuninglink link %S/Inputs/bert_layer.mlir --expand-forms -o %t/forms.mlir
 // RUN: filecheck %s --check-prefix=SPEC --input-file=%t/forms.mlir
 // RUN: iree-compile %s --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu \
 // RUN:     --iree-llvmcpu-target-triple=x86_64-linux-gnu --iree-llvmcpu-target-cpu=skylake-avx512 \

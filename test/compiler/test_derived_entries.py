@@ -87,6 +87,18 @@ def test_an_entry_applies_to_every_form_and_compiles(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TARGETS)
+def test_an_entry_for_weights_with_k_rows_applies_to_its_forms_and_compiles(name: str) -> None:
+    target = TARGETS[name]
+    content = spec(linear_entry("kn", KN, target))
+    result = compiled(program(target.element), content, target)
+    assert derivations(result) == {
+        "kn": ("kn", ""),
+        "batch_kn": ("kn", "from @kn: unit batch added"),
+    }
+    assert all(each.is_own for each in result.applied)
+
+
+@pytest.mark.parametrize("name", TARGETS)
 def test_lists_are_written_in_the_order_of_the_new_loops(name: str) -> None:
     target = TARGETS[name]
     source = linear("batch_nk", BATCH_NK, target.element).encode()

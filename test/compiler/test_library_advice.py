@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from problem_forms import BATCH_NK, linear
+from problem_forms import KN, linear
 
 import tuninglink
 from tuninglink.cli.explanation_output import render
@@ -17,7 +17,7 @@ from tuninglink.mlir.diagnostics import DiagnosticSink
 if TYPE_CHECKING:
     from tuninglink.explaining import Explanation
 
-AVX512 = "library:transformers-avx512"
+AVX512 = "library:models-avx512"
 
 
 def flags(cpu: str) -> list[str]:
@@ -30,9 +30,9 @@ def flags(cpu: str) -> list[str]:
 
 
 def bert_layer() -> bytes:
-    """Returns a linear layer of BERT with a batch of 1, as PyTorch exports it, and one of another size."""
-    layer = linear("other", BATCH_NK, "f32")
-    sizes = {"1x32x64x": "1x384x768x", "1x64x64x": "1x768x768x"}
+    """Returns a linear layer of BERT without a batch, as JAX exports it, and one of another size."""
+    layer = linear("other", KN, "f32")
+    sizes = {"tensor<32x64x": "tensor<384x768x", "tensor<64x64x": "tensor<768x768x"}
     bert = layer.replace("@other", "@bert")
     for old, new in sizes.items():
         bert = bert.replace(old, new)
@@ -77,13 +77,13 @@ def test_all_libraries_that_fit_are_applied() -> None:
     table = render(explanation, ExplanationFormat.TABLE, None)
     assert AVX512 in table
     assert "gfx942" not in table
-    assert "from @match_matmul_384x768x768_f32: unit batch added" in table
+    assert "from @match_batch_matmul_1x384x768x768_f32: unit loop removed" in table
 
 
 def test_libraries_that_configure_nothing_are_not_worth_a_warning() -> None:
     said: list[str] = []
     result = tuninglink.compile(
-        linear("other", BATCH_NK, "f32").encode(),
+        linear("other", KN, "f32").encode(),
         specs=["library:auto"],
         flags=[*flags("rocketlake"), "--compile-to=executable-configurations"],
         diagnostics=DiagnosticSink(lambda each: said.append(each.message)),

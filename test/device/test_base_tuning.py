@@ -37,6 +37,7 @@ def test_the_result_comes_back_with_its_report(tmp_path: Path) -> None:
     limits = ("--device=local-sync", "--trials=1", "--no-model", "--no-reference")
     options = parse_tune_arguments([str(program), *limits, *COMPILE, *SET])
     tuned = tune_in_process(options, SET, "tuninglink tune")
+    assert tuned is not None
     assert "module @tuned" in tuned.spec
     (dispatch,) = tuned.report.dispatches
     assert len(dispatch.trials) == 1

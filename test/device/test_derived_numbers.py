@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from iree import runtime
 from problem_forms import (
+    BATCH_KN,
     BATCH_NK,
     HEADS,
+    KN,
     NK,
     SCALE_F32,
     TARGETS,
@@ -32,15 +34,20 @@ def module() -> runtime.BoundModule:
     source = "".join(
         (
             linear("batch_nk", BATCH_NK, "f32"),
+            linear("batch_kn", BATCH_KN, "f32"),
             reordered_linear("reordered", "f32"),
             attention("attention", SCALE_F32, "f32"),
         )
     )
-    content = spec(linear_entry("nk", NK, TARGET), attention_entry("attention", TARGET))
+    content = spec(
+        linear_entry("nk", NK, TARGET),
+        linear_entry("kn", KN, TARGET),
+        attention_entry("attention", TARGET),
+    )
     result = tuninglink.compile(
         source.encode(), specs=[content], default_specs=False, flags=TARGET.flags
     )
-    assert [bool(each.derivation) for each in result.applied] == [True, True, True]
+    assert [bool(each.derivation) for each in result.applied] == [True] * 4
     return runtime.load_vm_flatbuffer(result.output, driver="local-sync")
 
 
@@ -52,6 +59,8 @@ def test_a_unit_batch_and_other_loops_give_the_same_product(module: runtime.Boun
     lhs, rhs = numbers(M, K), numbers(N, K)
     expected = lhs @ rhs.T
     batched = module.batch_nk(lhs[None], rhs[None]).to_host()
+    np.testing.assert_allclose(batched[0], expected, rtol=1e-4, atol=1e-4)
+    batched = module.batch_kn(lhs[None], rhs.T.copy()[None]).to_host()
     np.testing.assert_allclose(batched[0], expected, rtol=1e-4, atol=1e-4)
     reordered = module.reordered(lhs, rhs).to_host()
     np.testing.assert_allclose(reordered, expected, rtol=1e-4, atol=1e-4)

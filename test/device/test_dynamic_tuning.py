@@ -11,10 +11,13 @@ from iree import runtime
 from programs import TARGETS
 
 import tuninglink
+from tuninglink.checking.checker import Checker
 from tuninglink.emission.spec_writer import write_spec
 from tuninglink.iree.given_sizes import GivenSizes
 from tuninglink.iree.size_ranges import UNBOUNDED, SizeRange
 from tuninglink.spaces.provider_registry import ProviderRegistry
+from tuninglink.tuning.calls import tune
+from tuninglink.tuning.candidates.candidate import CandidateOrigin
 from tuninglink.tuning.candidates.compilation import CandidateCompiler, Compiled
 from tuninglink.tuning.candidates.preparation import PreparedTask, prepare
 from tuninglink.tuning.deciding.size_checks import SizeChecks
@@ -24,6 +27,7 @@ from tuninglink.tuning.programs.benchmark import Benchmark
 from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.programs.specialized_dispatches import dynamic_loops, specialize
 from tuninglink.tuning.results.failures import Failure, FailureKind
+from tuninglink.tuning.settings import TuningSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -31,6 +35,7 @@ if TYPE_CHECKING:
 
     from tuninglink.tuning.candidates.candidate import Candidate
     from tuninglink.tuning.programs.dispatches import TuningTask
+    from tuninglink.tuning.results.task_result import TrialResult
 
 K, N = 64, 96
 PROGRAM = f"""
@@ -238,3 +243,57 @@ def test_all_sizes_compute_the_same(program: tuninglink.Compilation, rows: int) 
     lhs = random.standard_normal((rows, K), dtype=np.float32)
     rhs = random.standard_normal((K, N), dtype=np.float32)
     np.testing.assert_allclose(module.layer(lhs, rhs).to_host(), lhs @ rhs, rtol=1e-4, atol=1e-4)
+
+
+def test_a_benchmark_calls_the_code_for_its_sizes(
+    task: TuningTask, compiler: CandidateCompiler, device: DeviceProcess, spec: str
+) -> None:
+    # The code for one row would compute one row at all sizes.
+    assert device.compare(compiled(compiler, task, spec), compiled(compiler, task), K) is None
+
+
+def test_sizes_may_be_left_to_the_compiler(task: TuningTask, compiler: CandidateCompiler) -> None:
+    one = specialize(task, BOXES[0])
+    assert one is not None
+    of_range, open_ = prepared(one), prepared(task)
+    entries = [
+        of_range.entry(first_that_compiles(compiler, of_range), {}),
+        replace(open_.entry(open_.spaces.default, {}), specializations=BOXES[:1]),
+    ]
+    spec = write_spec("tuned", entries).encode()
+    assert not Checker().check(spec).structure
+    flags = [*FLAGS[CPU], "--compile-to=executable-configurations"]
+    program = tuninglink.compile(PROGRAM.encode(), specs=[spec], default_specs=False, flags=flags)
+    (entry,) = [each.entry for each in program.applied if each.entry]
+    assert entry.action == "configure"
+    assert program.output.count(b"linalg.matmul") == 2
+
+
+def test_the_whole_program_runs_at_each_size(tmp_path: Path) -> None:
+    path = tmp_path / "layer.mlir"
+    path.write_text(PROGRAM)
+    settings = TuningSettings(
+        devices=("local-sync://",), trials=3, search="random", jobs=2, checks_defaults=False
+    )
+    result = tune(path, flags=FLAGS[CPU], settings=settings, sizes=["0.0=1,8:2"])
+    (task,) = result.tasks
+    if not result.won:  # on a busy machine
+        assert result.model is None
+        return
+    assert [each.sizes for each in task.sizes] == ["0.0=1", "0.0=8"]
+    program = tuninglink.compile(
+        PROGRAM.encode(), specs=[result.spec.encode()], default_specs=False, flags=FLAGS[CPU]
+    )
+    parts = (task, *task.ranges)
+    configured = [part for part in parts if part.winner and not _is_default(part.winner)]
+    assert len([each for each in program.applied if each.entry]) == len(configured)
+    assert result.model is not None
+    assert [(each.name, each.weight) for each in result.model.functions] == [
+        ("layer at 0.0=1", 1),
+        ("layer at 0.0=8", 2),
+    ]
+
+
+def _is_default(trial: TrialResult) -> bool:
+    """Tells whether a part is left to the compiler: its entry keeps other entries away."""
+    return trial.candidate.origin is CandidateOrigin.DEFAULT

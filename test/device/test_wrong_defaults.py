@@ -15,6 +15,7 @@ from tuninglink.tuning.devices.device_process import DeviceProcess
 from tuninglink.tuning.listener import Listener
 from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.references.references import References
+from tuninglink.tuning.results.summary import summary
 from tuninglink.tuning.results.task_result import TaskOutcome
 from tuninglink.tuning.scheduling.ledger import Ledger
 from tuninglink.tuning.scheduling.task_tuner import WRONG_DEFAULT, TaskTuner
@@ -124,11 +125,13 @@ class Stopping(Listener):
             self.ledger.whole.stop()
 
 
-def tuned(tmp_path: Path, is_right: Callable[[int], bool]) -> tuple[TuningResult, Stopping]:
+def tuned(
+    tmp_path: Path, is_right: Callable[[int], bool], trials: int | None = None
+) -> tuple[TuningResult, Stopping]:
     path = tmp_path / "program.mlir"
     path.write_text(CHAIN)
-    settings = TuningSettings(search="random", runs_model=False)
-    ledger = Ledger()
+    settings = TuningSettings(search="random", runs_model=False, trials=trials)
+    ledger = Ledger(trials=trials)
     listener = Stopping(ledger)
     remote = RemoteDescription(**vars(DESCRIPTION))
     with (
@@ -161,3 +164,18 @@ def test_wrong_defaults_of_small_dispatches_are_mended_beside_a_heavy_one(tmp_pa
     heavy = outcomes.get(HEAVY)
     assert heavy is None or heavy.verdict is not TaskOutcome.WON
     assert result.spec.count(WRONG_DEFAULT) == 2
+
+
+def test_without_a_right_candidate_the_summary_says_so(tmp_path: Path) -> None:
+    result, listener = tuned(tmp_path, is_right=lambda _: False, trials=1)
+    outcomes = {each.task.name.partition("::")[0]: each for each in result.tasks}
+    assert len(listener.wrong) == 2
+    for name in listener.wrong:
+        outcome = outcomes[name]
+        assert outcome.default_is_wrong
+        assert outcome.verdict is not TaskOutcome.WON
+        assert len(outcome.wrong) == len(outcome.trials) == 1
+        assert "no right candidate was found: the program computes wrong results" in summary(
+            outcome
+        )
+    assert WRONG_DEFAULT not in result.spec

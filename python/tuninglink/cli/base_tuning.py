@@ -34,23 +34,26 @@ class _Job:
 
 
 class _Relay(Budget):
-    """A budget whose end is an interrupt of the process that spends it."""
+    """A budget whose end is a signal to the process that spends it."""
 
     def __init__(self, process: int) -> None:
         super().__init__()
         self._process = process
 
     def stop(self) -> None:
-        """Interrupts the process."""
+        """Ends the process early. It may have been started to ignore interrupts, so it gets another signal."""
         super().stop()
         with suppress(ProcessLookupError):
-            os.kill(self._process, signal.SIGINT)
+            os.kill(self._process, signal.SIGTERM)
 
 
-def tune_in_process(options: TuneOptions, set_flags: tuple[str, ...], command: str) -> Tuned:
+def tune_in_process(options: TuneOptions, set_flags: tuple[str, ...], command: str) -> Tuned | None:
     """Tunes the dispatches of a program in a separate process; see `tune`.
 
     Signals that end a run early are passed on.
+
+    Returns:
+        The result; None if a signal ended the process before there was one.
 
     Raises:
         TuninglinkError: the program cannot be tuned, or the compiler crashed.
@@ -62,13 +65,16 @@ def tune_in_process(options: TuneOptions, set_flags: tuple[str, ...], command: s
     process.start()
     sender.close()
     assert process.pid is not None
-    with stopping(_Relay(process.pid), ""):
-        outcome: Tuned | TuninglinkError
+    relay = _Relay(process.pid)
+    outcome: Tuned | TuninglinkError | None = None
+    with stopping(relay, ""):
         try:
             outcome = receiver.recv()
         except EOFError:
             process.join()
-            outcome = TuninglinkError(error(f"the compiler crashed: exit code {process.exitcode}"))
+            if not relay.is_stopped:
+                crash = error(f"the compiler crashed: exit code {process.exitcode}")
+                raise TuninglinkError(crash) from None
     process.join()
     if isinstance(outcome, TuninglinkError):
         raise outcome

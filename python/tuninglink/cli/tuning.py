@@ -15,8 +15,8 @@ from tuninglink.cli.tune_run import tune
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.emission.spec_writer import write_spec
 from tuninglink.errors import TuninglinkError
-from tuninglink.files import check_directory, write_output
-from tuninglink.mlir.diagnostics import Severity
+from tuninglink.files import STANDARD_STREAM, check_directory, write_output
+from tuninglink.mlir.diagnostics import Severity, error
 from tuninglink.tuning.flag_sets.comparison import TunedSet
 from tuninglink.tuning.report import write_report
 from tuninglink.tuning.report.reporting import with_flag_sets
@@ -75,28 +75,49 @@ def _tune_bases(
     end = time.monotonic() + choice.seconds - choice.final_seconds
     tuned: dict[FlagSet, Tuned] = {}
     failures: list[TuninglinkError] = []
+    is_interrupted = False
     for base in bases:
         left = max(1.0, end - time.monotonic())
         seconds = left if base is bases[-1] else _TILED_PART * left
         say(f"tuning dispatches under the flags '{base.name}'")
         options = _with_flags(choice.options, base, seconds)
         try:
-            tuned[base] = tune_in_process(options, base.flags, command)
+            outcome = tune_in_process(options, base.flags, command)
         except TuninglinkError as failure:
             failures.append(failure)
             continue
-        if tuned[base].is_interrupted:
+        if outcome is not None:
+            tuned[base] = outcome
+        if outcome is None or outcome.is_interrupted:
+            is_interrupted = True
             break
     if not tuned:
-        raise failures[0]
+        raise failures[0] if failures else TuninglinkError(error("interrupted"))
     for diagnostic in (each for failure in failures for each in failure.diagnostics):
         process.show(replace(diagnostic, severity=Severity.WARNING))
     best = next(iter(tuned))
     result = replace(choice.result, best=choice.set_result(best))
-    if not any(each.is_interrupted for each in tuned.values()):
-        left = end + choice.final_seconds - time.monotonic()
-        compared = choice.compare_tuned([_contestant(base, tuned) for base in bases], left)
-        result = compared if not compared.reason else replace(result, pairs=compared.pairs)
+    if is_interrupted:
+        return tuned[best], result
+    if choice.options.output != STANDARD_STREAM:
+        _write(
+            choice.options, tuned[best], result
+        )  # an interrupt of the comparison does not lose it
+    left = end + choice.final_seconds - time.monotonic()
+    return _fastest_pair(choice, [_contestant(base, tuned) for base in bases], tuned, left)
+
+
+def _fastest_pair(
+    choice: FlagChoice,
+    contestants: Sequence[TunedSet],
+    tuned: Mapping[FlagSet, Tuned],
+    seconds: float,
+) -> tuple[Tuned, FlagsResult]:
+    """Returns the pair of flags and spec with which the program is fastest; if that cannot be told, the first one."""
+    result = choice.compare_tuned(contestants, seconds)
+    best = next(iter(tuned))
+    if result.reason:
+        return tuned[best], replace(result, best=choice.set_result(best))
     for base, each in tuned.items():
         if base.flags == result.flags:
             return each, result

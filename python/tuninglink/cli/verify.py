@@ -21,29 +21,23 @@ USAGE: Final = Usage(
     "INPUT [--spec SPEC]... [--device URI] [any iree-compile flag]...",
     "Run a program dispatch by dispatch, and compare what each computes with a reference.",
     """
-The reference of a dispatch is the same dispatch compiled for the CPU of this machine, and some elements computed with
-NumPy; that of the whole program, the last row, is the same program on the CPU, or what --expected names. Nothing is tuned.
-Run it after a compiler upgrade, or with a spec before you ship it.
+The reference of a dispatch is the same dispatch compiled for the CPU of this machine, and some elements computed
+with NumPy; that of the whole program, the last row, is the same program on the CPU, or what --expected names.
+Nothing is tuned. Run it after a compiler upgrade, or with a spec before you ship it.
 
 A result is right, wrong, not decided (the reference differs, and nothing else supports it), or not checked; or the
 dispatch fails: it does not compile, or crashes. The exit code is 1 if a result is wrong or a dispatch fails.
 
-INPUT is a program in MLIR, a model of ONNX (*.onnx), one dispatch, or a dispatch benchmark that iree-compile has dumped;
-- is standard input. It is compiled with the flags that you give.
+INPUT is a program in MLIR, a model of ONNX (*.onnx), one dispatch, or a dispatch benchmark that iree-compile has
+dumped; - is standard input. It is compiled with the flags that you give.
 """,
     VERIFY_FLAGS,
     (
+        "tuninglink verify model.mlir --iree-hal-target-device=cuda --iree-cuda-target=sm_80 --failures wrong",
+        "tuninglink verify model.mlir --spec tuned.mlir --iree-hal-target-device=hip --iree-rocm-target=gfx942",
         (
-            "tuninglink verify model.mlir --iree-hal-target-device=cuda --iree-cuda-target=sm_80 "
-            "--failures wrong"
-        ),
-        (
-            "tuninglink verify model.mlir --input @x.npy --expected @y.npy --trace "
-            "--iree-hal-target-device=cuda --iree-cuda-target=sm_80"
-        ),
-        (
-            "tuninglink verify model.mlir --spec tuned.mlir --iree-hal-target-device=local "
-            "--iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host"
+            "tuninglink verify model.mlir --trace --input @x.npy --expected @y.npy "
+            "--iree-hal-target-device=vulkan"
         ),
     ),
 )

@@ -117,24 +117,25 @@ VERIFY_FLAGS: Final = {
         "inputs",
         GivenInput.parse,
         repeats=True,
-        metavar="[F:]VALUE",
-        help="An input of function F for the whole program, as iree-run-module takes them: @FILE.npy, 2x3xf32=0 or a "
-        "number. One for each argument. Default: random.",
+        metavar="VALUE",
+        help="An input of the whole program, as iree-run-module takes them: @FILE.npy, 2x3xf32=0 or a number; with "
+        "FUNCTION: in front where there are several. One for each argument. Default: random.",
     ),
     "expected": Flag(
         "expected",
         GivenInput.parse,
         repeats=True,
-        metavar="[F:]@FILE",
-        help="What function F should return for these inputs. One for each result. Default: what the same program "
-        "computes on the CPU.",
+        metavar="VALUE",
+        help="What the program should return for these inputs, as for --input. One for each result. Default: what the "
+        "same program computes on the CPU.",
     ),
     "parameters": Flag(
         "parameters",
         ParameterFile.parse,
         repeats=True,
-        metavar="[S=]FILE",
-        help="Weights of the program (.irpa, .safetensors, .gguf) with scope S. May be repeated. Default: random weights.",
+        metavar="FILE",
+        help="Weights of the program (.irpa, .safetensors, .gguf); SCOPE=FILE for those of a scope. May be repeated. "
+        "Default: random weights.",
     ),
     "failures": replace(
         MEASURING_FLAGS["failures"],

@@ -123,9 +123,11 @@ def _errors(function: TracedFunction, plain: Outputs) -> dict[str, float]:
 
 def _finding(function: TracedFunction, untraced: float) -> str:
     dispatches = function.dispatches
-    first = next((entry for entry in dispatches if entry.agreement is Agreement.DIFFERS), None)
-    if first is not None:
-        return f"first dispatch that differs: {first.name}"
+    differing = [entry for entry in dispatches if entry.agreement is Agreement.DIFFERS]
+    if differing:
+        most = max(differing, key=lambda entry: entry.output_error)
+        errors = f"from {_number(most.input_error)} to {_number(most.output_error)}"
+        return f"first dispatch that differs: {differing[0].name}; most: {most.name}, {errors}"
     largest = max((entry.tolerance for entry in dispatches), default=0.0)
     if untraced <= largest:
         return "all dispatches and the outputs agree"

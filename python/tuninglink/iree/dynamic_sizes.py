@@ -1,4 +1,4 @@
-"""The sizes that dynamic dimensions have for given arguments of a program, on the host and in dispatches."""
+"""The values of dynamic sizes for given arguments of a program, on the host and in dispatches."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 DISPATCH: Final = "stream.cmd.dispatch"
 BUFFER_VIEW_DIM: Final = "hal.buffer_view.dim"
-"""Returns the size of a dimension of an argument of the program."""
+"""The op that returns the size of a dimension of an argument."""
 
 _LOAD: Final = "iree_tensor_ext.dispatch.tensor.load"
 _EMPTY: Final = "tensor.empty"
@@ -45,6 +45,13 @@ _ARITHMETIC: Final[Mapping[str, Callable[[int, int], int]]] = {
     "arith.shli": operator.lshift,
     "arith.shrui": operator.rshift,
 }
+_COMPARISON: Final = "arith.cmpi"
+_PREDICATES: Final[Sequence[Callable[[int, int], int]]] = (
+    *(operator.eq, operator.ne),
+    *(operator.lt, operator.le, operator.gt, operator.ge) * 2,
+)
+"""The predicates of `arith.cmpi` by number: the signed ones, then the unsigned ones. Sizes satisfy both alike."""
+
 _UNCHANGED: Final = frozenset(
     {
         *(f"arith.{name}" for name in ("extui", "extsi", "trunci", "index_cast", "index_castui")),
@@ -52,26 +59,30 @@ _UNCHANGED: Final = frozenset(
         "util.assume.int",
     }
 )
-"""Operations whose results are their operands, of other types at most; sizes fit into all of them."""
+"""Ops that return their operand, perhaps with another type that also holds any size."""
 
 
 class SizeEvaluator:
-    """Evaluates sizes, as far as they follow from what is given.
+    """Evaluates dynamic sizes.
 
     Args:
         size_of: the sizes of the program's arguments; None within a dispatch.
-        arguments: the values that a dispatch gets.
+        arguments: the values that a dispatch receives.
+        given: other values that are known.
     """
 
     def __init__(
-        self, size_of: SizeLookup | None = None, arguments: Sequence[int | None] = ()
+        self,
+        size_of: SizeLookup | None = None,
+        arguments: Sequence[int | None] = (),
+        given: Mapping[Value, int | None] | None = None,
     ) -> None:
         self._size_of = size_of
         self._arguments = arguments
-        self._known: dict[Value, int | None] = {}
+        self._known: dict[Value, int | None] = dict(given or {})
 
     def value(self, value: Value) -> int | None:
-        """Returns an integer, None if it is not known."""
+        """Return the value of an integer, or None if it is unknown."""
         if value not in self._known:
             self._known[value] = self._evaluate(value)
         return self._known[value]
@@ -82,28 +93,28 @@ class SizeEvaluator:
         match op.name if op is not None else "":
             case "arith.constant":
                 constant = attributes["value"]
-                return int(constant.value) if isinstance(constant, mlir.IntegerAttr) else None
+                is_number = isinstance(constant, (mlir.IntegerAttr, mlir.BoolAttr))
+                return int(constant.value) if is_number else None
             case "hal.interface.constant.load":
                 return dict(enumerate(self._arguments)).get(attributes["ordinal"].value)
             case name if name == BUFFER_VIEW_DIM:
                 return self._dimension(op, attributes["index"].value)
             case name if op is not None and name in _UNCHANGED:
                 return self.value(op.operands[mlir.OpResult(value).result_number])
-            case name if op is not None and name in _ARITHMETIC:
+            case _ if op is not None and (function := _binary(op)) is not None:
                 left, right = map(self.value, op.operands)
-                known = left is not None and right is not None
-                return _ARITHMETIC[name](left or 0, right or 0) if known else None
+                return None if left is None or right is None else int(function(left, right))
         return None
 
     def _dimension(self, op: mlir.Operation | None, dimension: int) -> int | None:
-        """Returns the size of a dimension of an argument of the program."""
+        """Return the size of a dimension of a program argument."""
         source = op.operands[0] if op is not None else None
         if self._size_of is None or not isinstance(source, mlir.BlockArgument):
             return None
         return self._size_of(source.arg_number, dimension)
 
     def shape(self, value: Value) -> Sizes | None:
-        """Returns the sizes of a tensor; dynamic ones as far as they are known."""
+        """Return the sizes of a tensor. Unknown ones are None."""
         static = shape(value.type)
         op = _owner(value)
         if static is None or None not in static or op is None:
@@ -117,16 +128,16 @@ class SizeEvaluator:
             start = source + dimensions + offsets
             dynamic = list(op.operands)[start : start + sizes]
         elif op.name.startswith(("linalg.", "iree_linalg_ext.")) and op.results:
-            # A result has the type of the output that it stands for.
+            # A result has the shape of its output operand.
             number = mlir.OpResult(value).result_number
             return self.shape(op.operands[len(op.operands) - len(op.results) + number])
         if len(dynamic) != static.count(None):
             return static
-        known = iter(map(self.value, dynamic))
-        return tuple(next(known) if size is None else size for size in static)
+        dynamic_sizes = iter(map(self.value, dynamic))
+        return tuple(next(dynamic_sizes) if size is None else size for size in static)
 
     def loops(self, op: StructuredOp) -> Sizes:
-        """Returns the sizes of the loops of an op."""
+        """Return the sizes of the loops of an op."""
         sizes = list(op.sizes)
         for operand, loops in zip(op.operation.operands, op.operand_loops, strict=False):
             if not any(loop is not None and sizes[loop] is None for loop in loops):
@@ -137,6 +148,14 @@ class SizeEvaluator:
         return tuple(sizes)
 
 
+def _binary(op: mlir.Operation) -> Callable[[int, int], int] | None:
+    """Return the function of two integers that an operation computes, or None."""
+    if op.name == _COMPARISON:
+        predicate: Any = op.attributes["predicate"]
+        return _PREDICATES[int(predicate.value)]
+    return _ARITHMETIC.get(op.name)
+
+
 def _owner(value: Value) -> mlir.Operation | None:
     owner = value.owner
     return None if isinstance(owner, mlir.Block) else owner.operation
@@ -145,14 +164,14 @@ def _owner(value: Value) -> mlir.Operation | None:
 def dispatch_arguments(
     program: mlir.Operation, size_of: SizeLookup
 ) -> dict[str, list[tuple[int | None, ...]]]:
-    """Returns the values that dispatches get at each of their calls, by the names of dispatches.
+    """Return the values that each call passes to a dispatch, by the name of the dispatch.
 
     Args:
         program: a program at `executable-sources`.
         size_of: the sizes of the dynamic dimensions of its arguments.
     """
     evaluator = SizeEvaluator(size_of)
-    result: dict[str, list[tuple[int | None, ...]]] = {}
+    values_by_dispatch: dict[str, list[tuple[int | None, ...]]] = {}
     for call in collect(program, DISPATCH):
         segments: Any = call.attributes["operandSegmentSizes"]
         workload, arguments, *_ = segments
@@ -161,5 +180,5 @@ def dispatch_arguments(
         entry_points: Any = call.attributes["entry_points"]
         for entry_point in entry_points:
             *path, _ = entry_point.value
-            result.setdefault("::".join(f"@{name}" for name in path), []).append(values)
-    return result
+            values_by_dispatch.setdefault("::".join(f"@{name}" for name in path), []).append(values)
+    return values_by_dispatch

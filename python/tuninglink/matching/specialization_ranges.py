@@ -14,7 +14,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.errors import SpecError
 from tuninglink.iree.dispatch_roots import find_root_ops
-from tuninglink.iree.size_ranges import SPECIALIZATION_RANGES, range_counts
+from tuninglink.iree.size_ranges import RANGES, SPECIALIZATION_RANGES, range_counts
 from tuninglink.matching.differences import compare
 from tuninglink.matching.op_info import OpInfo
 from tuninglink.matching.predicates import HasMaps
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink
     from tuninglink.specs.linking.linker import LinkedSpec
     from tuninglink.specs.spec import Spec
-
-RANGES: Final = "tuninglink.specialization_ranges"
-"""The attribute of a matcher: a list of a range for each loop, for each specialization."""
 
 _EXAMPLE: Final = "#util<int.assumption.multi_array[[<umin = 1, umax = 1>, <>, <>]]>"
 
@@ -68,6 +65,12 @@ def specialize_dispatches(dispatches: Iterable[LinkedDispatch]) -> None:
             known[id(each.linked)] = _specializations(each.linked)
         if known[id(each.linked)]:
             _specialize(each.dispatch.module, known[id(each.linked)])
+
+
+def has_ranges(spec: Spec) -> bool:
+    """Tells whether a matcher of a spec carries ranges."""
+    sequences = map(spec.anatomy.table.lookup, {entry.matcher for entry in spec.entries})
+    return any(sequence is not None and RANGES in sequence.attributes for sequence in sequences)
 
 
 def check_ranges(spec: Spec, diagnostics: DiagnosticSink) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.iree.structured_op import StructuredOp
+from tuninglink.iree.target_attributes import read_executable_target
 
 if TYPE_CHECKING:
     from tuninglink.spaces.configuration import Configuration
@@ -28,6 +29,12 @@ def miscompilation(workload: Workload, configuration: Configuration) -> str:
     if intrinsic is None or "NV_MMA_SYNC" not in str(intrinsic):
         return ""
     return _TRANSPOSED_RESULT if _ends_with_m(workload) else ""
+
+
+def intrinsics_are_miscompiled(workload: Workload) -> bool:
+    """Tells whether every configuration with a matrix intrinsic computes wrong results; see `miscompilation`."""
+    target = read_executable_target(workload.target) if workload.target is not None else None
+    return target is not None and target.backend == "cuda" and _ends_with_m(workload)
 
 
 def _ends_with_m(workload: Workload) -> bool:

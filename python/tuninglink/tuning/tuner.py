@@ -205,7 +205,9 @@ class Tuner:
 
     def _with_ranges(self, results: Sequence[TaskResult], budget: Budget) -> list[TaskResult]:
         """Returns the results with ranges of sizes where these are faster than one entry for all sizes."""
-        ranges = RangeTuner(self._task_tuner, self._prepare_range)
+        ranges = RangeTuner(
+            self._task_tuner, self._prepare_range, lambda result: self.spec([result])
+        )
         improved = list(results)
         dynamic = [number for number, result in enumerate(results) if result.task.is_dynamic]
         for position, number in enumerate(dynamic):

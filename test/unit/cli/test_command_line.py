@@ -13,9 +13,9 @@ import tuninglink.cli
 from tuninglink.cli.app import run
 from tuninglink.cli.completion import known_specs, known_targets, with_completed_flags
 from tuninglink.cli.usage import Usage, flag_lines
-from tuninglink.llvm_flags import Flag
+from tuninglink.llvm_flags import CommandLine, Flag
 
-OWN = ("compile", "explain", "init")
+OWN = ("compile", "explain", "init", "verify")
 LONGEST_COMMAND = 45
 
 
@@ -82,3 +82,13 @@ def test_commands_are_short() -> None:
             if isinstance(node, ast.FunctionDef):
                 length = (node.end_lineno or 0) - node.lineno + 1
                 assert length <= LONGEST_COMMAND, f"{path.name}: {node.name} has {length} lines"
+
+
+def test_values_of_own_flags_are_not_response_files(tmp_path: Path) -> None:
+    array, more = tmp_path / "x.npy", tmp_path / "more"
+    array.write_bytes(b"\x93NUMPY")
+    more.write_text(f"--input @{array} -x")
+    known = {"input": Flag("inputs", repeats=True)}
+    line = CommandLine(known, ["--input", f"@{array}", f"@{more}", f"--input=@{array}"])
+    assert line.values == {"inputs": (f"@{array}",) * 3}
+    assert [flag.argument for flag in line.unknown] == ["-x"]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tuninglink.errors import TuninglinkError
-from tuninglink.tuning.flag_sets.sets import FlagSet, flag_sets
+from tuninglink.tuning.flag_sets.sets import GROUP, FlagSet, flag_sets, read_flag_sets
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -53,3 +55,40 @@ def test_a_file_has_one_set_a_line(tmp_path: Path) -> None:
         flag_sets("any", str(path), [])
     with pytest.raises(TuninglinkError, match="cannot read"):
         flag_sets("any", str(tmp_path / "missing"), [])
+
+
+def install(directory: Path, body: str) -> None:
+    """Installs a plug-in whose sets are those of a function."""
+    (directory / "more_sets.py").write_text(
+        f"from tuninglink.tuning.flag_sets.sets import FlagSet\ndef sets(backend):\n    {body}\n"
+    )
+    metadata = directory / "more_sets-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: more-sets\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(f"[{GROUP}]\nmore = more_sets:sets\n")
+
+
+@pytest.fixture
+def plug_ins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.syspath_prepend(tmp_path)
+    yield tmp_path
+    sys.modules.pop("more_sets", None)
+
+
+def test_a_plug_in_adds_sets_for_a_backend(plug_ins: Path) -> None:
+    install(plug_ins, "return [FlagSet('mine', ('--iree-mine',))] if backend == 'vmvx' else []")
+    assert flag_sets("vmvx", "", ()) == [FlagSet("mine", ("--iree-mine",))]
+    assert "mine" not in {flag_set.name for flag_set in flag_sets("llvm-cpu", "", ())}
+
+
+def test_a_plug_in_that_fails_is_an_error_with_its_name(plug_ins: Path) -> None:
+    install(plug_ins, "raise KeyError('no table')")
+    with pytest.raises(TuninglinkError, match="plug-in 'more' cannot be used"):
+        flag_sets("vmvx", "", ())
+
+
+def test_a_line_with_an_open_quotation_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "sets"
+    path.write_text('name: "--iree-opt-level=O2\n')
+    with pytest.raises(TuninglinkError, match="sets:1: not a set of flags"):
+        read_flag_sets(path)

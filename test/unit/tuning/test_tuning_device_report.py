@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import re
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from tuninglink.tuning.report import (
     FunctionReport,
     ModelReport,
     OmittedDispatch,
+    OutputReport,
     ProblemReport,
     SizeReport,
     Speedup,
@@ -109,6 +111,40 @@ def test_a_report_fits_its_schema(tmp_path: Path) -> None:
         ("0.0=1", "d0 = 1"),
         ("0.0=64", None),
     ]
+
+
+WRONG = OutputReport(
+    source="llvm-cpu",
+    tolerance=0.01,
+    default_error=math.inf,
+    tuned_error=0.001,
+    default_is_wrong=True,
+    finding="the outputs differ from those of llvm-cpu",
+    note="",
+)
+
+
+def test_results_of_the_program_fit_the_schema() -> None:
+    right = dataclasses.replace(WRONG, default_error=None, default_is_wrong=False, finding="")
+    for outputs in (WRONG, right):
+        written = json.loads(json.dumps(to_object(dataclasses.replace(REPORT, outputs=outputs))))
+        jsonschema.validate(written, schema())
+    assert to_object(dataclasses.replace(REPORT, outputs=WRONG))["outputs"] == {
+        **dataclasses.asdict(WRONG),
+        "default_error": "infinite",
+    }
+
+
+@needs_chromium
+def test_a_page_warns_of_wrong_results_of_the_program(tmp_path: Path) -> None:
+    ask = "return [byId('outputs').hidden, byId('outputs').textContent]"
+    hidden, _ = browse(to_html(REPORT), tmp_path, ask=ask)
+    assert hidden
+    page = to_html(dataclasses.replace(REPORT, outputs=WRONG))
+    hidden, text = browse(page, tmp_path, ask=ask)
+    assert not hidden
+    assert "Warning: the outputs differ from those of llvm-cpu." in text
+    assert "infinite by default, 0.001 with the spec; tolerance 0.01." in text
 
 
 def test_a_report_that_cannot_be_written_is_one_diagnostic(tmp_path: Path) -> None:

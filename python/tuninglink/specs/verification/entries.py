@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 
+from tuninglink.iree.size_ranges import RANGES
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import is_of_a_dialect
 from tuninglink.mlir.diagnostics import note
 from tuninglink.mlir.symbols import symbol_name
+from tuninglink.mlir.walk import body
 from tuninglink.specs.sequences import signature
 
 if TYPE_CHECKING:
@@ -94,7 +96,7 @@ class EntryChecks:
     def _check_annotations(self, entry: ReachedEntry, annotations: tuple[Annotation, ...]) -> None:
         action = entry.action_code.sequence
         configuring = [each for each in annotations if each.name in self._understood]
-        if not configuring and self._is_new(action, ""):
+        if not configuring and not _has_ranges(action) and self._is_new(action, ""):
             known = ", ".join(f"'{name}'" for name in self._understood)
             self._diagnostics.warning(
                 f"action '@{symbol_name(action)}' configures nothing: it sets none of {known}; "
@@ -128,3 +130,9 @@ def _constant(matcher: Code, position: int) -> mlir.Operation | None:
         return None
     producer = yielded.owner.operation
     return producer if producer.name == names.PARAM_CONSTANT else None
+
+
+def _has_ranges(action: mlir.Operation) -> bool:
+    """Tells whether a spec has ranges of sizes, of which it may leave some to the compiler on purpose."""
+    module = action.parent
+    return module is not None and any(RANGES in each.attributes for each in body(module.operation))

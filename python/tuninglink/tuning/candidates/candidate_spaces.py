@@ -9,6 +9,7 @@ from tuninglink.mlir import names
 from tuninglink.solver.answers import AssignmentError, Limits, UndecidedError, Verdict
 from tuninglink.spaces.configuration import Configuration, MismatchError
 from tuninglink.spaces.knobs import OneOfKnob
+from tuninglink.spaces.miscompilation import intrinsics_are_miscompiled
 from tuninglink.tuning.candidates.candidate import Candidate, CandidateOrigin
 from tuninglink.tuning.candidates.making import CHECKING, CandidateMaker, written
 from tuninglink.tuning.candidates.sampling import SpaceSampler
@@ -57,7 +58,6 @@ class CandidateSpaces:
         registry: ProviderRegistry,
         limits: Mapping[str, int],
     ) -> None:
-        self._dispatch = dispatch
         self.problem = SearchProblem.of(dispatch.problem, limits)
         self.program = _text(dispatch)
         self._reasons: list[str] = []
@@ -80,9 +80,12 @@ class CandidateSpaces:
     def _find_spaces(
         self, dispatch: Workload, default: Configuration, registry: ProviderRegistry
     ) -> Iterator[Space]:
+        miscompiled = intrinsics_are_miscompiled(dispatch)
         for pipeline in _pipelines(default, registry):
             try:
-                yield from registry.spaces(dispatch, pipeline)
+                for space in registry.spaces(dispatch, pipeline):
+                    if not (miscompiled and _has_intrinsics(space)):
+                        yield space
             except UndecidedError as failure:
                 self._reasons.append(failure.reason)
 
@@ -152,8 +155,7 @@ class CandidateSpaces:
             for each in self.spaces
             if each.is_sufficient and each.constraints.pipeline == space.constraints.pipeline
         ]
-        judges = [] if space.is_sufficient else judges
-        return CandidateMaker(self._dispatch, space, number, judges)
+        return CandidateMaker(space, number, () if space.is_sufficient else judges)
 
     def _known(self, configuration: Configuration, origin: CandidateOrigin) -> Candidate:
         """Returns a configuration as a candidate of the first space in which it is valid."""
@@ -200,6 +202,11 @@ _CPU: Final = "#iree_cpu"
 _DOUBLE_TILING: Final = "#iree_cpu.pipeline<DoubleTilingExpert>"
 _VECTORIZING: Final = frozenset({"#iree_cpu.pipeline<ConvTileAndDecomposeExpert>"})
 """Pipelines in the place of which the general one may be tried."""
+
+
+def _has_intrinsics(space: Space) -> bool:
+    """Tells whether the configurations of a space have matrix intrinsics."""
+    return any(knob.name == "mma_idx" for knob in space.constraints.knobs)
 
 
 def _near(knob: Knob, value: int) -> list[int]:

@@ -8,6 +8,8 @@ from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
+from iree.compiler import ir as mlir
+
 from tuninglink.compiler.applying import SpecChoice
 from tuninglink.compiler.compilation import Compiler
 from tuninglink.compiler.flags import CompileOptions
@@ -15,9 +17,13 @@ from tuninglink.compiler.phases import Phase
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.compiler.stack_frames import stack_overflow, stack_report_flag
 from tuninglink.errors import CompileError, TuninglinkError
+from tuninglink.matching.specialization_ranges import has_ranges
+from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.specs.loading import load_spec
 from tuninglink.tuning.candidates.templates import apply_candidate
 from tuninglink.tuning.programs.benchmark import Benchmark
+from tuninglink.tuning.programs.export_selection import select_exports
 from tuninglink.tuning.programs.invocations import compiler_run
 from tuninglink.tuning.results.failures import Failure, FailureKind
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError, do_nothing
@@ -25,6 +31,7 @@ from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError, do_not
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tuninglink.specs.spec import Spec
     from tuninglink.tuning.candidates.candidate import Candidate
     from tuninglink.tuning.programs.benchmark import BufferLayout, SizedFunction
     from tuninglink.workers.interface import JobPool
@@ -223,7 +230,23 @@ def compile_program(source: bytes, spec: str) -> Compiled | str:
     options = CompileOptions(compile_from=Phase.EXECUTABLE_SOURCES)
     try:
         specs = [load_spec(spec.encode())] if spec else []
+        if any(map(has_ranges, specs)):
+            source = _configured(source, specs)
+            options, specs = CompileOptions(compile_from=Phase.EXECUTABLE_CONFIGURATIONS), []
         compilation = Compiler(options, SpecChoice(specs)).compile_bytes(source, "<dispatches>")
     except TuninglinkError as failure:
         return failure.diagnostics[0].message
     return Compiled(compilation.output, time.monotonic() - began)
+
+
+def _configured(source: bytes, specs: Sequence[Spec]) -> bytes:
+    """Returns a program that specs have configured, whose benchmarks call the code for their sizes."""
+    options = CompileOptions(
+        compile_from=Phase.EXECUTABLE_SOURCES,
+        compile_to=Phase.EXECUTABLE_CONFIGURATIONS,
+        emit_bytecode=True,
+    )
+    content = Compiler(options, SpecChoice(specs)).compile_bytes(source, "<dispatches>").output
+    module = mlir.Module.parse(content, thread_context()).operation
+    select_exports(module)
+    return to_bytecode(module)

@@ -10,7 +10,6 @@ from iree.compiler.dialects import iree_codegen
 
 from tuninglink.solver.answers import AssignmentError, Limits
 from tuninglink.spaces.configuration import Configuration
-from tuninglink.spaces.miscompilation import miscompilation
 from tuninglink.spaces.verification import broken_necessary_rules
 from tuninglink.tuning.candidates.candidate import Candidate, CandidateOrigin
 
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tuninglink.spaces.providers import Space
-    from tuninglink.spaces.workload import Workload
 
 CHECKING: Final = Limits(seconds=5.0, solver_seconds=1.0)
 """What checking one assignment may take."""
@@ -33,7 +31,6 @@ class CandidateMaker:
     """Makes candidates of the assignments of one space.
 
     Args:
-        dispatch: what the space is for.
         space: the space.
         number: its number.
         judges: spaces of the same pipeline whose necessary rules decide, too. The compiler's own constraints accept
@@ -41,16 +38,13 @@ class CandidateMaker:
             rules refute these, and none of the others.
     """
 
-    def __init__(
-        self, dispatch: Workload, space: Space, number: int, judges: Sequence[Space]
-    ) -> None:
-        self._dispatch = dispatch
+    def __init__(self, space: Space, number: int, judges: Sequence[Space]) -> None:
         self._space = space
         self._number = number
         self._judges = judges
 
     def __call__(self, assignment: Mapping[str, int]) -> Candidate | None:
-        """Returns the candidate, None where the values make no configuration or one that is slow or wrong."""
+        """Returns the candidate, None where the values make no configuration or one that is hopeless."""
         # Only spaces for attention write a decomposition.
         write_decomposition = getattr(self._space, "decomposition_config", None)
         try:
@@ -63,8 +57,6 @@ class CandidateMaker:
         assert isinstance(info, iree_codegen.CompilationInfoAttr)
         translation: Any = info.translation_info
         configuration = Configuration(info.lowering_config, translation, decomposition)
-        if miscompilation(self._dispatch, configuration):
-            return None
         if broken_necessary_rules(self._judges, configuration, CHECKING):
             return None
         return Candidate(

@@ -85,12 +85,12 @@ _CPU: Final = (
         (_TILING, _IM2COL, _UNROLLING, "--iree-llvmcpu-mlir-opt-level=O3"),
     ),
     FlagSet("peeling", ("--iree-llvmcpu-vector-pproc-strategy=peel",)),
+    FlagSet("im2col, unrolling", (_IM2COL, _UNROLLING, "--iree-llvmcpu-mlir-opt-level=O3")),
     FlagSet(
         "data tiling, im2col, no ukernels",
         (_TILING, _IM2COL, "--iree-llvmcpu-enable-ukernels=none"),
     ),
     FlagSet("data tiling, im2col, O3", (_TILING, _IM2COL, "--iree-opt-level=O3")),
-    FlagSet("im2col, unrolling", (_IM2COL, _UNROLLING, "--iree-llvmcpu-mlir-opt-level=O3")),
     FlagSet("data tiling", (_TILING,)),
 )
 """The most promising first: what was fastest on one of nine programs, compiled for one CPU.

@@ -12,7 +12,7 @@ from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body, collect
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     Functions = Mapping[str, mlir.Operation]
 
@@ -24,6 +24,7 @@ _FENCE: Final = "!hal.fence"
 _IMPORT: Final = "hal.tensor.import"
 _ALIAS: Final = "hal.tensor.alias"
 _EXPORT: Final = "hal.tensor.export"
+_RETURN: Final = "util.return"
 _STORES: Final = ("util.global.store", "util.global.store.indirect")
 
 
@@ -128,10 +129,15 @@ def _read(name: str, function: mlir.Operation, functions: Functions) -> EntryFun
     )
 
 
-def _returned(function: mlir.Operation) -> Iterable[mlir.Value[Any]]:
-    """Returns what a function of one block returns."""
-    blocks = function.regions[0].blocks
-    return list(list(blocks[len(blocks) - 1].operations)[-1].operation.operands)
+def _returned(function: mlir.Operation) -> list[mlir.Value[Any]]:
+    """Returns what a function returns, in the last of its blocks that does."""
+    returns = [
+        operation
+        for block in function.regions[0].blocks
+        for operation in block.operations
+        if operation.operation.name == _RETURN
+    ]
+    return list(returns[-1].operation.operands) if returns else []
 
 
 def _result(value: mlir.Value[Any], functions: Functions) -> Result | None:
@@ -144,9 +150,7 @@ def _result(value: mlir.Value[Any], functions: Functions) -> Result | None:
     if operation.name == names.UTIL_CALL:
         callee = functions.get(_callee(operation))
         return (
-            None
-            if callee is None
-            else _result(list(_returned(callee))[value.result_number], functions)
+            None if callee is None else _result(_returned(callee)[value.result_number], functions)
         )
     if operation.name != _EXPORT:
         return None

@@ -17,6 +17,7 @@ from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body, collect
+from tuninglink.tuning.programs.export_selection import FALLBACK
 from tuninglink.tuning.programs.problem_keys import problem_key
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 _SPECIALIZATION: Final = (
     "builtin.module(hal.executable(hal.executable.variant(iree-codegen-specialize-exports)))"
 )
-_FALLBACK: Final = "condition_fallback"
 
 
 def dynamic_loops(task: TuningTask) -> tuple[int, ...]:
@@ -97,11 +97,11 @@ def _keep_specialized(module: mlir.Operation) -> bool:
     The specialized function has the name of the original one, which the functions of the benchmark refer to.
     """
     exports = collect(module, names.EXECUTABLE_EXPORT)
-    specialized = [export for export in exports if _FALLBACK in export.attributes]
+    specialized = [export for export in exports if FALLBACK in export.attributes]
     if len(specialized) != 1:
         return False
     (conditional,) = specialized
-    fallback: Any = conditional.attributes[_FALLBACK]
+    fallback: Any = conditional.attributes[FALLBACK]
     for operation in collect(module, names.FUNCTION):
         if symbol_name(operation) == fallback.value:
             operation.erase()

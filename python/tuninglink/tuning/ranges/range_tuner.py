@@ -7,6 +7,8 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.errors import TuninglinkError
+from tuninglink.mlir.diagnostics import error
 from tuninglink.specs.loading import load_spec
 from tuninglink.tuning.candidates.preparation import NotTunableError, PreparedTask
 from tuninglink.tuning.deciding.decision import ConfidenceInterval, Decision, Outcome
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
     Prepare = Callable[[TuningTask, Sequence[Spec]], PreparedTask]
 
-_TUNING: Final = 0.8
+_TUNING: Final = 0.7
 """The part of the time for a range in which it is tuned; in the rest it is compared."""
 
 _FEWEST_SIZES: Final = {"cuda": 2, "rocm": 2, "vulkan-spirv": 2, "metal-spirv": 2}
@@ -45,10 +47,12 @@ class RangeTuner:
     Attributes:
         tuner: compiles, measures and decides.
         prepare: prepares a task, given specs whose configurations are candidates.
+        write: writes the spec of a result.
     """
 
     tuner: TaskTuner
     prepare: Prepare
+    write: Callable[[TaskResult], str]
 
     def improve(self, result: TaskResult, budget: Budget) -> TaskResult:
         """Returns the result of a dynamic dispatch with the ranges that are faster than the entry for all sizes.
@@ -84,7 +88,11 @@ class RangeTuner:
             if found is not None:
                 compared = self._compared(found, default, open_)
                 ranges += [compared] if compared is not None else []
-        return self._joined(result, ranges, default) if ranges else result
+        if not ranges:
+            return result
+        joined = self._joined(result, ranges, default)
+        self._check(joined, default)
+        return joined
 
     def _tune(self, task: TuningTask, result: TaskResult, budget: Budget) -> TaskResult | None:
         """Returns the result of a specialized dispatch, whose winner may be the compiler's choice."""
@@ -183,6 +191,27 @@ class RangeTuner:
             decision=mean_decision(ordered),
             reason="",
         )
+
+    def _check(self, result: TaskResult, default: Benchmark) -> None:
+        """Compares what the code of all ranges computes with the compiler's choice, at all sizes.
+
+        Raises:
+            DeviceError: the device is gone.
+            TuninglinkError: they differ, or the spec does not compile.
+        """
+        task, seconds = result.task, self.tuner.settings.timeout * (1 + len(result.ranges))
+        compiled = self.tuner.compiler.submit_program(
+            task.source, self.write(result), seconds
+        ).result()
+        if isinstance(compiled, Failure):
+            failure: Failure | None = compiled
+        else:
+            reduction = result.prepared.spaces.problem.reduction
+            benchmark = task.benchmark(compiled.image)
+            failure = self.tuner.devices.first.compare(benchmark, default, reduction)
+        if failure is not None:
+            message = f"the ranges of {task.name} together are not what was measured"
+            raise TuninglinkError(error(f"{message}: {failure.message}"))
 
     def _unchanged(self, default: Benchmark, function: SizedFunction) -> SizeComparison:
         """Returns the times at sizes that are left to the compiler."""

@@ -1,7 +1,7 @@
 """Comparison of a program's dispatches on the values that they really get: those of one run of the program.
 
 The compiler traces the tensors around each dispatch. The program runs on the device and, retargeted, on the reference
-target. Where inputs agree and outputs do not, the device leaves the reference.
+target. Where the error of the outputs is much larger than that of the inputs, the device and the reference part.
 """
 
 from __future__ import annotations
@@ -84,9 +84,10 @@ class TracedDispatch:
     @property
     def agreement(self) -> Agreement:
         """How its values compare."""
-        if self.output_error <= max(self.tolerance, _GROWTH * self.input_error):
-            return Agreement.AGREES if self.output_error <= self.tolerance else Agreement.INHERITED
-        return Agreement.DIFFERS if self.input_error <= self.tolerance else Agreement.INHERITED
+        if self.output_error <= self.tolerance:
+            return Agreement.AGREES
+        grows = self.output_error > _GROWTH * self.input_error
+        return Agreement.DIFFERS if grows else Agreement.INHERITED
 
 
 @dataclass(frozen=True)

@@ -47,9 +47,9 @@ def _default(result: TaskResult) -> str:
         return ""
     if judgement.correctness is not Correctness.WRONG:
         return f"; the default's result is {judgement.correctness.value}"
-    if result.verdict is not TaskOutcome.DEFAULT:
+    if result.verdict is TaskOutcome.WON:
         return "; the default's result is wrong"
-    return "; the default's result is wrong, and no candidate is right: the program computes wrong results here"
+    return "; the default's result is wrong, and no right candidate was found: the program computes wrong results here"
 
 
 def trials(result: TaskResult) -> str:

@@ -249,7 +249,8 @@ class Scheduler:
             left = self._ledger.budget(Account.TASKS).remaining
             if not (has_won or self._races) and left < task.run.race_seconds:
                 self._ledger.release(Account.GUARD)  # which needs a winner
-            self._decide(task)
+            # The others, from which the program gains less, get what it leaves.
+            self._decide(task, reserved=self._racing_seconds(()))
             self._races.advance()
         while self._races:
             self._races.wait()
@@ -257,16 +258,22 @@ class Scheduler:
         if not any(each.verdict is TaskOutcome.WON for each in self.results):
             self._ledger.release(Account.GUARD)
 
-    def _decide(self, task: OpenTask) -> None:
-        """Begins the race of the best candidates of a task, or takes its result without one."""
+    def _decide(self, task: OpenTask, *, reserved: float | None = None) -> None:
+        """Begins the race of the best candidates of a task, or takes its result without one.
+
+        Args:
+            task: the task.
+            reserved: the seconds to keep; those of the races of all open tasks if left out.
+        """
         assert task.run is not None
         budget = self._ledger.budget(Account.TASKS)
         if not len(task.run.trials) and task.run.trials.ending(budget) is None:
             return  # it counts as one that had no turn
         self._open.remove(task)
-        others = self._racing_seconds(self._open)
+        if reserved is None:
+            reserved = self._racing_seconds(self._open)
         try:
-            decided = task.run.decide(budget.until(budget.deadline - others))
+            decided = task.run.decide(budget.until(budget.deadline - reserved))
             if isinstance(decided, TaskRace):
                 self._races.add(task, decided, task.run.race_seconds)
             else:
