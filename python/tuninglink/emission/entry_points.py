@@ -16,11 +16,8 @@ from tuninglink.specs.transform_ops import add_kernel_config, yield_
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
     from tuninglink.spaces.workload import Workload
-
-    Value = mlir.Value[Any]
 
 _ANY_OP: Final = "!transform.any_op"
 
@@ -56,22 +53,6 @@ class Preparation(Enum):
             problem.dimensions[loop].size == 1 for loop in problem.loops(Role.BATCH)
         )
 
-    def add(self, root: Value) -> Value:
-        """Add the preparation at the current insertion point. Return the handle to the prepared module."""
-        name = mlir.StringAttr.get(self.value)
-        if self is Preparation.BATCH_LOOP:
-            return create(names.RUN_REGISTERED, [root], [_ANY_OP], pass_name=name)[0]
-        functions = mlir.ArrayAttr.get([mlir.StringAttr.get(names.FUNCTION)])
-        (matched,) = create(names.STRUCTURED_MATCH, [root], [_ANY_OP], ops=functions)
-        (prepared,) = create(names.RUN_REGISTERED, [matched], [_ANY_OP], pass_name=name)
-        return create(
-            names.GET_PARENT,
-            [prepared],
-            [_ANY_OP],
-            op_name=mlir.StringAttr.get(names.MODULE),
-            deduplicate=mlir.UnitAttr.get(),
-        )[0]
-
 
 def add_entry_point(
     module: mlir.Operation, pairs: Sequence[tuple[str, str]], preparations: Sequence[Preparation]
@@ -83,9 +64,7 @@ def add_entry_point(
         pairs: the matcher and the action of each entry. Without pairs, the entry point does nothing.
         preparations: the preparations before the walk.
     """
-    # The preparation of encodings consumes functions, not the module.
-    consumes = bool(pairs) and Preparation.ENCODINGS not in preparations
-    entry_point = add_kernel_config(module, consumes=consumes)
+    entry_point = add_kernel_config(module, consumes=bool(pairs))
     block = entry_point.regions[0].blocks[0]
     root = block.arguments[0]
     with mlir.InsertionPoint(block):
@@ -97,6 +76,8 @@ def add_entry_point(
             for side in (0, 1)
         )
         for preparation in preparations:
-            root = preparation.add(root)
+            # The compiler hands over a function, which both passes run on.
+            name = mlir.StringAttr.get(preparation.value)
+            (root,) = create(names.RUN_REGISTERED, [root], [_ANY_OP], pass_name=name)
         walked = create(names.FOREACH_MATCH, [root], [_ANY_OP], matchers=matchers, actions=actions)
         yield_(walked)

@@ -6,7 +6,6 @@ from typing import Final
 
 # Operations of the transform dialect.
 NAMED_SEQUENCE: Final = "transform.named_sequence"
-GET_PARENT: Final = "transform.get_parent_op"
 FOREACH_MATCH: Final = "transform.foreach_match"
 RUN_REGISTERED: Final = "transform.apply_registered_pass"
 INCLUDE: Final = "transform.include"
