@@ -30,11 +30,11 @@ func.func @f(%a: {0}, %b: {1}, %c: {2}) -> {2} {{
 
 
 def op(text: str, name: str) -> tuple[mlir.Module, StructuredOp]:
-    """Returns the first op of a name in a module, and the module, which keeps it alive."""
+    """Return the first op of a name in a module, with the module, which keeps it alive."""
     module = mlir.Module.parse(text, thread_context())
-    found: list[mlir.Operation] = []
-    visit(module.operation, lambda each: found.append(each) if each.name == name else None)
-    return module, StructuredOp(found[0])
+    operations: list[mlir.Operation] = []
+    visit(module.operation, lambda inner: operations.append(inner) if inner.name == name else None)
+    return module, StructuredOp(operations[0])
 
 
 def matmul(m: str = "?", init: str = "init") -> str:
@@ -49,28 +49,32 @@ def matmul(m: str = "?", init: str = "init") -> str:
 
 
 def test_a_contraction() -> None:
-    _module, found = op(matmul(), "linalg.generic")
-    assert found.kind is OpKind.CONTRACTION
-    assert found.loops == {Role.BATCH: (0,), Role.M: (1,), Role.N: (2,), Role.K: (3,)}
-    assert found.roles == (Role.BATCH, Role.M, Role.N, Role.K)
-    assert found.iterator_types == ("parallel", "parallel", "parallel", "reduction")
-    assert found.sizes == (4, None, 32, 64)
-    assert found.operand_loops == ((0, 3, 1), (2, 0, 3), (0, 1, 2))
-    assert found.element_types == ("f16", "f16", "f32")
-    assert [str(each) for each in found.operands] == ["4x64x?xf16", "32x4x64xf16", "4x?x32xf32"]
-    assert found.results == found.operands[2:]
+    _module, structured = op(matmul(), "linalg.generic")
+    assert structured.kind is OpKind.CONTRACTION
+    assert structured.loops == {Role.BATCH: (0,), Role.M: (1,), Role.N: (2,), Role.K: (3,)}
+    assert structured.roles == (Role.BATCH, Role.M, Role.N, Role.K)
+    assert structured.iterator_types == ("parallel", "parallel", "parallel", "reduction")
+    assert structured.sizes == (4, None, 32, 64)
+    assert structured.operand_loops == ((0, 3, 1), (2, 0, 3), (0, 1, 2))
+    assert structured.element_types == ("f16", "f16", "f32")
+    assert [str(operand) for operand in structured.operands] == [
+        "4x64x?xf16",
+        "32x4x64xf16",
+        "4x?x32xf32",
+    ]
+    assert structured.results == structured.operands[2:]
 
 
 @pytest.mark.parametrize(("init", "starts_from_fill"), [("init", True), ("c", False)])
 def test_an_accumulator_starts_from_a_fill_or_from_given_values(
     init: str, *, starts_from_fill: bool
 ) -> None:
-    _module, found = op(matmul("128", init), "linalg.generic")
-    assert found.accumulation == Accumulation("f32", starts_from_fill)
+    _module, structured = op(matmul("128", init), "linalg.generic")
+    assert structured.accumulation == Accumulation("f32", starts_from_fill)
 
 
 def test_a_convolution() -> None:
-    _module, found = op(
+    _module, structured = op(
         """
         func.func @f(%i: tensor<1x33x34x16xf32>, %f: tensor<3x3x16x8xf32>, %o: tensor<1x16x15x8xf32>)
             -> tensor<1x16x15x8xf32> {
@@ -82,13 +86,13 @@ def test_a_convolution() -> None:
         """,
         "linalg.conv_2d_nhwc_hwcf",
     )
-    assert found.kind is OpKind.CONVOLUTION
-    assert found.sizes == (1, 16, 15, 8, 3, 3, 16)
-    assert found.loops[Role.OUTPUT_IMAGE] == (1, 2)
-    assert found.loops[Role.DEPTH] == ()
-    assert found.iterator_types == ("parallel",) * 4 + ("reduction",) * 3
-    assert (found.strides, found.dilations) == ((2, 2), (1, 2))
-    assert found.operand_loops[0] == (0, None, None, 6)
+    assert structured.kind is OpKind.CONVOLUTION
+    assert structured.sizes == (1, 16, 15, 8, 3, 3, 16)
+    assert structured.loops[Role.OUTPUT_IMAGE] == (1, 2)
+    assert structured.loops[Role.DEPTH] == ()
+    assert structured.iterator_types == ("parallel",) * 4 + ("reduction",) * 3
+    assert (structured.strides, structured.dilations) == ((2, 2), (1, 2))
+    assert structured.operand_loops[0] == (0, None, None, 6)
 
 
 ATTENTION = """
@@ -121,23 +125,29 @@ func.func @f(%q: {0}, %k: {0}, %v: {0}, %s: f16, %o: {0}, %x: tensor<2x64xf32>, 
 )
 def test_an_attention(name: str, outputs: str, results: list[str]) -> None:
     tensor = "tensor<2x64x64xf16>"
-    types = [each.format(tensor) for each in results]
+    types = [tensor_type.format(tensor) for tensor_type in results]
     values = ", ".join(["%o", "%x", "%y"][: len(types)]) + " : " + ", ".join(types)
     count = "" if len(types) == 1 else f":{len(types)}"
     text = ATTENTION.format(tensor, name, outputs, count, values, ", ".join(types))
-    _module, found = op(text, f"iree_linalg_ext.{name}")
-    assert found.kind is OpKind.ATTENTION
-    assert found.roles == (Role.BATCH, Role.M, Role.N, Role.K1, Role.K2)
-    assert found.iterator_types == ("parallel", "parallel", "parallel", "reduction", "reduction")
-    assert found.sizes == (2, 64, 64, 64, 64)
+    _module, structured = op(text, f"iree_linalg_ext.{name}")
+    assert structured.kind is OpKind.ATTENTION
+    assert structured.roles == (Role.BATCH, Role.M, Role.N, Role.K1, Role.K2)
+    assert structured.iterator_types == (
+        "parallel",
+        "parallel",
+        "parallel",
+        "reduction",
+        "reduction",
+    )
+    assert structured.sizes == (2, 64, 64, 64, 64)
     expected = Accumulation("f16", starts_from_fill=False)
     if name == "attention":
         expected = Accumulation("f32", starts_from_fill=True)
-    assert found.accumulation == expected
+    assert structured.accumulation == expected
 
 
 def test_named_ops_have_iterator_types_without_spelling_them_out() -> None:
-    _module, found = op(
+    _module, structured = op(
         """
         func.func @f(%a: tensor<8x?xf32>, %o: tensor<8xf32>) -> tensor<8xf32> {
           %r = linalg.reduce ins(%a : tensor<8x?xf32>) outs(%o : tensor<8xf32>) dimensions = [1]
@@ -150,22 +160,22 @@ def test_named_ops_have_iterator_types_without_spelling_them_out() -> None:
         """,
         "linalg.reduce",
     )
-    assert found.iterator_types == ("parallel", "reduction")
-    assert found.sizes == (8, None)
+    assert structured.iterator_types == ("parallel", "reduction")
+    assert structured.sizes == (8, None)
 
 
 def test_an_elementwise_op() -> None:
     maps = ["(i, j) -> (i, j)"] * 3
     types = ["tensor<8x16xf16>", "tensor<8x16xf16>", "tensor<8x16xf32>"]
     text = GENERIC.format(*types, "f32", *maps, '["parallel", "parallel"]', "c")
-    _module, found = op(text, "linalg.generic")
-    assert found.kind is OpKind.ELEMENTWISE
-    assert found.roles == (Role.PARALLEL, Role.PARALLEL)
-    assert found.accumulation is None
+    _module, structured = op(text, "linalg.generic")
+    assert structured.kind is OpKind.ELEMENTWISE
+    assert structured.roles == (Role.PARALLEL, Role.PARALLEL)
+    assert structured.accumulation is None
 
 
 def test_a_reduction() -> None:
-    _module, found = op(
+    _module, structured = op(
         """
         func.func @f(%a: tensor<8x?xf16>, %o: tensor<?xf32>) -> tensor<?xf32> {
           %r = linalg.generic {
@@ -182,15 +192,17 @@ def test_a_reduction() -> None:
         """,
         "linalg.generic",
     )
-    assert found.kind is OpKind.REDUCTION
-    assert found.roles == (Role.REDUCTION, Role.PARALLEL)
-    assert found.sizes == (8, None)
-    assert found.accumulation == Accumulation("f32", starts_from_fill=False)
+    assert structured.kind is OpKind.REDUCTION
+    assert structured.roles == (Role.REDUCTION, Role.PARALLEL)
+    assert structured.sizes == (8, None)
+    assert structured.accumulation == Accumulation("f32", starts_from_fill=False)
 
 
 def test_an_op_without_indexing_maps_has_no_loops() -> None:
-    _module, found = op("func.func private @f()", "func.func")
-    assert found.kind is OpKind.OTHER
-    assert found.maps == found.roles == found.sizes == found.iterator_types == ()
-    assert found.loops == {}
-    assert found.accumulation is None
+    _module, structured = op("func.func private @f()", "func.func")
+    assert structured.kind is OpKind.OTHER
+    assert (
+        structured.maps == structured.roles == structured.sizes == structured.iterator_types == ()
+    )
+    assert structured.loops == {}
+    assert structured.accumulation is None

@@ -1,4 +1,4 @@
-"""What passes say about themselves, and the reference made from it."""
+"""The documentation of passes, and the reference made from it."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ def test_sections_lose_their_indentation() -> None:
 
 def test_the_reference_has_every_pass_and_every_option() -> None:
     text = reference(PASSES.values())
-    for each in PASSES.values():
-        _, _, entry = text.partition(f"\n## {each.name}\n")
+    for pass_type in PASSES.values():
+        _, _, entry = text.partition(f"\n## {pass_type.name}\n")
         entry = entry.partition("\n## ")[0]
-        assert summary(each) in entry
-        for option in options_of(each):
+        assert summary(pass_type) in entry
+        for option in options_of(pass_type):
             (row,) = [
                 line for line in entry.splitlines() if line.startswith(f"| `{option.name}` |")
             ]
@@ -78,7 +78,7 @@ def test_the_example_of_the_documentation_works() -> None:
     exec(code, module.__dict__)
     example = module.__dict__["CountOps"]
     check_pass(example)
-    said: list[Diagnostic] = []
+    emitted: list[Diagnostic] = []
     function = ir.Operation.parse("func.func @f() { return }", context=ir.Context()).operation
-    assert run_pass(make_pass(example, "limit=0"), function, DiagnosticSink(said.append))
-    assert [each.message for each in said] == ["function has 1 operations"]
+    assert run_pass(make_pass(example, "limit=0"), function, DiagnosticSink(emitted.append))
+    assert [diagnostic.message for diagnostic in emitted] == ["function has 1 operations"]

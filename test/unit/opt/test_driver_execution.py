@@ -1,4 +1,4 @@
-"""Pipelines of both kinds of passes, in this process."""
+"""Pipelines of passes of the compiler and in Python, in this process."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ log: list[str] = []
 
 @dataclass(frozen=True)
 class Log(Pass):
-    """Writes down what it runs on, and on which thread."""
+    """Logs its operations and threads."""
 
     name: ClassVar[str] = "test-log"
     anchor: ClassVar[str | None] = None
@@ -40,7 +40,7 @@ class Log(Pass):
 
 @dataclass(frozen=True)
 class FunctionLog(Log):
-    """The same for functions."""
+    """Logs functions and threads."""
 
     name: ClassVar[str] = "test-function-log"
     anchor: ClassVar[str | None] = "func.func"
@@ -72,26 +72,26 @@ class Fail(Pass):
 
 @dataclass(frozen=True)
 class CseImpostor(Log):
-    """Has the name of a pass of the compiler."""
+    """A pass with the name of one of the compiler."""
 
     name: ClassVar[str] = "cse"
 
 
 @dataclass
 class Session:
-    """A context, what was said in it, and a module."""
+    """A context with its diagnostics, and a module."""
 
     source: str
-    said: list[Diagnostic] = field(default_factory=list)
+    emitted: list[Diagnostic] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         log.clear()
         self.context = ir.Context()
-        self.sink = DiagnosticSink(self.said.append)
+        self.sink = DiagnosticSink(self.emitted.append)
         self.module = ir.Module.parse(self.source, self.context)
         passes = (Log, FunctionLog, Fail, CseImpostor)
         self.registry = PassRegistry(
-            {each.name: each for each in passes}, self.said.append, lambda: ()
+            {pass_type.name: pass_type for pass_type in passes}, self.emitted.append, lambda: ()
         )
 
     def run(self, pipeline: str | OpPipeline, **how: Any) -> bool:
@@ -135,7 +135,7 @@ module @m {
         ("builtin.module(hal.executable(test-log))", []),
     ],
 )
-def test_runs_on_what_is_directly_inside(pipeline: str, expected: list[str]) -> None:
+def test_runs_on_direct_children(pipeline: str, expected: list[str]) -> None:
     session = Session(NESTED)
     assert session.run(pipeline)
     assert log == expected
@@ -176,7 +176,7 @@ def test_a_failing_pass_ends_the_run(
 ) -> None:
     session = Session(NESTED)
     assert not session.run(f"builtin.module(test-fail{{how={how}}},test-log)")
-    assert [each.message for each in session.said] == messages
+    assert [diagnostic.message for diagnostic in session.emitted] == messages
     assert log == []
     assert ("Traceback" in capfd.readouterr().err) == (how == "bug")
 
@@ -184,7 +184,7 @@ def test_a_failing_pass_ends_the_run(
 def test_an_error_that_a_pass_handles_is_none() -> None:
     session = Session(NESTED)
     assert session.run("builtin.module(test-fail{how=handled})")
-    assert session.said == []
+    assert session.emitted == []
 
 
 def test_an_interrupt_comes_out_of_the_run() -> None:
@@ -206,8 +206,8 @@ def test_delivers_warnings_of_the_compiler_with_notes() -> None:
     with session.context:
         module.regions[0].blocks[0].operations[1].attributes["sym_name"] = ir.StringAttr.get("f")
     assert not session.run("builtin.module(test-log)")
-    errors = [each for each in session.said if each.severity is Severity.ERROR]
-    assert [each.message for each in errors] == ["redefinition of symbol named 'f'"]
+    errors = [diagnostic for diagnostic in session.emitted if diagnostic.severity is Severity.ERROR]
+    assert [diagnostic.message for diagnostic in errors] == ["redefinition of symbol named 'f'"]
     assert any("see existing symbol" in note.message for note in errors[0].notes)
 
 
@@ -229,7 +229,7 @@ def test_refuses(pipeline: str, message: str) -> None:
     assert diagnostic.place.column > 1
 
 
-def test_a_pipeline_of_the_compiler_in_a_wrong_place_is_no_crash() -> None:
+def test_a_misplaced_pipeline_of_the_compiler_does_not_crash() -> None:
     diagnostic = Session(NESTED).refusal(
         "builtin.module(func.func(iree-abi-transformation-pipeline))"
     )
@@ -253,16 +253,16 @@ def test_the_compilers_threads_report_without_a_deadlock() -> None:
         function.attributes["function_type"] = wrong
     for _ in range(5):
         assert not session.run("builtin.module(func.func(cse,canonicalize))")
-    assert session.said
-    for each in session.said:
-        assert each.message.startswith(
+    assert session.emitted
+    for diagnostic in session.emitted:
+        assert diagnostic.message.startswith(
             "'func.return' op has 0 operands, but enclosing function (@f"
         )
-        assert each.place
+        assert diagnostic.place
 
 
-def test_knows_every_pass_of_the_compiler_and_survives_looking_at_it() -> None:
-    """Printing the options of some passes crashes the compiler; exactly those are left alone."""
+def test_every_pass_of_the_compiler_is_found_without_a_crash() -> None:
+    """Printing the options of some passes crashes the compiler. Exactly those are skipped."""
     script = (
         "import sys\n"
         "from iree.compiler import ir\n"
@@ -277,11 +277,11 @@ def test_knows_every_pass_of_the_compiler_and_survives_looking_at_it() -> None:
         return subprocess.run(command, capture_output=True, check=False).returncode < 0
 
     passes = CompilerPasses(ir.Context())
-    known = [name for name in iree_opt.pass_names() if passes.knows(name)]
-    assert len(known) > 500
-    assert not crashes([name for name in known if name not in UNPRINTABLE])
+    pass_names = [name for name in iree_opt.pass_names() if passes.knows(name)]
+    assert len(pass_names) > 500
+    assert not crashes([name for name in pass_names if name not in UNPRINTABLE])
     assert all(crashes([name]) for name in UNPRINTABLE)
-    for name in known:
+    for name in pass_names:
         assert passes.expand(Element(name))
     assert passes.expand(Element("cse")) == (Element("cse"),)
     assert passes.options("canonicalize")["max-iterations"] == "10"

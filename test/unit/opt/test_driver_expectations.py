@@ -1,4 +1,4 @@
-"""Diagnostics checked against comments."""
+"""Verification of diagnostics against comments."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def _at(line: int | None, message: str, severity: Severity = ERROR) -> Diagnosti
 def _check(text: str, *emitted: Diagnostic, only_expected: bool = False) -> list[str]:
     reported: list[Diagnostic] = []
     expectations = Expectations("f", text.encode(), reported.append, only_expected=only_expected)
-    for each in emitted:
-        expectations.check(each)
+    for diagnostic in emitted:
+        expectations.check(diagnostic)
     assert expectations.verify() == (not reported)
-    return [str(each) for each in reported]
+    return [str(diagnostic) for diagnostic in reported]
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def _check(text: str, *emitted: Diagnostic, only_expected: bool = False) -> list
 )  # fmt: skip
 def test_meets(text: str, line: int | None, message: str) -> None:
     reported = _check(text, _at(line, message))
-    assert [each for each in reported if "expected note" not in each] == []
+    assert [message for message in reported if "expected note" not in message] == []
 
 
 @pytest.mark.parametrize(
@@ -63,11 +63,11 @@ def test_meets(text: str, line: int | None, message: str) -> None:
 )
 def test_does_not_meet(text: str, line: int | None, message: str) -> None:
     reported = _check(text, _at(line, message))
-    assert any(f"unexpected error: {message}" in each for each in reported)
-    assert any("was not produced" in each for each in reported)
+    assert any(f"unexpected error: {message}" in error for error in reported)
+    assert any("was not produced" in error for error in reported)
 
 
-def test_one_comment_stands_for_all_that_fit() -> None:
+def test_a_comment_matches_several_diagnostics() -> None:
     assert _check("x // expected-error {{bad}}", _at(1, "bad"), _at(1, "bad again")) == []
 
 
@@ -78,7 +78,7 @@ def test_notes_are_expected_like_others() -> None:
     assert _check(text, emitted) == ["f:2:1: error: unexpected note: why"]
 
 
-def test_says_that_only_the_kind_differs() -> None:
+def test_reports_a_difference_in_severity_only() -> None:
     reported = _check("x // expected-warning {{bad}}", _at(1, "bad"))
     assert reported == [
         "f:1:6: error: 'error' diagnostic emitted when expecting a 'warning'",
@@ -86,7 +86,7 @@ def test_says_that_only_the_kind_differs() -> None:
     ]
 
 
-def test_can_leave_alone_what_nobody_expects() -> None:
+def test_can_ignore_unexpected_diagnostics() -> None:
     text = "x // expected-remark {{fine}}"
     assert _check(text, _at(1, "fine", REMARK), _at(1, "bad"), only_expected=True) == []
     assert _check(text, _at(1, "bad"), only_expected=True) == [
@@ -94,7 +94,7 @@ def test_can_leave_alone_what_nobody_expects() -> None:
     ]
 
 
-def test_refuses_broken_regular_expressions() -> None:
+def test_rejects_invalid_regular_expressions() -> None:
     assert _check("x // expected-error-re {{a{{b}}") == [
         "f:1:6: error: found start of regex with no end '}}'"
     ]

@@ -1,4 +1,4 @@
-"""Inputs: split, parsed, and located where they came from."""
+"""Inputs: splitting, parsing and locations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tuninglink.opt.input_chunks import SPLIT_MARKER, Chunk, parse, split_input
 
 def _split(text: str) -> list[tuple[str, int, int]]:
     chunks = split_input("f", text.encode(), SPLIT_MARKER)
-    return [(each.text.decode(), each.line, each.column) for each in chunks]
+    return [(chunk.text.decode(), chunk.line, chunk.column) for chunk in chunks]
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_splits(text: str, chunks: list[tuple[str, int, int]]) -> None:
 
 
 @given(st.lists(st.text("ab\n-/ ", max_size=8), min_size=1, max_size=6))
-def test_chunks_stand_where_they_stood(parts: list[str]) -> None:
+def test_chunks_keep_their_positions(parts: list[str]) -> None:
     text = SPLIT_MARKER.join(parts)
     lines = text.split("\n")
     for chunk, line, column in _split(text):
@@ -48,14 +48,14 @@ def test_warns_of_near_misses() -> None:
     text = b"a\n// ----\nb\n// -----"
     (chunk,) = split_input("f", text, SPLIT_MARKER, DiagnosticSink(warnings.append))
     assert chunk.text == text
-    assert [str(each) for each in warnings] == [
+    assert [str(warning) for warning in warnings] == [
         "f:2:7: warning: near miss with file split marker",
         "f:4:7: warning: near miss with file split marker",
     ]
 
 
 class Parsed:
-    """What came of a chunk."""
+    """The result of parsing a chunk."""
 
     def __init__(self, text: bytes, line: int = 1, column: int = 1, **how: bool) -> None:
         self.diagnostics: list[Diagnostic] = []
@@ -66,23 +66,23 @@ class Parsed:
 
     def locations(self) -> list[str]:
         assert self.operation is not None
-        found: list[str] = []
+        printed: list[str] = []
 
-        def visitor(each: ir.Operation) -> ir.WalkResult:
-            found.append(str(each.location))
-            for region in each.regions:
+        def visitor(operation: ir.Operation) -> ir.WalkResult:
+            printed.append(str(operation.location))
+            for region in operation.regions:
                 for block in region:
-                    found.extend(str(argument.location) for argument in block.arguments)
+                    printed.extend(str(argument.location) for argument in block.arguments)
             return ir.WalkResult.ADVANCE
 
         self.operation.walk(visitor, ir.WalkOrder.PRE_ORDER)
-        return found
+        return printed
 
 
 TWO = b"func.func @f(%a: i32) { return }\nfunc.func @g() { return }"
 
 
-def test_wraps_what_is_no_module_and_keeps_locations() -> None:
+def test_wraps_other_sources_in_a_module_and_keeps_locations() -> None:
     parsed = Parsed(TWO)
     assert parsed.operation is not None
     assert parsed.operation.name == "builtin.module"
@@ -141,7 +141,7 @@ def test_reads_bytecode_of_modules_and_of_others() -> None:
         (b"ML\xefR", "f:0:0: error: attempting to parse a byte at the end of the bytecode"),
     ],
 )
-def test_says_what_is_wrong_once(text: bytes, message: str, *, implicit_module: bool) -> None:
+def test_reports_an_error_once(text: bytes, message: str, *, implicit_module: bool) -> None:
     line = 1 if text.startswith(b"ML") else 3
     parsed = Parsed(text, line, implicit_module=implicit_module)
     assert parsed.operation is None
@@ -149,7 +149,7 @@ def test_says_what_is_wrong_once(text: bytes, message: str, *, implicit_module: 
     assert str(diagnostic).startswith(message)
 
 
-def test_refuses_several_operations_where_one_is_wanted() -> None:
+def test_rejects_several_operations_without_an_implicit_module() -> None:
     parsed = Parsed(TWO, implicit_module=False)
     assert parsed.operation is None
     assert "source must contain a single top-level operation" in str(parsed.diagnostics[0])

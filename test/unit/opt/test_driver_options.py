@@ -17,7 +17,7 @@ from tuninglink.opt.pipeline import Element, parse_pipeline
 
 @dataclass(frozen=True)
 class Everything(Pass):
-    """Has an option of each type."""
+    """A pass with an option of each type."""
 
     name: ClassVar[str] = "everything"
 
@@ -117,7 +117,7 @@ words = st.text(
         result_name=words,
     )
 )
-def test_what_is_printed_is_read_as_the_same_pass(pass_: Everything) -> None:
+def test_printed_options_parse_to_the_same_pass(pass_: Everything) -> None:
     root = parse_pipeline(f"any({print_pass(pass_)})")
     (element,) = root.children
     assert isinstance(element, Element)
@@ -125,8 +125,8 @@ def test_what_is_printed_is_read_as_the_same_pass(pass_: Everything) -> None:
     assert make_pass(Everything, element.options) == pass_
 
 
-def test_says_what_the_values_are() -> None:
-    shown = {each.name: each.value_name for each in options_of(Everything)}
+def test_shows_the_values_of_options() -> None:
+    shown = {option.name: option.value_name for option in options_of(Everything)}
     assert shown == {
         "flag": "<bool>",
         "count": "<int>",

@@ -1,4 +1,4 @@
-"""Textual pipelines, read into trees."""
+"""Textual pipelines and their trees."""
 
 from __future__ import annotations
 

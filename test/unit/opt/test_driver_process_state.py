@@ -1,4 +1,4 @@
-"""What the compiler keeps once per process, each time in a process of its own."""
+"""Process-wide state of the compiler, tested in separate processes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_flags_are_heeded_by_contexts_that_are_made_afterwards(target_backends: 
         ("--mlir-elide-elementsattrs-if-larger=x", "'x' value invalid for uint argument!"),
     ],
 )
-def test_the_compiler_refuses_flags_that_are_wrong(
+def test_the_compiler_rejects_invalid_flags(
     flag: str, message: str, *, target_backends: bool
 ) -> None:
     finished = _run(f"set_up_process('tool', ['{flag}'], target_backends={target_backends})")
@@ -64,7 +64,7 @@ def test_target_backends_are_found_once_they_are_known() -> None:
     assert "vmvx" in _run(script % "False").stderr
 
 
-def test_knows_which_passes_look_for_target_backends() -> None:
+def test_detects_passes_that_use_target_backends() -> None:
     passes = CompilerPasses(ir.Context())
     needing = [
         name for name in iree_opt.pass_names() if passes.needs_target_backends(Element(name))

@@ -1,4 +1,4 @@
-"""Passes known by name, plug-ins that work and plug-ins that do not."""
+"""Registered passes, and valid and invalid plug-ins."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tuninglink.passes import PASSES
 
 @dataclass(frozen=True)
 class Own(Pass):
-    """Comes with the program."""
+    """A shipped pass."""
 
     name: ClassVar[str] = "own"
 
@@ -27,35 +27,35 @@ class Own(Pass):
 
 @dataclass(frozen=True)
 class Foreign(Own):
-    """Comes from a plug-in."""
+    """A pass of a plug-in."""
 
     name: ClassVar[str] = "foreign"
 
 
 @dataclass(frozen=True)
 class Impostor(Own):
-    """Wants a name that is taken."""
+    """A pass with a name in use."""
 
 
 LIST = [Foreign]
 
 
 class NoDataclass(Own):
-    """Lacks the decorator."""
+    """A pass without the decorator."""
 
     name: ClassVar[str] = "no-dataclass"
 
 
 @dataclass(frozen=True)
 class Abstract(Pass):
-    """Does nothing."""
+    """A pass without `apply`."""
 
     name: ClassVar[str] = "abstract"
 
 
 @dataclass(frozen=True)
 class Nameless(Pass):
-    """Has no name."""
+    """A pass without a name."""
 
     def apply(self, operation: Any, diagnostics: Any) -> None:
         pass
@@ -63,7 +63,7 @@ class Nameless(Pass):
 
 @dataclass(frozen=True)
 class OddOption(Own):
-    """Has an option of a type that options do not have."""
+    """A pass with an option of an unsupported type."""
 
     name: ClassVar[str] = "odd-option"
     table: dict[str, str] = option(None, "a table")  # noqa: RUF009 - it is the point
@@ -71,18 +71,20 @@ class OddOption(Own):
 
 @dataclass(frozen=True)
 class NoDefault(Own):
-    """Cannot be made without options."""
+    """A pass with a required option."""
 
     name: ClassVar[str] = "no-default"
     text: str
 
 
 class Registry(PassRegistry):
-    """Remembers its warnings; has entry points by name of what they load."""
+    """A registry that records its warnings, with entry points named after the objects that they load."""
 
     def __init__(self, *attributes: str) -> None:
         self.warnings: list[Diagnostic] = []
-        points = [EntryPoint(each, f"{__name__}:{each}", GROUP) for each in attributes]
+        points = [
+            EntryPoint(attribute, f"{__name__}:{attribute}", GROUP) for attribute in attributes
+        ]
         super().__init__({"own": Own}, self.warnings.append, lambda: points)
 
 
@@ -107,7 +109,7 @@ def test_finds_passes_of_its_own_and_of_plug_ins() -> None:
         ("Impostor", "pass 'own' exists already"),
     ],
 )
-def test_skips_a_plug_in_that_cannot_be_used_and_says_so(attribute: str, reason: str) -> None:
+def test_skips_an_unusable_plug_in_with_a_warning(attribute: str, reason: str) -> None:
     registry = Registry(attribute, "Foreign")
     assert registry.plugged_in == {"foreign": Foreign}
     (warning,) = registry.warnings
@@ -125,9 +127,9 @@ def test_looks_for_plug_ins_only_when_asked() -> None:
     assert registry.own == {"own": Own}
 
 
-def test_every_pass_that_is_shipped_can_be_used_and_is_in_order() -> None:
-    for each in PASSES.values():
-        check_pass(each)
-        assert each.name.startswith("tuninglink-")
-        assert all(option.help for option in options_of(each))
-    assert [each.name for each in PASSES.values()] == list(PASSES) == sorted(PASSES)
+def test_every_shipped_pass_is_valid_and_in_order() -> None:
+    for pass_type in PASSES.values():
+        check_pass(pass_type)
+        assert pass_type.name.startswith("tuninglink-")
+        assert all(option.help for option in options_of(pass_type))
+    assert [pass_type.name for pass_type in PASSES.values()] == list(PASSES) == sorted(PASSES)

@@ -1,4 +1,4 @@
-"""Payloads: what is made for an entry is what the compiler's interpreter finds that the entry configures."""
+"""Payloads: the compiler's interpreter confirms that an entry configures its payload."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def contraction(types: str = FIXED, maps: str = "") -> str:
     return f"  %d:4 = transform.iree.match.contraction %op, {types}{maps} : {ANY_OP} -> {PARAM}\n"
 
 
-def sizes(role: int, *wanted: int) -> str:
-    return f"  transform.iree.match.dims_equal %d#{role}, {list(wanted)} : {PARAM}\n"
+def sizes(role: int, *expected: int) -> str:
+    return f"  transform.iree.match.dims_equal %d#{role}, {list(expected)} : {PARAM}\n"
 
 
 def operand(number: int) -> str:
@@ -65,8 +65,8 @@ def bounds(number: int, dimension: int, low: int, high: int) -> str:
     return f"  transform.iree.match.dim_bounds %v{number}[{dimension}], {ends} : {VALUE}\n"
 
 
-def named(*wanted: str) -> str:
-    listed = ", ".join(f'"{each}"' for each in wanted)
+def named(*op_names: str) -> str:
+    listed = ", ".join(f'"{name}"' for name in op_names)
     return f"  transform.match.operation_name %op [{listed}] : {ANY_OP}\n"
 
 
@@ -99,7 +99,7 @@ def spec_with(
     attribute: str = "lowering_config",
     helpers: str = "",
 ) -> Spec:
-    """Returns a spec with an entry for each matcher, all of which configure in their own way."""
+    """Return a spec with an entry for each matcher, with distinct configurations."""
     sequences = [
         f"transform.named_sequence @m{number}(%op: {ANY_OP} {{transform.readonly}})"
         f" -> ({ANY_OP}, !transform.any_param) {{\n{body}"
@@ -128,7 +128,7 @@ transform.named_sequence @__kernel_config(%op: {ANY_OP} {{transform.consumed}}) 
 
 
 def payload_of(matcher: str, **options: str) -> tuninglink.Payload:
-    """Returns the payload for a matcher, which the interpreter says is configured."""
+    """Return the payload of a matcher, after the interpreter has confirmed its configuration."""
     (entry,) = spec_with(matcher, **options).entries
     payload = tuninglink.payload_for(entry)
     assert configures(entry, payload)
@@ -181,14 +181,14 @@ def payload_of(matcher: str, **options: str) -> tuninglink.Payload:
     ],
 )  # fmt: skip
 def test_sizes_are_those_demanded_and_the_others_are_moderate(matcher: str, shapes: str) -> None:
-    wanted = ", ".join(f"tensor<{each}>" for each in shapes.split())
-    assert payload_of(matcher).shapes == wanted
+    expected = ", ".join(f"tensor<{shape}>" for shape in shapes.split())
+    assert payload_of(matcher).shapes == expected
 
 
-def test_a_payload_says_what_was_chosen() -> None:
+def test_a_payload_marks_chosen_sizes() -> None:
     payload = payload_of(contraction() + sizes(1, 48))
-    assert [str(each) for each in payload.sizes] == ["m = 48", "n = 256 (free)", "k = 256 (free)"]
-    assert [each.is_demanded for each in payload.sizes] == [True, False, False]
+    assert [str(size) for size in payload.sizes] == ["m = 48", "n = 256 (free)", "k = 256 (free)"]
+    assert [size.is_demanded for size in payload.sizes] == [True, False, False]
 
 
 def test_free_sizes_hold_whole_tiles() -> None:
@@ -243,7 +243,7 @@ def test_an_opaque_matcher_is_not_decided() -> None:
 
 def test_the_first_entry_wins() -> None:
     spec = spec_with(contraction() + sizes(1, 48), contraction(), contraction() + sizes(1, 32))
-    narrow, wide, shadowed = (tuninglink.payload_for(each) for each in spec.entries)
+    narrow, wide, shadowed = (tuninglink.payload_for(entry) for entry in spec.entries)
     assert winners(spec.anatomy, [narrow, wide, shadowed]) == [
         spec.entries[0],
         spec.entries[1],
@@ -259,7 +259,7 @@ def test_the_first_entry_wins() -> None:
 def test_entries_of_opaque_specs_have_payloads(specs: list[GeneratedSpec]) -> None:
     for generated in specs:
         spec = load_spec(generated.text().encode())
-        payloads = [tuninglink.payload_for(each) for each in spec.entries]
+        payloads = [tuninglink.payload_for(entry) for entry in spec.entries]
         assert None not in winners(spec.anatomy, payloads)
         assert all(map(matches, spec.entries, payloads))
 
@@ -276,7 +276,7 @@ def test_a_payload_is_a_dispatch_to_ask_constraints_about() -> None:
         target = mlir.Attribute.parse('#hal.executable.target<"llvm-cpu", "static">')
         dispatch = payload.dispatch(target, context)
         assert dispatch.problem.kind is OpKind.CONTRACTION
-        assert [each.size for each in dispatch.problem.dimensions] == [48, 256, 256]
+        assert [dimension.size for dimension in dispatch.problem.dimensions] == [48, 256, 256]
         assert dispatch.function.attributes[names.EXECUTABLE_TARGET] == target
         assert dispatch.root.name == "linalg.generic"
 
@@ -414,8 +414,8 @@ UNCONFIGURED = f"  transform.iree.match.has_no_lowering_config %op : {ANY_OP}\n"
     ],
 )  # fmt: skip
 def test_every_kind_of_matcher_has_payloads(matcher: str, shapes: str) -> None:
-    wanted = [f"tensor<{each}>" if "x" in each else each for each in shapes.split()]
-    assert payload_of(matcher).shapes == ", ".join(wanted)
+    expected = [f"tensor<{shape}>" if "x" in shape else shape for shape in shapes.split()]
+    assert payload_of(matcher).shapes == ", ".join(expected)
 
 
 def test_not_every_layout_is_tried() -> None:
@@ -448,7 +448,7 @@ def test_not_every_layout_is_tried() -> None:
         (named("linalg.fill") + contraction(maps=MMT), "'linalg.fill' was found that fits"),
     ],
 )
-def test_where_nothing_fits_that_is_known_it_is_not_decided(matcher: str, reason: str) -> None:
+def test_matchers_without_a_known_candidate_are_undecided(matcher: str, reason: str) -> None:
     (entry,) = spec_with(matcher).entries
     with pytest.raises(tuninglink.PayloadError) as caught:
         tuninglink.payload_for(entry)
@@ -510,17 +510,17 @@ def test_payloads_of_generated_specs_are_configured_by_their_own_entry(
             assert winner is not None
             value = generated.marking().entries[spec.entries.index(winner)].value
             assert CONFIGURATION.format(value) in [
-                str(each.attributes[names.LOWERING_CONFIG]) for each in configured
+                str(op.attributes[names.LOWERING_CONFIG]) for op in configured
             ]
 
 
 def generated_names(spec: GeneratedSpec) -> list[str]:
-    return sorted({name for each in spec.entries for name in spec.accepts(each)})
+    return sorted({name for entry in spec.entries for name in spec.accepts(entry)})
 
 
 @settings(max_examples=50)
 @given(seed=st.integers(0, 2**32 - 1))
-def test_what_is_said_to_match_nothing_matches_nothing(seed: int) -> None:
+def test_refuted_matchers_match_nothing(seed: int) -> None:
     chance = random.Random(seed)
     facts = [
         lambda: sizes(chance.randint(1, 3), chance.choice([16, 48, 100])),
@@ -542,7 +542,7 @@ def test_what_is_said_to_match_nothing_matches_nothing(seed: int) -> None:
 
 @cache
 def matmuls() -> tuple[tuninglink.Payload, ...]:
-    """Returns matmuls of many sizes, as if made for somebody else."""
+    """Return matmuls of many sizes, independent of the entry."""
     chance = random.Random(0)
     bodies = [
         contraction(maps=chance.choice(["", MMT]))
@@ -553,13 +553,13 @@ def matmuls() -> tuple[tuninglink.Payload, ...]:
 
 
 def winners_alone(entry: Entry, payloads: Sequence[tuninglink.Payload]) -> list[Entry | None]:
-    """Returns where an entry matches that is the only one of its spec."""
+    """Return for each payload the only entry of a spec if it matches, or None."""
     assert len(entry.anatomy.entries) == 1
     return winners(entry.anatomy, payloads)
 
 
 def failure_of(entry: Entry) -> tuninglink.PayloadError | None:
-    """Returns why an entry has no payload, None if it has one."""
+    """Return the reason why an entry has no payload, or None."""
     try:
         assert matches(entry, tuninglink.payload_for(entry))
     except tuninglink.PayloadError as failure:
@@ -593,8 +593,8 @@ def test_the_program_compiles_and_its_entry_configures_it(target: str) -> None:
             flags=compile_flags(Target.parse(target)),
             default_specs=False,
         )
-        assert [each.entry for each in result.applied] == [entry]
-        assert all(each.is_own for each in result.applied)
+        assert [application.entry for application in result.applied] == [entry]
+        assert all(application.is_own for application in result.applied)
 
 
 CPU_CONFIGURATION = """#iree_codegen.compilation_info<
@@ -630,7 +630,9 @@ def test_open_sizes_compile_with_the_configuration(
     result = tuninglink.compile(
         payload.text.encode(), specs=[spec], flags=flags, default_specs=False
     )
-    assert [(each.entry, each.is_own) for each in result.applied] == [(entry, True)]
+    assert [(application.entry, application.is_own) for application in result.applied] == [
+        (entry, True)
+    ]
 
 
 def test_what_backends_prepare_is_still_what_the_entries_look_for() -> None:
@@ -640,7 +642,7 @@ def test_what_backends_prepare_is_still_what_the_entries_look_for() -> None:
     for entry in spec.entries:
         payload = tuninglink.payload_for(entry)
         result = tuninglink.compile(payload.text.encode(), flags=flags, specs=[spec])
-        assert [each.entry for each in result.applied] == [entry]
+        assert [application.entry for application in result.applied] == [entry]
 
 
 # --- Specs that people ship --------------------------------------------------------------------------------
@@ -657,10 +659,11 @@ CORPUS = SHARED / "corpus"
 def test_published_specs_have_payloads(name: str, entries: int, shadowed: int) -> None:
     spec = load_spec((CORPUS / f"{name}.mlir").read_bytes(), name=name)
     payloads = [
-        tuninglink.payload_for(each) for each in spec.entries
-    ]  # Each is matched by its own.
-    found = winners(spec.anatomy, payloads)
+        tuninglink.payload_for(entry) for entry in spec.entries
+    ]  # Each matches its own payload.
+    winning = winners(spec.anatomy, payloads)
     assert len(payloads) == entries
     assert (
-        sum(winner != entry for winner, entry in zip(found, spec.entries, strict=True)) == shadowed
+        sum(winner != entry for winner, entry in zip(winning, spec.entries, strict=True))
+        == shadowed
     )

@@ -1,4 +1,4 @@
-"""Every shipped entry applies to the program that is made for it, and leaves alone what differs in one size or type."""
+"""Every shipped entry matches its payload, and does not match a variant with another size or type."""
 
 from __future__ import annotations
 
@@ -18,43 +18,43 @@ if TYPE_CHECKING:
     from tuninglink.payloads import Payload
 
 ATTENTION = "match_attention_"
-"""Entries for another operation than a generic one: `test/specs/*_attention.mlir` show what they leave alone."""
+"""Entries for operations other than generic ones. `test/specs/*_attention.mlir` has the variants for these."""
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_shipped_entry_applies_to_its_payload_only(name: str) -> None:
     content, target = shipped_spec(name)
     spec = tuninglink.load_spec(content, name=name)
-    payloads = [tuninglink.payload_for(each, target) for each in spec.entries]
+    payloads = [tuninglink.payload_for(entry, target) for entry in spec.entries]
     for payload, winner in zip(payloads, winners(spec.anatomy, payloads), strict=True):
         # Ranges of sizes may overlap.
         is_ranged = "ranges" in provenance_of(spec.anatomy.table, payload.entry.matcher)
         assert winner == payload.entry or (is_ranged and matches(payload.entry, payload))
-    assert all(configuration(each.entry, each) for each in payloads)
+    assert all(configuration(payload.entry, payload) for payload in payloads)
 
     others = [
         other
-        for each in payloads
-        if not each.entry.matcher.startswith(ATTENTION)
-        for other in changed(each)
+        for payload in payloads
+        if not payload.entry.matcher.startswith(ATTENTION)
+        for other in changed(payload)
     ]
     matched = winners(spec.anatomy, others)
-    wrong = [each for each, by in zip(others, matched, strict=True) if by == each.entry]
+    wrong = [payload for payload, by in zip(others, matched, strict=True) if by == payload.entry]
     assert wrong == []
 
 
 def changed(payload: Payload) -> list[Payload]:
-    """Returns a payload with one size changed that its entry demands, and with one element type changed."""
+    """Return a payload with another size that its entry demands, and with another element type."""
     context = payload.entry.anatomy.module.context
     sizes = tuple(
-        f"loop {each.loop} is {digit}"
-        for each in payload.sizes
-        if each.is_demanded
+        f"loop {size.loop} is {digit}"
+        for size in payload.sizes
+        if size.is_demanded
         for digit in "123456789"
     )
     return [
-        replace(payload, body=next(perturbations(payload.body, context, wanted)).text)
-        for wanted in (
+        replace(payload, body=next(perturbations(payload.body, context, selects)).text)
+        for selects in (
             lambda what: what.startswith(sizes),
             lambda what: what.startswith("operand 0 has "),
         )

@@ -1,4 +1,4 @@
-"""Upgrading whole specs."""
+"""Upgrades of whole specs."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ CONFIGURATION = """\
 
 
 def matcher(name: str, configuration: str = CONFIGURATION, maps: str | None = None) -> str:
-    """Returns a matcher for a matmul with transposed right-hand side."""
+    """Return a matcher of a matmul with transposed right-hand side."""
     maps = maps or "(d0, d2)> (d1, d2)> (d0, d1)>"
-    listed = ", ".join(f"affine_map<(d0, d1, d2) -> {each}" for each in _split(maps))
+    listed = ", ".join(f"affine_map<(d0, d1, d2) -> {results}" for results in _split(maps))
     return f"""\
   transform.named_sequence @{name}(%op: !transform.any_op {{transform.readonly}})
       -> (!transform.any_op, !transform.any_param) {{
@@ -61,11 +61,11 @@ def matcher(name: str, configuration: str = CONFIGURATION, maps: str | None = No
 
 
 def _split(maps: str) -> list[str]:
-    return [each + ">" for each in maps.split(">") if each.strip()]
+    return [text + ">" for text in maps.split(">") if text.strip()]
 
 
 def spec(*sequences: str, pairs: str, aliases: str = "") -> str:
-    """Returns an old spec: no marker, no result."""
+    """Return an old spec, without a marker and a result."""
     return (
         f"// My spec.\n{aliases}module attributes {{ transform.with_named_sequence }} {{\n{ACTION}"
         + "".join(sequences)
@@ -81,7 +81,7 @@ def parses(text: str) -> None:
 
 
 def upgraded(text: str) -> tuninglink.Upgraded:
-    """Upgrades, and checks what holds for every upgrade."""
+    """Upgrade a spec, and check the invariants of every upgrade."""
     result = tuninglink.upgrade(text, "spec.mlir")
     parses(result.text)
     again = tuninglink.upgrade(result.text, "spec.mlir")
@@ -100,12 +100,12 @@ def test_a_schedule_of_2024_becomes_a_configuration_of_today() -> None:
     ) in result.text
     assert "pipeline = #iree_gpu.pipeline<VectorDistribute>\n" in result.text
     assert "#iree_gpu.pipeline_options<prefetch_num_stages = 2>" in result.text
-    assert [each.state for each in result.entries] == ["upgraded"]
+    assert [entry.state for entry in result.entries] == ["upgraded"]
     assert not result.kept_out
     assert result.text.startswith("// My spec.\n")
 
 
-def test_what_is_left_and_right_follows_the_maps() -> None:
+def test_sides_of_a_matmul_follow_its_maps() -> None:
     turned = matcher("match", maps="(d1, d2)> (d0, d2)> (d0, d1)>").replace(
         "subgroup_m_count = 2, subgroup_n_count = 2", "subgroup_m_count = 4, subgroup_n_count = 1"
     )
@@ -133,7 +133,7 @@ def test_an_entry_that_cannot_be_upgraded_is_kept_out_and_the_rest_goes_on() -> 
         pairs="@first -> @apply,\n      @bad -> @apply,\n      @last -> @apply",
     )
     result = upgraded(text)
-    assert [each.state for each in result.entries] == ["upgraded", "kept out", "upgraded"]
+    assert [entry.state for entry in result.entries] == ["upgraded", "kept out", "upgraded"]
     (out,) = result.kept_out
     assert out.what == "@bad"
     assert out.reason == (
@@ -151,9 +151,9 @@ def test_commas_between_entries_stay_right(pairs: str) -> None:
     broken = CONFIGURATION.replace("LLVMGPUVectorDistribute", "LLVMGPUWarpReduction")
     sequences = (matcher("a"), matcher("b"), matcher("bad", broken))
     result = upgraded(spec(*sequences, pairs=pairs))
-    kept = [each.matcher for each in result.entries if not each.kept_out]
+    kept = [entry.matcher for entry in result.entries if not entry.kept_out]
     loaded = tuninglink.load_spec(result.text.encode())
-    assert [each.matcher for each in loaded.entries] == kept
+    assert [entry.matcher for entry in loaded.entries] == kept
 
 
 def test_what_needs_something_kept_out_is_kept_out_too() -> None:
@@ -165,13 +165,13 @@ def test_what_needs_something_kept_out_is_kept_out_too() -> None:
         "    %ins", "    transform.include @helper failures(propagate) (%op) : (!transform.any_op) -> ()\n    %ins", 1
     )  # fmt: skip
     result = upgraded(spec(helper, using, matcher("a"), pairs="@using -> @apply, @a -> @apply"))
-    assert {each.what: each.reason.split(":")[0] for each in result.kept_out} == {
+    assert {part.what: part.reason.split(":")[0] for part in result.kept_out} == {
         "@helper": "today's compiler rejects it",
         "@using": "it needs '@helper', which is kept out",
     }
 
 
-def test_nothing_left_is_an_error_that_says_why() -> None:
+def test_an_empty_result_is_an_error_with_reasons() -> None:
     broken = CONFIGURATION.replace("LLVMGPUVectorDistribute", "LLVMGPUVectorDistribut")
     with pytest.raises(SpecError) as failure:
         tuninglink.upgrade(spec(matcher("bad", broken), pairs="@bad -> @apply"))
@@ -188,7 +188,7 @@ WITH_INTRINSIC = (
 )
 
 
-def test_what_is_known_not_to_compile_is_told() -> None:
+def test_configurations_known_to_fail_get_warnings() -> None:
     fine = WITH_INTRINSIC.replace("SIZES", "subgroup = [2, 4, 0]")
     without_tiles = WITH_INTRINSIC.replace("SIZES", "subgroup_m_count = 2, subgroup_n_count = 2")
     without_subgroups = CONFIGURATION.replace("subgroup_m_count = 2, subgroup_n_count = 2", "")
@@ -204,7 +204,7 @@ def test_what_is_known_not_to_compile_is_told() -> None:
     assert "VectorDistribute needs a 'subgroup_basis'" in second.message
     lines = text.splitlines()
     assert all(
-        each.place and lines[each.place.line - 1].startswith("    %config") for each in result.hints
+        hint.place and lines[hint.place.line - 1].startswith("    %config") for hint in result.hints
     )
     assert not tuninglink.upgrade(result.text).hints
     with pytest.warns(UserWarning, match="does not compile: TileAndFuse"):
@@ -261,7 +261,7 @@ def test_a_version_limits_the_rules() -> None:
         ("linalg.conv_2d_nhwc_hwcf", 'which is "linalg.generic" on a GPU when it is matched'),
     ],
 )
-def test_a_name_that_nothing_has_any_more_is_told(name: str, reason: str) -> None:
+def test_an_obsolete_name_is_reported(name: str, reason: str) -> None:
     check = f'    transform.match.operation_name %op ["{name}"] : !transform.any_op\n'
     beside_dag = matcher("beside").replace("    %ins", f"{check}    %ins", 1)
     head, _, tail = matcher("asking").partition("    %ins")
@@ -280,7 +280,7 @@ def test_old_specs_load() -> None:
     assert "#iree_gpu.pipeline<VectorDistribute>" in loaded.text()
 
 
-def test_entries_of_old_specs_stand_where_their_author_put_them() -> None:
+def test_entries_of_old_specs_keep_their_original_places() -> None:
     over_lines = CONFIGURATION.replace("<", "<\n", 3)  # What is rewritten is shorter.
     text = spec(
         matcher("first", over_lines), matcher("other"), pairs="@first -> @apply, @other -> @apply"
@@ -288,14 +288,14 @@ def test_entries_of_old_specs_stand_where_their_author_put_them() -> None:
     assert tuninglink.upgrade(text).text.count("\n") < text.count("\n")
     loaded = tuninglink.load_spec(text.encode(), name="old.mlir")
     lines = text.splitlines()
-    for each in loaded.entries:
-        assert each.place is not None
-        assert each.place.file == "old.mlir"
-        found = lines[each.place.line - 1][each.place.column - 1 :]
-        assert found.startswith(f"transform.named_sequence @{each.matcher}(")
+    for entry in loaded.entries:
+        assert entry.place is not None
+        assert entry.place.file == "old.mlir"
+        definition = lines[entry.place.line - 1][entry.place.column - 1 :]
+        assert definition.startswith(f"transform.named_sequence @{entry.matcher}(")
 
 
-def test_old_specs_are_refused_where_they_must_not_be_upgraded() -> None:
+def test_old_specs_are_rejected_without_upgrades() -> None:
     text = spec(matcher("match"), pairs="@match -> @apply")
     with pytest.raises(SpecError) as failure:
         tuninglink.load_spec(text.encode(), name="old.mlir", upgrade=False)
@@ -305,15 +305,15 @@ def test_old_specs_are_refused_where_they_must_not_be_upgraded() -> None:
     assert diagnostic.place is not None
 
 
-def test_what_is_left_out_of_a_loaded_spec_is_told() -> None:
+def test_exclusions_from_a_loaded_spec_get_warnings() -> None:
     broken = CONFIGURATION.replace("LLVMGPUVectorDistribute", "LLVMGPUWarpReduction")
     text = spec(matcher("a"), matcher("bad", broken), pairs="@a -> @apply, @bad -> @apply")
     with pytest.warns(UserWarning, match="'@bad' is excluded"):
         loaded = tuninglink.load_spec(text.encode())
-    assert [each.matcher for each in loaded.entries] == ["a"]
+    assert [entry.matcher for entry in loaded.entries] == ["a"]
 
 
-def test_a_mistake_in_a_spec_of_today_is_no_reason_to_leave_an_entry_out() -> None:
+def test_a_mistake_in_a_present_spec_does_not_exclude_an_entry() -> None:
     text = tuninglink.upgrade(
         spec(matcher("a"), matcher("b"), pairs="@a -> @apply, @b -> @apply")
     ).text
@@ -352,7 +352,7 @@ def test_published_specs(name: str, upgraded_entries: int, kept_out: int) -> Non
     if not path.exists():
         pytest.skip(f"needs {path}, which is not there")
     result = upgraded(path.read_text())
-    states = [each.state for each in result.entries]
+    states = [entry.state for entry in result.entries]
     assert states.count("upgraded") == upgraded_entries
     assert states.count("kept out") == kept_out
     assert upgraded_entries or result.text == path.read_text()

@@ -1,4 +1,4 @@
-"""Operations of older compilers become what today's compiler reads, wherever they stand."""
+"""Upgrades of operations of older compilers, in any position."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ VECTOR = "tensor<4xf32>"
 
 
 def spec(matcher: str, action: str = "") -> str:
-    """Returns a spec without attributes whose matcher holds some operations."""
+    """Return a spec without attributes, with some operations in its matcher."""
     return (
         f"module attributes {{ transform.with_named_sequence }} {{\n"
         f"  transform.named_sequence @match(%op: {ANY} {{transform.readonly}}) -> {ANY} {{\n"
@@ -186,7 +186,7 @@ def test_an_old_operation_becomes_one_that_the_compiler_reads(name: str) -> None
     assert tuninglink.load_spec(text.encode()).entries, "it is upgraded where it is loaded"
 
 
-def test_results_of_different_types_are_refused() -> None:
+def test_results_of_different_types_are_rejected() -> None:
     types = f"({ANY}) -> ({PARAMETER}, {PARAMETER}, {PARAMETER}, !transform.any_param)"
     matcher = f"%b, %m, %n, %k = transform.iree.match.contraction %op, {TYPES} : {types}"
     with pytest.raises(
@@ -195,17 +195,17 @@ def test_results_of_different_types_are_refused() -> None:
         tuninglink.upgrade(spec(matcher))
 
 
-def test_operations_without_effect_are_left_out_and_said() -> None:
+def test_operations_without_effect_are_removed_and_reported() -> None:
     text = spec(
         f'transform.iree.register_match_callbacks\n    transform.iree.emit_remark "seen" at %op : {ANY}'
     )
     upgraded = tuninglink.upgrade(text)
     assert "emit_remark" not in upgraded.text
     assert "{\n    transform.yield %op" in upgraded.text
-    assert [each.rule for each in upgraded.decisions] == ["gone-operations"] * 2
+    assert [change.rule for change in upgraded.decisions] == ["gone-operations"] * 2
 
 
-def test_what_needs_a_gone_operation_is_refused_with_a_reason() -> None:
+def test_users_of_a_removed_operation_are_rejected_with_a_reason() -> None:
     text = spec(f"%a, %b = transform.iree.take_first %op, %op : ({ANY}, {ANY}) -> ({ANY}, {ANY})")
     with pytest.raises(SpecError) as failure:
         tuninglink.upgrade(text)
@@ -216,7 +216,7 @@ def test_what_needs_a_gone_operation_is_refused_with_a_reason() -> None:
 
 
 @pytest.mark.parametrize("name", ["linalg.exp", "linalg.elemwise_unary"])
-def test_a_name_that_is_gone_is_told(name: str) -> None:
+def test_a_removed_name_is_reported(name: str) -> None:
     config = "%c = transform.param.constant #iree_gpu.mfma_layout<F16_16x16x16_F32> -> !transform.any_param"
     text = spec(f'transform.match.operation_name %op ["{name}"] : {ANY}\n    {config}')
     with pytest.raises(SpecError, match=f"it matches '{name}' by name, which is gone"):
@@ -297,7 +297,7 @@ UNMARKED = (
 )
 
 
-def test_an_unmarked_entry_point_is_syntax_of_today() -> None:
+def test_an_unmarked_entry_point_is_present_syntax() -> None:
     upgraded = tuninglink.upgrade(UNMARKED)
     assert upgraded.text == UNMARKED
     assert not (*upgraded.changes, *upgraded.kept_out)
@@ -323,7 +323,7 @@ SCORES = "^bb0(%score: f32):\n        iree_linalg_ext.yield %score : f32"
 
 
 def attention(more: str = "", scores: str = SCORES, mask: str = "") -> str:
-    """Returns an old spec with a dag of an attention."""
+    """Return an old spec with a DAG of an attention."""
     maps = ATTENTION
     operands, types = (
         "%q, %k, %v, %s",
@@ -372,7 +372,7 @@ def test_a_dag_of_an_attention_becomes_a_matcher_of_what_it_is_when_it_is_matche
         ),
     ],
 )  # fmt: skip
-def test_a_dag_of_an_attention_that_says_more_is_kept_out(text: str, reason: str) -> None:
+def test_a_dag_of_an_attention_with_more_conditions_is_excluded(text: str, reason: str) -> None:
     with pytest.raises(SpecError, match=reason):
         tuninglink.upgrade(text)
 
@@ -402,7 +402,7 @@ GOOD, BAD = "%b = tensor.cast %a : !operand to tensor<8xf16>", "rocdl.sched.barr
 
 
 def with_kernels(*bodies: str) -> str:
-    """Returns an old spec with an entry for each of some functions, and one that uses none."""
+    """Return an old spec with an entry for each of some functions, and one without a function."""
     names = [f"kernel_{number}" for number in range(len(bodies))]
     kernels = "".join(
         KERNEL.replace("NAME", name).replace("BODY", body)
@@ -430,14 +430,14 @@ def with_kernels(*bodies: str) -> str:
     return "!operand = tensor<?xf16>\n" + text.replace("@match -> @act", f"@match -> @act{pairs}")
 
 
-def test_a_function_that_the_compiler_refuses_is_kept_out_with_what_needs_it() -> None:
+def test_a_rejected_function_is_excluded_with_its_users() -> None:
     text = with_kernels(GOOD, BAD, GOOD)
     upgraded = tuninglink.upgrade(text)
-    assert {each.what: each.reason.partition(":")[0] for each in upgraded.kept_out} == {
+    assert {part.what: part.reason.partition(":")[0] for part in upgraded.kept_out} == {
         "@kernel_1": "today's compiler rejects it",
         "@use_kernel_1": "it needs '@kernel_1', which is kept out",
     }
-    assert [each.state for each in upgraded.entries] == [
+    assert [entry.state for entry in upgraded.entries] == [
         "upgraded",
         "unchanged",
         "kept out",
@@ -448,13 +448,11 @@ def test_a_function_that_the_compiler_refuses_is_kept_out_with_what_needs_it() -
     assert tuninglink.upgrade(with_kernels(GOOD)).kept_out == ()
 
 
-def test_a_name_beside_a_matcher_of_its_form_is_what_operations_have_when_they_are_matched() -> (
-    None
-):
+def test_a_name_next_to_a_matcher_of_its_form_becomes_generic() -> None:
     by_name = f'transform.match.operation_name %op ["linalg.matmul"] : {ANY}\n    '
     upgraded = tuninglink.upgrade(spec(by_name + contraction(MAPS) + f"\n    {OLD}"))
     assert 'transform.match.operation_name %op ["linalg.generic"]' in upgraded.text
-    assert [each.rule for each in upgraded.decisions] == ["matched-names"]
+    assert [change.rule for change in upgraded.decisions] == ["matched-names"]
 
 
 def test_subgroup_counts_without_a_pipeline_are_not_carried_on_in_silence() -> None:

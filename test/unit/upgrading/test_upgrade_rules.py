@@ -1,4 +1,4 @@
-"""Every rule turns its example into what it says, and that is what today's compiler reads."""
+"""Every rule upgrades its example as documented, to a form that today's compiler accepts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ DOCUMENTATION = ROOT / "docs" / "upgrade.md"
 
 
 def apply(rule: UpgradeRule, example: str) -> str:
-    """Applies one rule to an example and returns what becomes of it."""
+    """Apply one rule to an example, and return the result."""
     if isinstance(rule, AttributeRule):
         outline = SpecOutline(Source(f"#example = {example}\n"))
         rewrites = Rewrites(outline)
@@ -87,7 +87,7 @@ def test_the_documentation_has_the_table_of_the_rules() -> None:
 
 
 def attribute(text: str) -> str:
-    """Upgrades one attribute in a spec and returns it."""
+    """Upgrade one attribute in a spec, and return it."""
     spec = f"#example = {text}\nmodule attributes {{transform.with_named_sequence}} {{}}\n"
     upgraded = upgrade(spec)
     parse_module(upgraded.text.encode(), "upgraded", thread_context())

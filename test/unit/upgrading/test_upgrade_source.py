@@ -1,4 +1,4 @@
-"""Tokenizing without loss, in linear time, whatever the text holds."""
+"""Lossless tokenization of any text in linear time."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_structure_is_checked_first(text: str, message: str, line: int, column: 
     assert (diagnostic.place.line, diagnostic.place.column) == (line, column)
 
 
-def test_what_the_parser_refuses_is_placed_in_the_original() -> None:
+def test_parser_errors_have_places_in_the_original() -> None:
     option = "#iree_gpu.pipeline_options<prefetch_shared_memory = true>"
     text = f"module attributes {{iree_codegen.option = {option}}} {{ unheard.of }}"
     with pytest.raises(SpecError) as failure:
@@ -135,7 +135,7 @@ def test_the_work_grows_as_the_text_does_even_on_one_line(piece: str) -> None:
 
 
 def _lines_executed(action: Callable[[], object]) -> int:
-    """Counts the lines of Python that an action executes, until it ends or refuses its input."""
+    """Count the lines of Python that an action executes, until it returns or raises."""
     count = 0
 
     def trace(_frame: FrameType, event: str, _argument: object) -> TraceFunction:
@@ -157,8 +157,8 @@ def _lines_executed(action: Callable[[], object]) -> int:
 def test_a_sequence_in_a_sequence_is_part_of_it() -> None:
     inner = "transform.named_sequence @inner(%a: !t) { transform.iree.gone }"
     text = f"module {{ transform.named_sequence @outer(%a: !t) {{ {inner} transform.iree.gone }} }}"
-    assert [each.name for each in SpecOutline(Source(text)).sequences] == ["outer"]
-    assert [each.what for each in upgrade(text).kept_out] == ["@outer"]
+    assert [sequence.name for sequence in SpecOutline(Source(text)).sequences] == ["outer"]
+    assert [part.what for part in upgrade(text).kept_out] == ["@outer"]
 
 
 def test_aliases_do_not_explode() -> None:
