@@ -122,7 +122,7 @@ class _Surroundings:
     def is_one_workgroup(self, function: mlir.Operation) -> bool:
         """Return whether `function` is exported with a workgroup count of one.
 
-        GPU backends leave such a function to one thread, without a configuration.
+        GPU backends run such a function in one thread, without a configuration (`initGPULaunchConfig`).
         """
         variant = self.variant(function)
         if variant is None:

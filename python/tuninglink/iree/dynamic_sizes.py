@@ -63,7 +63,7 @@ _UNCHANGED: Final = frozenset(
 
 
 class SizeEvaluator:
-    """Evaluates dynamic sizes.
+    """An evaluator of dynamic sizes.
 
     Args:
         size_of: the sizes of the program's arguments; None within a dispatch.

@@ -100,7 +100,7 @@ def root_op(ops: FunctionOps, rule: RootOpRule) -> mlir.Operation | None:
 
 
 def is_computing(name: str) -> bool:
-    """Return whether ops of this name can be tiled, and so can have a configuration."""
+    """Return whether ops of this name can be tiled, as in `getComputeOps`, and so can have a configuration."""
     dialect, _, _ = name.partition(".")
     return (dialect in _COMPUTING_DIALECTS and name not in _HELPERS) or name in _OTHER_COMPUTING
 
@@ -141,6 +141,8 @@ def _named(*op_names: str) -> Condition:
 
 
 def _cpu(_: Sequence[mlir.Operation]) -> Sequence[Condition]:
+    """Return the conditions of `getRootOperation` in IREE's `CPUUtils.cpp`."""
+
     def leads(operation: mlir.Operation) -> bool:
         if _is_structured(operation):
             return _reduces(operation)
@@ -150,6 +152,8 @@ def _cpu(_: Sequence[mlir.Operation]) -> Sequence[Condition]:
 
 
 def _gpu(computing: Sequence[mlir.Operation]) -> Sequence[Condition]:
+    """Return the conditions of `initGPULaunchConfig` in IREE's `LLVMGPU/KernelConfig.cpp`."""
+
     def leads(operation: mlir.Operation) -> bool:
         if operation.name == names.GENERIC:
             return _reduces(operation)
@@ -165,6 +169,8 @@ def _gpu(computing: Sequence[mlir.Operation]) -> Sequence[Condition]:
 
 
 def _spirv(_: Sequence[mlir.Operation]) -> Sequence[Condition]:
+    """Return the conditions of `getRootOperation` in IREE's `SPIRV/KernelConfig.cpp`."""
+
     def leads(operation: mlir.Operation) -> bool:
         if operation.name == names.GENERIC:
             return _reduces(operation)

@@ -83,7 +83,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 class _Reporter:
-    """Prints diagnostics to standard error, filtered by verbosity."""
+    """A printer of diagnostics to standard error, filtered by verbosity."""
 
     def __init__(self) -> None:
         self.sources = Sources()

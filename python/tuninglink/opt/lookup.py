@@ -23,7 +23,7 @@ OWN_PREFIX = "tuninglink-"
 
 
 class PassLookup:
-    """Finds passes among the compiler's and those written in Python."""
+    """A lookup of passes among the compiler's and those written in Python."""
 
     def __init__(self, context: mlir.Context, registry: PassRegistry) -> None:
         self.compiler = CompilerPasses(context)

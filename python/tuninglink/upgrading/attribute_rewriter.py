@@ -38,7 +38,7 @@ _ELIDED: Final = {
 
 @dataclass
 class AttributeRewriter:
-    """Applies rules, in order, to all attributes of a spec."""
+    """The application of rules, in order, to all attributes of a spec."""
 
     outline: SpecOutline
     rules: Sequence[AttributeRule]

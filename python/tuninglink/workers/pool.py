@@ -24,7 +24,7 @@ Ts = TypeVarTuple("Ts")
 
 
 class Pool:
-    """Runs functions in worker processes, each job under a time limit.
+    """A pool that runs functions in worker processes, each job under a time limit.
 
     Processes are started on demand, kept for further jobs, and replaced when they crash or a job exceeds its limit.
     They import the functions that they run, never the program's `__main__`. They have no standard input, and their
