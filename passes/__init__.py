@@ -1,4 +1,4 @@
-"""The passes of Tuninglink, one a file, each named after its pass."""
+"""The passes of Tuninglink. Each module has the name of its pass."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _CLASSES: Final = {
     "tuninglink-verify-configs": "VerifyConfigs",
     "tuninglink-verify-specs": "VerifySpecs",
 }
-"""The class of each pass; its module has the name of the pass."""
+"""The class of each pass."""
 
 
 class _Passes(Mapping[str, type["Pass"]]):
-    """Imports a pass when it is looked up: all of them take longer to load than most take to run."""
+    """A lazy mapping that imports a pass on lookup, as importing all takes longer than most passes run."""
 
     def __getitem__(self, name: str) -> type[Pass]:
         class_name = _CLASSES[name]
@@ -49,4 +49,4 @@ class _Passes(Mapping[str, type["Pass"]]):
 
 
 PASSES: Final[Mapping[str, type[Pass]]] = _Passes()
-"""The passes that come with Tuninglink, by name, in alphabetical order."""
+"""The passes of Tuninglink, by name, in alphabetical order."""

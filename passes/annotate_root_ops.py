@@ -22,21 +22,20 @@ if TYPE_CHECKING:
 class AnnotateRootOps(Pass):
     """Mark the operations that get a configuration with `root_op`, for any backend.
 
-    They are the operations that `--iree-codegen-add-tuner-attributes` makes the compiler mark, as it chooses
-    configurations; this pass marks them where that has happened already or is still to come. A root op is
-    looked for in each function of the dispatches, by the rule of the backend in the target that stands
-    around: llvm-cpu and vmvx have one, hip and cuda another, vulkan and metal a third; without a target, the
-    one of hip and cuda is taken. There is none in a function that computes nothing, and on GPUs none in one
-    that runs in a single workgroup. Like the compiler, the pass gives each dispatch one set, `set = 0`.
+    They are the operations that the compiler marks with `--iree-codegen-add-tuner-attributes` when it chooses
+    configurations. The pass marks them in programs before or after that. Each function of a dispatch has its root op,
+    found by the rule of the backend in its target: llvm-cpu and vmvx share a rule, hip and cuda another, vulkan and
+    metal a third. Functions without a target follow the rule of hip and cuda. A function without computation has no
+    root op, nor on GPUs a function with a single workgroup. Like the compiler, the pass gives each dispatch one set,
+    `set = 0`.
 
-    The rules are about programs as the backend's preprocessing leaves them, at `executable-configurations`
-    or right before the backend selects its lowering strategy. On earlier forms of a dispatch the result is
-    the root op of that form.
+    The rules apply to programs after the backend's preprocessing, at `executable-configurations` or right before the
+    backend selects its lowering strategy. On earlier forms of a dispatch, the result is the root op of that form.
 
-    Where a spec has configured an operation (where a `compilation_info` is, or the only `lowering_config`),
-    that operation is the root op, although the compiler would leave it unmarked.
+    An operation that a spec has configured (with a `compilation_info`, or with the only `lowering_config`) is the root
+    op, although the compiler would leave it unmarked.
 
-    Marks that are there already are replaced, unless `keep-existing` is given.
+    Existing marks are replaced, unless `keep-existing` is given.
 
     Example:
         Before:
@@ -64,11 +63,11 @@ class AnnotateRootOps(Pass):
     anchor: ClassVar[str | None] = None
 
     keep_existing: bool = option(
-        default=False, help="leave functions alone in which an operation is marked already"
+        default=False, help="keep functions with a marked operation unchanged"
     )
 
-    def apply(self, operation: mlir.Operation, diagnostics: DiagnosticSink) -> None:  # noqa: ARG002 - nothing can be wrong
-        """Marks the root ops inside `operation`."""
+    def apply(self, operation: mlir.Operation, diagnostics: DiagnosticSink) -> None:  # noqa: ARG002 - it cannot fail
+        """Mark the root ops inside `operation`."""
         check_is_program(operation)
         functions = find_root_ops(operation)
         mark = iree_codegen.RootOpAttr.get(_SET, ctx=operation.context)
@@ -82,4 +81,4 @@ class AnnotateRootOps(Pass):
 
 
 _SET = 0
-"""The set of every root op: there is one set to a dispatch, and the compiler counts from zero in each."""
+"""The set of every root op. Each dispatch has one set, and the compiler counts from zero in each."""

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DedupeSequences(Pass):
-    """Make identical named sequences of a spec one, and remove those that no entry point reaches.
+    """Merge identical named sequences of a spec, and remove unreachable ones.
 
-    Sequences are identical if they do the same to the same arguments, whatever they are called and wherever
-    they come from; what they include may be identical, too. The first one stays. Nested modules are treated
-    likewise, each by itself. Symbols that are no sequences stay, and a module without an entry point stays
-    as it is. The result applies exactly as before.
+    Sequences are identical if they apply the same ops to the same arguments. Their names and locations do not count,
+    and the sequences that they include may be identical instead of the same. The first one stays. Each nested module
+    is handled separately. Symbols other than sequences stay, and a module without an entry point is not changed. The
+    result applies exactly as before.
 
     Example:
         Before:
@@ -68,17 +68,17 @@ class DedupeSequences(Pass):
     name: ClassVar[str] = "tuninglink-dedupe-sequences"
 
     def apply(self, operation: mlir.Operation, diagnostics: DiagnosticSink) -> None:  # noqa: ARG002
-        """Removes what is there twice, and what is not used."""
+        """Merge identical sequences, and remove unused ones."""
         deduplicate_sequences(operation)
 
 
 @dataclass(frozen=True)
 class Deduplication:
-    """How many sequences of a module and of those nested in it were removed.
+    """The numbers of sequences removed from a module and its nested modules.
 
     Attributes:
-        merged: those that were identical to another one.
-        unused: those that nothing referred to.
+        merged: sequences identical to another one.
+        unused: sequences without references.
     """
 
     merged: int = 0
@@ -89,21 +89,21 @@ class Deduplication:
 
 
 def deduplicate_sequences(module: mlir.Operation) -> Deduplication:
-    """Makes identical named sequences one, and removes those that no entry point reaches.
+    """Merge identical named sequences, and remove those that no entry point reaches.
 
-    Sequences are identical if they do the same to the same arguments; names and locations do not count, and
-    what they include may be identical instead of the same. The first of them stays, also in a `foreach_match`,
-    which never reaches a second pair with the same matcher. Symbols that are no sequences stay, with all that
-    they refer to; nested modules are treated likewise, one by one. A module without an entry point keeps
-    everything: nobody knows what it is used for.
+    Sequences are identical if they apply the same ops to the same arguments. Names and locations do not count, and the
+    sequences that they include may be identical instead of the same. The first one stays, also in a `foreach_match`,
+    which never reaches a second pair with the same matcher. Symbols other than sequences stay, with everything that
+    they refer to. Each nested module is handled separately. A module without an entry point keeps everything, since
+    its use is unknown.
 
     Args:
         module: a `builtin.module`.
     """
-    result = Deduplication()
+    removed = Deduplication()
     for scope in scopes(module):
-        result += _deduplicate(scope)
-    return result
+        removed += _deduplicate(scope)
+    return removed
 
 
 def _deduplicate(scope: SequenceScope) -> Deduplication:
@@ -124,7 +124,7 @@ def _deduplicate(scope: SequenceScope) -> Deduplication:
 
 
 def _identical(scope: SequenceScope) -> dict[str, str]:
-    """Returns, for each sequence that is identical to another one, the one that stays."""
+    """Return the remaining sequence for each one that is identical to it."""
     first: dict[object, str] = {}
     replaced: dict[str, str] = {}
     for name in postorder(scope.sequences, scope.uses):
@@ -136,14 +136,14 @@ def _identical(scope: SequenceScope) -> dict[str, str]:
 
 
 def _in_order(scope: SequenceScope, replaced: dict[str, str]) -> dict[str, str]:
-    """Lets the first of each group stay, or one that must; callees come first in `replaced`."""
+    """Keep the first of each group, or a pinned one. In `replaced`, callees come first."""
     groups: dict[str, list[str]] = {}
     kept_names = set(replaced.values())
     for name in scope.sequences:
         if name in replaced or name in kept_names:
             groups.setdefault(replaced.get(name, name), []).append(name)
-    result: dict[str, str] = {}
+    merged: dict[str, str] = {}
     for group in groups.values():
         kept = next((name for name in group if name in scope.pinned), group[0])
-        result.update({name: kept for name in group if name != kept})
-    return result
+        merged.update({name: kept for name in group if name != kept})
+    return merged

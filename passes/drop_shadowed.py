@@ -21,13 +21,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DropShadowed(Pass):
-    """Remove the entries of a spec that are proven to be never reached.
+    """Remove the entries of a spec that are proven unreachable.
 
-    Of the entries of a `foreach_match` the first one that matches an operation decides about it. An entry goes if
-    an earlier one matches whatever it matches, for all sizes, dynamic ones included, or if it matches nothing at
-    all. Matchers that are not understood are left alone, and nothing is removed behind one that may change the
-    payload. A `foreach_match` keeps at least one entry. Sequences that only these entries used go with them; what
-    was not used before stays. Nested specs are treated each by itself. The result applies exactly as before.
+    The first matching entry of a `foreach_match` decides about an operation. An entry is removed if an earlier one
+    matches everything that it matches, for all sizes including dynamic ones, or if it matches nothing. Entries with
+    matchers that the analysis does not understand are kept, as are all entries after a matcher that may change the
+    payload. A `foreach_match` keeps at least one entry. Sequences that only removed entries used are removed;
+    sequences that were unused before stay. Each nested spec is handled separately. The result applies exactly as
+    before.
 
     Example:
         Before:
@@ -70,23 +71,23 @@ class DropShadowed(Pass):
 
     name: ClassVar[str] = "tuninglink-drop-shadowed"
 
-    report_dropped: bool = option(default=False, help="Remark on each entry that is removed.")
+    report_dropped: bool = option(default=False, help="Emit a remark for each removed entry.")
 
     def apply(self, operation: mlir.Operation, diagnostics: DiagnosticSink) -> None:
-        """Removes the dead entries of `operation` and of the specs nested in it."""
+        """Remove the unreachable entries of `operation` and of the specs nested in it."""
         dropping = drop_shadowed(operation)
         if self.report_dropped:
-            for each in dropping.entries:
-                diagnostics.remark(f"dropped: {each.message}", each.place)
+            for entry in dropping.entries:
+                diagnostics.remark(f"dropped: {entry.message}", entry.place)
 
 
 @dataclass(frozen=True)
 class Dropped:
-    """An entry that was removed, without reference to the IR that it was.
+    """A removed entry, without reference to its IR.
 
     Attributes:
-        place: where its matcher was defined, None without location.
-        message: what it was called and why it was never reached.
+        place: the definition of its matcher, or None without a location.
+        message: its name, and the reason why it was unreachable.
     """
 
     place: Place | None
@@ -95,11 +96,11 @@ class Dropped:
 
 @dataclass(frozen=True)
 class Dropping:
-    """What was removed from a module and from the specs nested in it.
+    """The entries and sequences removed from a module and its nested specs.
 
     Attributes:
         entries: the entries, in order.
-        sequences: how many sequences went with them, as nothing else used them.
+        sequences: the number of sequences that became unused.
     """
 
     entries: tuple[Dropped, ...]
@@ -107,48 +108,48 @@ class Dropping:
 
 
 def drop_shadowed(module: mlir.Operation) -> Dropping:
-    """Removes the entries that are unreachable, then the sequences that only they used.
+    """Remove unreachable entries, and the sequences that only they used.
 
-    A `foreach_match` keeps its first entry if all are unreachable, as it must have one. A module that is no spec stays as
-    it is; the specs nested in it are treated each by itself.
+    A `foreach_match` keeps its first entry if all are unreachable, as it must have one. A module that is not a spec is
+    not changed, but the specs nested in it are, each separately.
 
     Args:
         module: a `builtin.module`.
 
     Returns:
-        What was removed.
+        The removed entries and sequences.
 
     Raises:
-        SpecError: an entry point has a signature that cannot be linked. Nothing has changed then.
+        SpecError: an entry point has a signature that cannot be linked. In that case nothing has changed.
     """
     plans = [plan for spec in specs_in(module) for plan in _plans(spec)]
     if not plans:
         return Dropping((), 0)
     unused = set(unused_sequences(module))
     for foreach_match, dropped in plans:
-        kept = [each for at, each in enumerate(pairs_of(foreach_match)) if at not in dropped]
+        kept = [pair for at, pair in enumerate(pairs_of(foreach_match)) if at not in dropped]
         set_pairs(foreach_match, kept)
     sequences = erase_unused(module, unused)
-    return Dropping(tuple(each for _, dropped in plans for each in dropped.values()), sequences)
+    return Dropping(tuple(entry for _, dropped in plans for entry in dropped.values()), sequences)
 
 
 def _plans(spec: Spec) -> list[tuple[mlir.Operation, dict[int, Dropped]]]:
-    """Returns the entries to remove from each `foreach_match`, by position, without handles to their IR."""
-    read = EntryConditions(spec)
+    """Return the entries to remove from each `foreach_match`, by position, without handles to their IR."""
+    conditions = EntryConditions(spec)
     unreachable = {
-        each.position: Dropped(each.entry.place, str(each))
-        for each in find_unreachable(spec, conditions=read)
+        finding.position: Dropped(finding.entry.place, str(finding))
+        for finding in find_unreachable(spec, conditions=conditions)
     }
     plans = []
-    for entries in read.lists:
+    for entries in conditions.lists:
         positions = range(len(entries.conditions))
-        here = {
+        dropped = {
             at: unreachable[entries.start + at]
             for at in positions
             if entries.start + at in unreachable
         }
-        if len(here) == len(positions):
-            del here[0]
-        if here:
-            plans.append((entries.operation, here))
+        if len(dropped) == len(positions):
+            del dropped[0]
+        if dropped:
+            plans.append((entries.operation, dropped))
     return plans

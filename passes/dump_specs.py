@@ -17,16 +17,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DumpSpecs(Pass):
-    """Write the specs that dispatches carry to a directory or to standard output.
+    """Write the specs embedded in dispatches to a directory or to standard output.
 
-    Collected is what is embedded in the operation, and in the modules, executables and variants inside; the
-    IR stays as it is. Each distinct content is one file, however many dispatches share it, and is named
-    after the target and the content's hash. `index.json` beside the files lists the specs and says which
-    dispatch uses which. Files are written beside their place and then moved there, the index last; when an
-    embedded spec is damaged, nothing is written.
+    The pass collects the specs of the operation and of the modules, executables and variants in it. The IR is not
+    changed. Each distinct spec is one file, named after the target and a hash of its content. `index.json` lists the
+    specs and the dispatches that use them. Files are written under temporary names and then renamed, the index last.
+    If an embedded spec is damaged, nothing is written.
 
-    On standard output, text comes with a comment that names the file it would be, and `// -----` between
-    specs; bytecode must be of a single spec.
+    On standard output, a comment before each spec as text names its file, and `// -----` separates specs. Bytecode is
+    limited to a single spec.
 
     Example:
         `--tuninglink-dump-specs=to=specs` on
@@ -57,7 +56,7 @@ class DumpSpecs(Pass):
     format: Literal["mlir", "mlirbc"] = option("mlir", "text ('mlir') or bytecode ('mlirbc')")
 
     def apply(self, operation: mlir.Operation, diagnostics: DiagnosticSink) -> None:
-        """Writes the specs."""
+        """Write the specs."""
         dump = collect_specs(operation, self.format)
         if not dump.uses:
             diagnostics.remark("nothing to dump: no dispatch carries a tuning spec", operation)

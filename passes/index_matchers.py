@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class IndexMatchers(Pass):
-    """Arrange the entries of a spec so that an operation is compared with a handful of matchers.
+    """Group the entries of a spec so that each operation is compared with few matchers.
 
-    For a spec that is shipped to a compiler as it is. Entries are grouped by what they take an operation for,
-    element types and indexing maps, and then by ranges of sizes; a group is an entry itself, whose action
-    tries the entries in it. An entry that may match an operation of several groups is in each of them, in
-    its place, and so is one whose matcher is not understood. So the first entry that matches is the one that
-    matched first before, and the program is configured exactly as before.
+    The pass is for specs that are shipped to a compiler. Entries are grouped by kind of operation, element types and
+    indexing maps, and then by ranges of sizes. A group is an entry itself, whose action tries the entries of the
+    group. An entry that may match operations of several groups is in each of them, in order, and so is one whose
+    matcher the analysis does not understand. Therefore the first matching entry is the same as before, and the program
+    is configured exactly as before.
 
-    The result is in default-entrypoint form if the spec was. Nested specs are arranged each by itself; specs
-    that are no lists of matchers stay as they are. Matchers in groups keep a location as a whole only, which
-    a compiler reads faster for every dispatch: ship the result as bytecode.
+    The result is in default-entrypoint form if the spec was. Each nested spec is handled separately. Specs that are
+    not matcher lists are not changed. Matchers in groups have a single location, which compilers read faster for every
+    dispatch: ship the result as bytecode.
 
     Example:
         Before:
@@ -67,9 +67,9 @@ class IndexMatchers(Pass):
     name: ClassVar[str] = "tuninglink-index-matchers"
 
     longest_list: int = option(
-        default=LONGEST_LIST, help="Up to how many entries a list may have that is not split."
+        default=LONGEST_LIST, help="Greatest number of entries in a list that is not split."
     )
 
     def apply(self, operation: mlir.Operation, diagnostics: DiagnosticSink) -> None:
-        """Arranges the entries of `operation`, and of the specs nested in it."""
+        """Group the entries of `operation`, and of the specs nested in it."""
         index_matchers(operation, longest=self.longest_list, diagnostics=diagnostics)

@@ -16,19 +16,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LinkSpecs(Pass):
-    """Link the specs that are nested in a module into one; the first wins.
+    """Link the specs nested in a module into one; the first wins.
 
-    Precedence is the order of the nested modules. The first spec whose entry matches an operation decides
-    about it, also when it decides to configure nothing.
+    Precedence is the order of the nested modules. The first spec with a matching entry decides about an operation,
+    even if it configures nothing.
 
-    If all specs are matcher lists, no entry configures an operation other than the matched one, and no
-    matcher looks at what another spec configures, the result is one flat module in default-entrypoint form.
-    Otherwise the entry points are chained in order, and pass on a handle to the decided operations, which the
-    lists and annotations of later specs skip. What a later spec changes other than by annotations cannot be
-    guarded, and gets a warning. Names that clash are renamed with all their uses. Entry points in an older form
-    are brought into today's.
+    The result is one flat module in default-entrypoint form if all specs are matcher lists, no entry configures an
+    operation other than the matched one, and no matcher depends on the configuration of another spec. Otherwise the
+    entry points are chained in order. They pass on a handle to the decided operations, which the lists and annotations
+    of later specs skip. Changes of a later spec other than annotations cannot be guarded, and get a warning. Clashing
+    names are renamed with all their uses. Entry points in an older form are upgraded.
 
-    A module that holds no spec, or was linked before, stays as it is. As in the compiler's own linking, an entry
+    A module that contains no specs, or is linked already, is not changed. As in the compiler's own linking, an entry
     point of the module itself is not run next to nested specs, and gets a warning.
 
     Example:
@@ -69,9 +68,9 @@ class LinkSpecs(Pass):
     name: ClassVar[str] = "tuninglink-link-specs"
 
     result_name: str = option(
-        "", "The symbol of the linked module; empty keeps the one that it has.", name="name"
+        "", "Symbol of the linked module; empty keeps its symbol.", name="name"
     )
 
     def apply(self, operation: mlir.Operation, diagnostics: DiagnosticSink) -> None:
-        """Links the specs nested in `operation`."""
+        """Link the specs nested in `operation`."""
         link_nested_specs(operation, self.result_name or None, diagnostics)

@@ -23,29 +23,27 @@ if TYPE_CHECKING:
 class MaterializeSpecs(Pass):
     """Choose, link and embed the specs of each dispatch, for the compiler to apply.
 
-    To be run at `executable-sources`. For each `hal.executable.variant` the given specs are linked in order,
-    with the default spec of the variant's target last, and the result is attached as bytecode to the module
-    inside. The default spec is looked up by SKU, then architecture, then family: in `spec-dir` first, for
-    `NAME.mlir` or `NAME.mlirbc`, then among those that are shipped. What is to be the same for many
-    dispatches is linked once.
+    Run it at `executable-sources`. For each `hal.executable.variant`, the given specs are linked in order, with the
+    default spec of the variant's target last, and the result is attached as bytecode to the inner module. The default
+    spec is looked up by SKU, then architecture, then family: first in `spec-dir`, as `NAME.mlir` or `NAME.mlirbc`,
+    then among the shipped ones. Dispatches with the same specs share one linked result.
 
-    A spec that is given as `TARGET=PATH`, or an entry that is bound to targets by `tuninglink.targets`, is for
-    dispatches of these targets only. An entry whose configuration is foreign to a target, as a pipeline of
-    another backend is, is not linked for it, and a warning names the entry.
+    A spec given as `TARGET=PATH`, and an entry bound to targets by `tuninglink.targets`, applies to dispatches of
+    these targets only. An entry whose configuration is not valid on a target, such as a pipeline of another backend,
+    is not linked for it, and gets a warning.
 
-    A dispatch gets only the entries that may match in it, and nothing where none may: it is configured as by
-    all of them, and a later run of the pass sees it as one without a spec. `prune=false` embeds them all, for
-    programs whose specs are to be read by others.
+    A dispatch gets only the entries that may match in it, or no spec if there are none. It is configured as by all
+    entries, and a later run of the pass treats it as a dispatch without a spec. `prune=false` embeds all entries, for
+    programs whose specs other tools read.
 
-    An entry is also applied to the other forms of its problem: a copy for the form of the root op follows all other
-    entries, unless one of them matches the op. `derived-entries=false` leaves these out.
+    An entry also applies to other forms of its problem: a copy for the form of the root op follows all other entries,
+        unless one of them matches the op. `derived-entries=false` omits these copies.
 
-    A dispatch that carries a spec already keeps it: the given specs are linked before it, and it takes the
-    place of the default spec. Without given specs it stays as it is, so running the pass twice is running
-    it once.
+    A dispatch with an embedded spec keeps it: the given specs are linked before it, and it replaces the default spec.
+        Without given specs it is not changed, so a second run of the pass has no effect.
 
-    A module without variants is taken for one dispatch. It has a target only if it, or a function in it,
-    says so with `hal.executable.target`; else it gets the given specs and no default.
+    A module without variants counts as one dispatch. Its target is the `hal.executable.target` on it or on a function
+    in it. Without a target, it gets the given specs and no default spec.
 
     Example:
         Before:
@@ -82,7 +80,7 @@ class MaterializeSpecs(Pass):
     default_specs: bool = option(default=True, help="link the default spec of each target last")
     spec_dir: str = option("", "directory of default specs, searched before the shipped ones")
     upgrade: bool = option(
-        default=True, help="upgrade specs of older compilers; else they are refused"
+        default=True, help="upgrade specs of older compilers; otherwise they are rejected"
     )
     derived_entries: bool = option(
         default=True, help="derive entries for the other forms of their problems"
@@ -90,17 +88,17 @@ class MaterializeSpecs(Pass):
     prune: bool = option(default=True, help="embed only the entries that may match in a dispatch")
 
     def apply(self, operation: mlir.Operation, diagnostics: DiagnosticSink) -> None:
-        """Embeds the specs."""
+        """Embed the specs."""
         given = [
             load_spec(
-                each.content,
-                name=each.name,
+                source.content,
+                name=source.name,
                 context=operation.context,
                 upgrade=self.upgrade,
                 diagnostics=diagnostics,
-                targets=each.targets,
+                targets=source.targets,
             )
-            for each in read_specs(self.specs, diagnostics)
+            for source in read_specs(self.specs, diagnostics)
         ]
         directories = (self.spec_dir,) if self.spec_dir else ()
         library = DefaultLibrary(directories, upgrade=self.upgrade) if self.default_specs else None

@@ -21,19 +21,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PruneSpecs(Pass):
-    """Leave in the spec that a dispatch carries only the entries that may match in it.
+    """Remove the entries that cannot match from the spec of each dispatch.
 
-    To be run at `executable-sources`, on specs that are embedded already; `tuninglink-materialize-specs` does
-    both at once. The compiler tries every entry on every operation of every dispatch; with this pass a spec
-    may have any size. The program is configured exactly as before.
+    Run it at `executable-sources`, on embedded specs; `tuninglink-materialize-specs` does both at once. The compiler
+    tries every entry on every operation of every dispatch, so that large specs are slow without this pass. The program
+    is configured exactly as before.
 
-    Matchers run after the backend's preprocessing, which keeps little. An entry is left out only if it asks for
-    a contraction, a convolution or an attention with sizes of loops, or with element types, that nothing in the
-    dispatch has: loops of size 1, the order of loops, and the names of operations do not count. Where an
-    operation is not known, or dynamic, or has an encoding, everything that could match it stays. Entries whose
-    matchers are not understood stay, and so do all entries of specs that are no matcher lists. Where no entry
-    may match the dispatch carries nothing; if something around it carries the spec, it gets one entry, which
-    cannot match either.
+    Matchers run after the backend's preprocessing, which changes most operations. An entry is removed only if it
+    matches a contraction, a convolution or an attention with loop sizes or element types that do not occur in the
+    dispatch. Loops of size 1, the order of loops, and the names of operations are ignored. An unknown or dynamic
+    operation, or one with an encoding, keeps every entry that could match it. Entries whose matchers the analysis does
+    not understand stay, as do all entries of specs that are not matcher lists. If no entry may match, the dispatch
+    gets no spec; if an op around it has the spec, it gets a spec with one entry, which cannot match either.
 
     Example:
         Before:
@@ -57,7 +56,7 @@ class PruneSpecs(Pass):
     anchor: ClassVar[str | None] = None
 
     def apply(self, operation: mlir.Operation, diagnostics: DiagnosticSink) -> None:  # noqa: ARG002
-        """Prunes the specs of all dispatches; nothing changes if an embedded spec is damaged."""
+        """Prune the specs of all dispatches. If an embedded spec is damaged, nothing changes."""
         check_can_hold_specs(operation)
         reader = SignatureReader()
         linkers: dict[mlir.Attribute, PruningLinker] = {}
@@ -73,7 +72,7 @@ class PruneSpecs(Pass):
             around = any(names.EMBEDDED_SPEC in op.attributes for op in ancestors(module))
             linked = linkers[carried].link(reader.read(module), never_nothing=around)
             pruned.append(LinkedDispatch(dispatch, linked))
-        for each in pruned:
-            if each.linked is None:
-                del each.dispatch.module.attributes[names.EMBEDDED_SPEC]
+        for linked_dispatch in pruned:
+            if linked_dispatch.linked is None:
+                del linked_dispatch.dispatch.module.attributes[names.EMBEDDED_SPEC]
         embed_specs(pruned, operation.context)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class ConfigurationKind(Enum):
-    """The kinds of configuration; the value is what users call them."""
+    """The kinds of configuration. The value is the name in options."""
 
     TRANSLATION_INFO = "translation-info"
     LOWERING_CONFIG = "lowering-config"
@@ -40,30 +40,30 @@ class ConfigurationKind(Enum):
 
 @dataclass(frozen=True)
 class StripConfigs(Pass):
-    """Remove every trace of a configuration from a program.
+    """Remove all configurations from a program.
 
-    What the compiler would have chosen by itself it then chooses again; a spec that is applied to the
-    result meets no configuration that would win over it. The dispatch benchmarks that
-    `--iree-hal-dump-executable-benchmarks-to` writes, for one, are configured already.
+    The compiler then chooses its own configurations again, and a spec applied to the result finds no configuration
+    that takes precedence over it. For example, the dispatch benchmarks of `--iree-hal-dump-executable-benchmarks-to`
+    contain configurations.
 
-    Removed are, from operations of all kinds:
+    The pass removes, from operations of all kinds:
 
     - `translation-info`: the attribute `translation_info`, of functions and exports;
     - `lowering-config`: the attribute `lowering_config`;
     - `compilation-info`: the attribute `compilation_info`;
-    - `decomposition-config`: `qk_attrs` and `pv_attrs` in `decomposition_config`, the rest of which stays;
-    - `ukernel`: the attribute `iree_codegen.ukernel`, with the code of the ukernel: the attribute
-      `hal.executable.objects` beside it, or a function that is there for nothing else;
+    - `decomposition-config`: `qk_attrs` and `pv_attrs` in `decomposition_config`; the rest of it stays;
+    - `ukernel`: the attribute `iree_codegen.ukernel` with the code of the ukernel: the attribute
+    `hal.executable.objects` of the same op, or a function without other uses;
     - `constraints`: the operations `iree_codegen.smt.constraints`;
     - `root-op`: the attribute `root_op`;
     - `embedded-spec`: the attribute `iree_codegen.tuning_spec_mlirbc`;
-    - `marker`: the attributes that the option `markers` names.
+    - `marker`: the attributes in the option `markers`.
 
-    Attributes inside dictionaries of other attributes are removed too, and dictionaries that are empty
-    then. The bodies of transform sequences stay as they are.
+    Attributes inside dictionaries of other attributes are removed as well, and so are dictionaries that become empty.
+    The bodies of transform sequences are not changed.
 
-    What the compiler writes while it generates code, long after it chose a configuration, is not undone: the
-    pass is of use up to the phase `executable-configurations`.
+    The pass does not undo code generation after the choice of a configuration: it applies up to the phase
+        `executable-configurations`.
 
     Example:
         Before:
@@ -93,11 +93,11 @@ class StripConfigs(Pass):
         (), f"kinds to keep: {', '.join(kind.value for kind in ConfigurationKind)}"
     )
     markers: tuple[str, ...] = option(
-        (names.SPEC_APPLIED,), "attributes that only say that an operation was configured"
+        (names.SPEC_APPLIED,), "attributes that only mark configured operations"
     )
 
-    def apply(self, operation: mlir.Operation, diagnostics: DiagnosticSink) -> None:  # noqa: ARG002 - it cannot fail once it began
-        """Strips `operation` and all that is inside."""
+    def apply(self, operation: mlir.Operation, diagnostics: DiagnosticSink) -> None:  # noqa: ARG002 - it cannot fail after the checks
+        """Strip `operation` and everything inside it."""
         keep = [_kind(name) for name in self.keep]
         check_is_program(operation)
         strip_configurations(operation, keep, self.markers)
@@ -107,10 +107,10 @@ def _kind(name: str) -> ConfigurationKind:
     try:
         return ConfigurationKind(name)
     except ValueError:
-        known = [kind.value for kind in ConfigurationKind]
-        nearest = difflib.get_close_matches(name, known, n=1)
-        hint = f"did you mean '{nearest[0]}'?" if nearest else f"there are {', '.join(known)}"
-        message = f"tuninglink-strip-configs: the option 'keep' does not know '{name}'; {hint}"
+        kinds = [kind.value for kind in ConfigurationKind]
+        nearest = difflib.get_close_matches(name, kinds, n=1)
+        hint = f"did you mean '{nearest[0]}'?" if nearest else f"expected one of {', '.join(kinds)}"
+        message = f"tuninglink-strip-configs: unknown kind '{name}' in option 'keep'; {hint}"
         raise PipelineError(error(message)) from None
 
 
@@ -119,19 +119,19 @@ def strip_configurations(
     keep: Collection[ConfigurationKind] = (),
     markers: Collection[str] = (names.SPEC_APPLIED,),
 ) -> int:
-    """Removes the configurations from `root` and all that is inside, in one walk.
+    """Remove the configurations from `root` and everything inside it, in one walk.
 
-    They are found by the names of attributes, wherever these stand: on any operation, inherent or not, or
-    in a dictionary inside another attribute. A dictionary that this empties goes as well. Transform
-    sequences are left alone: what a spec says is no configuration before it is applied.
+    Attributes are removed by name, wherever they occur: on any operation, inherent or discardable, or in a dictionary
+        inside another attribute. Dictionaries that become empty are removed as well. Transform sequences are skipped,
+        since a spec is not a configuration before it is applied.
 
     Args:
         root: the operation to strip.
-        keep: what stays.
+        keep: the kinds to keep.
         markers: the attributes that mark an operation as configured.
 
     Returns:
-        How many attributes were removed or changed, and operations erased.
+        The number of removed or changed attributes and erased operations.
     """
     stripping = _Stripping(frozenset(keep), frozenset(markers))
     visit(root, stripping.inspect)
@@ -146,17 +146,17 @@ _KINDS: Final = {
     names.ROOT_OP: ConfigurationKind.ROOT_OP,
     names.EMBEDDED_SPEC: ConfigurationKind.EMBEDDED_SPEC,
 }
-"""The attributes that are a configuration, whatever carries them."""
+"""The configuration attributes, for any operation."""
 
 _DECOMPOSED: Final = frozenset({"qk_attrs", "pv_attrs"})
-"""What configures the two matmuls of an attention, in its `decomposition_config`."""
+"""The configurations of the two matmuls of an attention, in its `decomposition_config`."""
 
 _UKERNEL_OBJECTS: Final = "hal.executable.objects"
-"""The code of a ukernel, which the compiler leaves beside the name of the one it chose."""
+"""The code of a ukernel, which the compiler attaches next to the name of the ukernel."""
 
 
 class _Stripping:
-    """What is to be removed: noted in a walk, carried out afterwards."""
+    """The pending removals: collected in a walk, then carried out."""
 
     def __init__(self, keep: frozenset[ConfigurationKind], markers: frozenset[str]) -> None:
         kinds = _KINDS | dict.fromkeys(markers, ConfigurationKind.MARKER)
@@ -172,13 +172,13 @@ class _Stripping:
         self._called: set[str] = set()
 
     def inspect(self, operation: mlir.Operation) -> mlir.WalkResult | None:
-        """Notes what is to be removed from an operation."""
+        """Collect the removals from an operation."""
         if operation.name == names.NAMED_SEQUENCE:
             return mlir.WalkResult.SKIP
         if operation.name == names.CONSTRAINTS:
             if self._removes_constraints:
                 self._erased.append(operation)
-            return mlir.WalkResult.SKIP  # Those that stay need all their attributes.
+            return mlir.WalkResult.SKIP  # Kept constraints need all their attributes.
         attributes = operation.attributes
         for name, attribute in attributes.items():
             cleaned = self._clean(name, attribute)
@@ -189,7 +189,7 @@ class _Stripping:
         return None
 
     def _inspect_ukernel(self, operation: mlir.Operation) -> None:
-        """Notes what comes with a ukernel: its code, as a binary beside its name or as a function."""
+        """Collect the code of a ukernel: a binary on the same op, or a function."""
         ukernel = operation.attributes.get(names.UKERNEL)
         if ukernel is not None:
             self._ukernels.add(ukernel)
@@ -203,7 +203,7 @@ class _Stripping:
                 self._called.add(callee.value)
 
     def _is_ukernel(self, function: mlir.Operation) -> bool:
-        """Tells whether a function is there as the code of a ukernel that is not chosen any more."""
+        """Return whether a function is only the code of a ukernel that was removed."""
         name = symbol_name(function)
         if not self._ukernels or name is None or name in self._called:
             return False
@@ -212,7 +212,7 @@ class _Stripping:
         return mlir.Attribute.parse(descriptor, function.context) in self._ukernels
 
     def carry_out(self) -> int:
-        """Removes what was noted, and returns how much that was."""
+        """Carry out the removals, and return their number."""
         self._erased += filter(self._is_ukernel, self._functions)
         self._functions.clear()
         count = len(self._changes) + len(self._erased)
@@ -227,7 +227,7 @@ class _Stripping:
         return count
 
     def _clean(self, name: str, attribute: mlir.Attribute) -> mlir.Attribute | None:
-        """Returns what stays of an attribute: itself, another one, or None for nothing."""
+        """Return the rest of an attribute: itself, another one, or None."""
         if name in self._removed:
             return None
         if name in self._kept:
@@ -253,7 +253,7 @@ class _Stripping:
         return mlir.DictAttr.get(left, context=dictionary.context) if left else None
 
     def _clean_array(self, array: mlir.ArrayAttr) -> mlir.Attribute:
-        """Cleans the elements of an array; what is emptied stays, since the others have their places."""
+        """Clean the elements of an array. Emptied elements stay, to keep the positions of the others."""
         elements: list[mlir.Attribute] = []
         for element in array:
             cleaned = self._clean("", element)

@@ -24,16 +24,16 @@ class VerifyConfigs(Pass):
     The pass is for configured programs, at `executable-configurations` or with a `compilation_info` on their
     operations. There are three severities:
 
-    - error: code generation fails, as the configuration breaks a rule that is necessary. The rule is given in
-      words, and the nearest valid configuration in a note.
+    - error: code generation fails, since the configuration breaks a necessary rule. The message names the rule, and a
+    note the nearest valid configuration.
     - warning: the compiler's own constraints reject the configuration, although it may compile.
-    - remark: the configuration was not decided, with the reason.
+    - remark: the configuration was not decided, for the given reason.
 
-    The constraints are those of all providers that know the pipeline and the kind of operation, the compiler
-    among them. With `follow-compiler=true` they are those of the compiler alone, and what they reject is an error,
-    as it is to the compiler's own verifier. Operations without a configuration are left out.
+    The constraints are those of all providers for the pipeline and the kind of operation, including the compiler. With
+    `follow-compiler=true`, only the compiler's constraints apply, and a violation is an error, as for the compiler's
+    own verifier. Operations without a configuration are skipped.
 
-    Nothing is changed.
+    The program is not changed.
 
     Example:
         ```mlir
@@ -43,7 +43,7 @@ class VerifyConfigs(Pass):
               ins(%lhs, %rhs : tensor<2048x5120xf16>, tensor<5120x1280xf16>) …
         ```
 
-        is refused:
+        is rejected:
 
         ```
         error: the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: dim_0 must be
@@ -55,25 +55,23 @@ class VerifyConfigs(Pass):
     name: ClassVar[str] = "tuninglink-verify-configs"
     anchor: ClassVar[str | None] = None
 
-    limit: int = option(20, "seconds that a question about one configuration may take")
-    report_undecided: bool = option(
-        default=True, help="remark on configurations that could not be decided"
-    )
-    report_valid: bool = option(default=False, help="remark on configurations that are valid, too")
+    limit: int = option(20, "time limit of a solver query for one configuration, in seconds")
+    report_undecided: bool = option(default=True, help="emit remarks for undecided configurations")
+    report_valid: bool = option(default=False, help="emit remarks for valid configurations")
     follow_compiler: bool = option(
-        default=False, help="accept and reject what the compiler's own verifier does"
+        default=False, help="apply only the constraints of the compiler's own verifier"
     )
 
     def apply(self, operation: mlir.Operation, diagnostics: DiagnosticSink) -> None:
-        """Checks the configurations inside `operation`."""
+        """Check the configurations inside `operation`."""
         # Z3 takes longer to import than most passes take to run.
         from tuninglink.spaces.provider_registry import ProviderRegistry  # noqa: PLC0415
 
         check_is_program(operation)
         registry = ProviderRegistry(diagnostics.emit)
-        for each in find_root_ops(operation):
-            for root in each.roots:
-                self._verify(root, each.function, registry, diagnostics)
+        for function_roots in find_root_ops(operation):
+            for root in function_roots.roots:
+                self._verify(root, function_roots.function, registry, diagnostics)
 
     def _verify(
         self,
@@ -103,6 +101,6 @@ class VerifyConfigs(Pass):
             return
         if answer.severity is Severity.REMARK and not self.report_undecided:
             return
-        notes = tuple(note(each, root) for each in answer.notes)
+        notes = tuple(note(text, root) for text in answer.notes)
         severity = answer.severity or Severity.REMARK
         diagnostics.emit(Diagnostic(severity, str(answer), place_of(root.location), notes))

@@ -20,32 +20,32 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class VerifySpecs(Pass):
-    """Verify a spec, or each spec nested in a module: also what breaks later and says nothing.
+    """Verify a spec, or each nested spec of a module, including mistakes that fail later or silently.
 
-    It is an error, in addition to everything that the compiler's verifier refuses, if
+    In addition to violations found by the compiler's verifier, these are errors:
 
-    - the module is no spec and holds none;
-    - an entry point neither reads nor consumes its argument, is private where it has to be linked, or has
-      a signature that cannot be linked;
+    - the module neither is nor contains a spec;
+    - an entry point neither reads nor consumes its argument, is private although it has to be linked, or has a
+    signature that cannot be linked;
     - a matcher, an action or a helper is only declared;
     - a matcher is used twice in a `foreach_match`, on which the compiler crashes;
-    - a matcher changes the payload, also through what it includes, or holds an operation that the compiler
-      refuses to run in a matcher;
-    - a matcher takes operations of one name only: the first other operation ends the compilation;
-    - a constant is of another type than whoever takes it wants;
-    - an intrinsic multiplies other types than its matcher asks for.
+    - a matcher changes the payload, directly or through an include, or contains an operation that the compiler rejects
+    in matchers;
+    - a matcher accepts operations of one name only: the first other operation ends the compilation;
+    - a constant has another type than its user requires;
+    - the operand types of an intrinsic differ from those of its matcher.
 
-    It is worth a warning if
+    These are warnings:
 
-    - an entry point is not marked, or does nothing, or a mark stands where it means nothing;
-    - an action configures nothing, or sets a configuration to something that is none, or an attribute whose
-      name is nearly that of a configuration;
-    - a knob of a lowering config is misspelt, or has another number of sizes than its matcher asks for loops;
-    - an entry is unreachable, as an earlier one matches whatever it matches (asked only of sound specs);
+    - an entry point is not marked, or does nothing, or a mark has no effect;
+    - an action configures nothing, or sets a configuration to an invalid attribute, or sets an attribute with nearly
+    the name of a configuration;
+    - a knob of a lowering config is misspelt, or has a number of sizes that differs from the number of loops;
+    - an entry is unreachable, since an earlier one matches all that it matches (only checked without errors);
     - a matcher ignores whether a helper matches;
-    - a nested module has no entry point, so that linking leaves it out.
+    - a nested module has no entry point, so that linking omits it.
 
-    Everything is reported in one run, and nothing is changed.
+    All problems are reported in one run, and nothing is changed.
 
     Example:
         Before:
@@ -68,10 +68,10 @@ class VerifySpecs(Pass):
 
     name: ClassVar[str] = "tuninglink-verify-specs"
 
-    warnings_as_errors: bool = option(default=False, help="Fail on warnings, too.")
+    warnings_as_errors: bool = option(default=False, help="Treat warnings as errors.")
 
     def apply(self, operation: mlir.Operation, diagnostics: DiagnosticSink) -> None:
-        """Verifies `operation`, or the specs nested in it."""
+        """Verify `operation`, or the specs nested in it."""
 
         def emit(diagnostic: Diagnostic) -> None:
             if self.warnings_as_errors and diagnostic.severity is Severity.WARNING:
@@ -81,32 +81,32 @@ class VerifySpecs(Pass):
         sink = DiagnosticSink(emit)
         verify_spec(operation, sink)
         if not sink.error_count:
-            for each in specs_in(operation):
-                check_configurations(each, sink)
+            for spec in specs_in(operation):
+                check_configurations(spec, sink)
             report_unreachable(operation, sink)
 
 
 def report_unreachable(module: mlir.Operation, diagnostics: DiagnosticSink) -> None:
-    """Warns of each entry that is never reached in a spec, or in each of the specs nested in a module.
+    """Warn of unreachable entries in a spec, or in each nested spec of a module.
 
     Args:
-        module: a `builtin.module` that is sound, as `verify_spec` finds.
-        diagnostics: where the warnings go.
+        module: a `builtin.module` that `verify_spec` accepts.
+        diagnostics: the sink of the warnings.
     """
-    for each in specs_in(module):
-        _report(each, diagnostics)
+    for spec in specs_in(module):
+        _report(spec, diagnostics)
 
 
 def _report(spec: Spec, diagnostics: DiagnosticSink) -> None:
     table = spec.anatomy.table
-    for found in find_unreachable(spec):
+    for unreachable in find_unreachable(spec):
         remedy, notes = "remove it", []
-        for earlier in found.subsumed_by:
+        for earlier in unreachable.subsumed_by:
             remedy = f"remove it, or move it before '@{earlier.matcher}'"
             notes = [note("the earlier matcher", table.lookup(earlier.matcher))]
         diagnostics.warning(
-            f"entry '@{found.entry.matcher} -> @{found.entry.action}' is unreachable: "
-            f"{found.why_unreachable}; {remedy}",
-            table.lookup(found.entry.matcher),
+            f"entry '@{unreachable.entry.matcher} -> @{unreachable.entry.action}' is unreachable: "
+            f"{unreachable.why_unreachable}; {remedy}",
+            table.lookup(unreachable.entry.matcher),
             notes,
         )

@@ -73,7 +73,7 @@ _HOMES = {
     "upgrade": "upgrading",
 }
 
-__getattr__ = lazy_face(__name__, _HOMES)  # a command pays only for what it uses
+__getattr__ = lazy_face(__name__, _HOMES)  # a command imports only the names that it uses
 
 
 def __dir__() -> list[str]:

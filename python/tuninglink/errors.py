@@ -1,7 +1,7 @@
 """The exceptions of Tuninglink, raised at the borders of its layers.
 
-A mistake of the user always arrives as a `TuninglinkError` that carries diagnostics with a place and a
-remedy. Any other exception is a bug of ours.
+An error that the user can fix is always a `TuninglinkError`, whose diagnostics have a place and a remedy. Any other
+exception is a bug in Tuninglink.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class TuninglinkError(Exception):
-    """Something that the user can mend went wrong.
+    """An error that the user can fix.
 
     Attributes:
-        diagnostics: what went wrong, the error that ended the work first.
+        diagnostics: the diagnostics, the error that ended the work first.
     """
 
     def __init__(self, *diagnostics: Diagnostic) -> None:
@@ -25,7 +25,7 @@ class TuninglinkError(Exception):
         self.diagnostics = diagnostics
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Returns how to pickle it, also where a subclass takes other arguments than its base."""
+        """Support pickling of subclasses whose constructors have other arguments."""
         return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
 
@@ -34,7 +34,7 @@ class SpecError(TuninglinkError):
 
 
 class TargetError(TuninglinkError):
-    """A target is not known."""
+    """A target is unknown."""
 
 
 class PipelineError(TuninglinkError):
@@ -42,4 +42,4 @@ class PipelineError(TuninglinkError):
 
 
 class CompileError(TuninglinkError):
-    """The compiler reported an error, whatever its exit status was."""
+    """The compiler reported an error, whatever its exit code."""

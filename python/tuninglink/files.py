@@ -1,4 +1,4 @@
-"""Writing files so that nobody ever sees half of one."""
+"""Atomic writes of files."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from tuninglink.mlir.diagnostics import Diagnostic
 
 STANDARD_STREAM: Final = "-"
-"""Stands for standard input or output where a path is expected."""
+"""Denotes standard input or output in place of a path."""
 
 
 def write_file(path: str | os.PathLike[str], content: bytes) -> None:
-    """Writes `content` to a file: beside it first, which then takes its place.
+    """Write `content` to a temporary file, which then replaces the file.
 
     Raises:
-        TuninglinkError: the file cannot be written. What was there before still is.
+        TuninglinkError: the file cannot be written. Its old content is kept.
     """
     with replacing(path) as place:
         place.write_bytes(content)
@@ -33,13 +33,13 @@ def write_file(path: str | os.PathLike[str], content: bytes) -> None:
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Gives a new file beside `path` to write to, which takes its place when the block ends well.
+    """Yield a temporary file to write to, which replaces `path` if the block succeeds.
 
-    A link stays one: the file that it points to is replaced. What is no regular file, such as `/dev/null`
-    or a named pipe, is written to directly.
+    A link is kept, and its target is replaced. A file other than a regular one, such as `/dev/null` or a named pipe,
+    is written to directly.
 
     Raises:
-        TuninglinkError: the file cannot be written. What was there before still is.
+        TuninglinkError: the file cannot be written. Its old content is kept.
     """
     try:
         place = Path(os.path.realpath(path))
@@ -63,7 +63,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def make_directory(path: str | os.PathLike[str]) -> Path:
-    """Makes a directory and those around it, unless they are there, and returns its path.
+    """Make a directory and its parents unless they exist, and return its path.
 
     Raises:
         TuninglinkError: it cannot be made.
@@ -77,7 +77,7 @@ def make_directory(path: str | os.PathLike[str]) -> Path:
 
 
 def check_directory(path: str | os.PathLike[str]) -> Path:
-    """Makes a directory for outputs unless it is there, and refuses one that cannot be written to.
+    """Make a directory for outputs unless it exists, and check that it is writable.
 
     Raises:
         TuninglinkError: it cannot be made, or is read-only.
@@ -89,7 +89,7 @@ def check_directory(path: str | os.PathLike[str]) -> Path:
 
 
 def write_output(path: str, content: bytes) -> None:
-    """Writes a result to a file, or to standard output for `-`.
+    """Write a result to a file, or to standard output for `-`.
 
     Raises:
         TuninglinkError: it cannot be written.
@@ -101,7 +101,7 @@ def write_output(path: str, content: bytes) -> None:
 
 
 def check_output(path: str) -> None:
-    """Refuses an output that cannot be written before hours are spent on it.
+    """Check that an output can be written, before hours of work are spent on it.
 
     Raises:
         TuninglinkError: it is a directory or read-only, or its directory is missing or cannot be written to.
@@ -121,11 +121,11 @@ def check_output(path: str) -> None:
 
 
 def write_standard_output(content: bytes) -> None:
-    """Writes `content` to standard output, past the buffer: what fails has failed when this returns.
+    """Write `content` to standard output, unbuffered, so that a failure is raised here.
 
     Raises:
         TuninglinkError: it cannot be written.
-        BrokenPipeError: whoever read it has gone.
+        BrokenPipeError: the reader has closed the pipe.
     """
     sys.stdout.flush()
     rest = memoryview(content)
@@ -139,13 +139,13 @@ def write_standard_output(content: bytes) -> None:
 
 
 def cannot(do: str, path: str | os.PathLike[str], failure: OSError) -> Diagnostic:
-    """Returns the error that one cannot `do` (read, write, make) the file at `path`, and why."""
+    """Return the error that the file at `path` cannot be read, written or made, as `do` says."""
     reason = (failure.strerror or str(failure)).lower()
     return error(f"cannot {do} '{os.fspath(path)}': {reason}")
 
 
 def _checked(place: Path) -> Path:
-    """Returns `place`, which exists and is no regular file, unless it is a directory."""
+    """Return `place`, an existing file other than a regular one, unless it is a directory."""
     if place.is_dir():
         raise IsADirectoryError(None, "is a directory")
     return place

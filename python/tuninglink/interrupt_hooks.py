@@ -1,6 +1,6 @@
-"""Cleanup hooks: they run when an interrupt ends the process at once.
+"""Cleanup hooks that run when an interrupt ends the process immediately.
 
-Nothing is imported here, as an interrupt may come before anything is.
+This module has no imports, as an interrupt may precede them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _hooks: dict[object, Callable[[], object]] = {}
 
 @contextmanager
 def interrupt_hook(hook: Callable[[], object]) -> Iterator[None]:
-    """Has `hook` called if an interrupt ends the process while the block runs, and only then."""
+    """Call `hook` if an interrupt ends the process during the block."""
     key = object()
     _hooks[key] = hook
     try:
@@ -26,7 +26,7 @@ def interrupt_hook(hook: Callable[[], object]) -> Iterator[None]:
 
 
 def run_interrupt_hooks() -> None:
-    """Calls all hooks, the latest first; for the thread that is about to end the process."""
+    """Call all hooks, the latest first, from the thread that ends the process."""
     for hook in reversed(list(_hooks.values())):
         with suppress(Exception):
             hook()

@@ -1,4 +1,4 @@
-"""Imports that wait until something of a module is used."""
+"""Imports that are deferred to the first use of a module."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 def lazy_face(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
-    """Returns what a package needs as its `__getattr__`: whoever uses it pays only for what they use.
+    """Return a `__getattr__` for a package that imports only the modules that are used.
 
     Args:
         package: the name of the package.
-        homes: for each public name the module that defines it, relative to `tuninglink`.
+        homes: the module of each public name, relative to `tuninglink`.
     """
 
     def get_attribute(name: str) -> object:
@@ -25,22 +25,22 @@ def lazy_face(package: str, homes: Mapping[str, str]) -> Callable[[str], object]
         if home is None:
             raise AttributeError(f"module '{package}' has no attribute '{name}'")
         value: object = getattr(import_module(f"tuninglink.{home}"), name)
-        setattr(import_module(package), name, value)  # It is asked for only once.
+        setattr(import_module(package), name, value)  # skips this function the next time
         return value
 
     return get_attribute
 
 
 def load_on_use(name: str) -> None:
-    """Makes importing a top-level module cost nothing until one of its attributes is read.
+    """Defer the import of a top-level module until one of its attributes is read.
 
-    `importlib.util.LazyLoader` is of no help: an import statement reads `__spec__`, which makes it load.
+    `importlib.util.LazyLoader` does not help: an import statement reads `__spec__`, which triggers the import.
     """
     sys.modules.setdefault(name, _Stub(name))
 
 
 class _Stub(ModuleType):
-    """Stands in for a module that is not loaded yet, and takes its attributes from it."""
+    """A placeholder for a module, which imports it when an attribute is read."""
 
     def __getattr__(self, attribute: str) -> object:
         with _loading:

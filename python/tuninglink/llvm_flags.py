@@ -1,4 +1,4 @@
-"""Command lines as LLVM's tools read them: `-flag`, `--flag=value`, `-o value`, `@file`."""
+"""Command lines in the syntax of LLVM's tools: `-flag`, `--flag=value`, `-o value`, `@file`."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ if TYPE_CHECKING:
 _Choice = TypeVar("_Choice", bound=Enum)
 
 _DEEPEST_RESPONSE_FILE = 20
-"""Response files may name response files, but not themselves."""
+"""The greatest nesting of response files, which ends a recursion."""
 
 
 class UsageError(Exception):
-    """A command line is wrong."""
+    """A command line is invalid."""
 
 
 @dataclass(frozen=True)
 class Flag:
-    """A flag that a command reads itself.
+    """A flag that a command implements itself.
 
     Attributes:
-        target: the field of the command's options that it sets.
-        read: makes the field's value of the text after `=`; a `ValueError` says what is expected.
-        switch: whether the flag can stand without a value.
-        repeats: whether each occurrence adds a value; any other flag may be given once.
-        help: its meaning, for help texts; empty for a flag that they leave out.
-        metavar: what stands for the value in help texts.
-        short: another name, of one letter.
-        values: returns values that a shell completes; by default it completes files.
+        target: the field of the command's options.
+        read: converts the text after `=` to the field's value. A `ValueError` contains what is expected.
+        switch: whether the flag may have no value.
+        repeats: whether each occurrence adds a value. Any other flag may be given once.
+        help: its description in help texts; empty for a hidden flag.
+        metavar: the placeholder of the value in help texts.
+        short: an alternative name of one letter.
+        values: returns values for shell completion; by default, files are completed.
     """
 
     target: str
@@ -49,13 +49,13 @@ class Flag:
 
 @dataclass(frozen=True)
 class Unknown:
-    """A flag that the command does not read itself.
+    """A flag that the command does not implement itself.
 
     Attributes:
-        argument: the argument as it was written.
+        argument: the argument as written.
         name: the flag's name, without dashes.
-        value: what stands behind `=`, or None.
-        word: the index among the words of what stands right behind it, which may be its value, or None.
+        value: the text after `=`, or None.
+        word: the index in the words of the argument after it, which may be its value, or None.
     """
 
     argument: str
@@ -65,16 +65,16 @@ class Unknown:
 
 
 class CommandLine:
-    """A command line that was read.
+    """A parsed command line.
 
     Args:
-        known: the flags that the command reads itself, by their names without dashes.
+        known: the flags that the command implements itself, by name without dashes.
         arguments: the arguments, without the name of the program.
 
     Attributes:
-        values: what the known flags say, by target.
+        values: the values of known flags, by target.
         unknown: the other flags, in order.
-        words: the arguments that are no flags, in order.
+        words: the arguments other than flags, in order.
 
     Raises:
         UsageError: a value is malformed or missing, a flag is given twice, or a response file cannot be read.
@@ -84,8 +84,9 @@ class CommandLine:
         self.values: dict[str, Any] = {}
         self.unknown: list[Unknown] = []
         self.words: list[str] = []
-        given: set[int] = set()
+        seen: set[int] = set()
         rest = list(_with_response_files(arguments, known))[::-1]
+        # Consume the arguments, some together with the next one.
         while rest:
             argument = rest.pop()
             if argument == "--":
@@ -105,56 +106,56 @@ class CommandLine:
                 if not rest:
                     raise UsageError(f"flag '{dashed(name)}' needs a value")
                 text = rest.pop()
-            if id(flag) in given and not flag.repeats:
+            if id(flag) in seen and not flag.repeats:
                 raise UsageError(f"flag '{dashed(name)}' is given more than once")
-            given.add(id(flag))
+            seen.add(id(flag))
             self._take(name, flag, text)
 
     def _take(self, name: str, flag: Flag, text: str) -> None:
         try:
             value = flag.read(text)
         except ValueError as failure:
-            message = f"'{text}' is no value for flag '{dashed(name)}': {failure}"
+            message = f"invalid value '{text}' for flag '{dashed(name)}': {failure}"
             raise UsageError(message) from None
         if flag.repeats and not text:
-            return  # As for the compiler, whose empty list of paths has no paths.
+            return  # As in the compiler, an empty list of paths has no elements.
         before = self.values.get(flag.target, ())
         self.values[flag.target] = (*before, value) if flag.repeats else value
 
     def split(
         self, flags: Iterable[Unknown], needs_value: Callable[[], Mapping[str, bool]]
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Returns unknown flags as text, with the words that are their values, and the other words.
+        """Return unknown flags as text, including the words that are their values, and the remaining words.
 
         Args:
             flags: the unknown flags that may have words as values.
-            needs_value: returns of each flag whether it must have a value; called only if that matters.
+            needs_value: returns for each flag whether it requires a value. It is called only if needed.
         """
         texts, taken = [], set()
-        for each in flags:
-            if each.word is not None and needs_value().get(each.name):
-                texts.append(f"{each.argument}={self.words[each.word]}")
-                taken.add(each.word)
+        for flag in flags:
+            if flag.word is not None and needs_value().get(flag.name):
+                texts.append(f"{flag.argument}={self.words[flag.word]}")
+                taken.add(flag.word)
             else:
-                texts.append(each.argument)
-        others = (word for index, word in enumerate(self.words) if index not in taken)
-        return tuple(texts), tuple(others)
+                texts.append(flag.argument)
+        remaining = (word for index, word in enumerate(self.words) if index not in taken)
+        return tuple(texts), tuple(remaining)
 
 
 def dashed(name: str) -> str:
-    """Returns a flag's name as messages spell it."""
+    """Return a flag's name as messages spell it."""
     return f"--{name}" if len(name) > 1 else f"-{name}"
 
 
 def read_name(text: str) -> str:
-    """Reads the name of something, such as a path; a `ValueError` says what is expected."""
+    """Read a name, such as a path. A `ValueError` contains what is expected."""
     if not text:
         raise ValueError("expected a name")
     return text
 
 
 def read_boolean(text: str) -> bool:
-    """Reads the value of a switch; a `ValueError` says what is expected."""
+    """Read the value of a switch. A `ValueError` contains what is expected."""
     if text in ("", "true", "TRUE", "True", "1"):
         return True
     if text in ("false", "FALSE", "False", "0"):
@@ -163,21 +164,21 @@ def read_boolean(text: str) -> bool:
 
 
 def read_count(text: str) -> int:
-    """Reads a positive number; a `ValueError` says what is expected."""
+    """Read a positive number. A `ValueError` contains what is expected."""
     if not text.isdecimal() or int(text) == 0:
         raise ValueError("expected a number above 0")
     return int(text)
 
 
 def read_number(text: str) -> int:
-    """Reads a natural number; a `ValueError` says what is expected."""
+    """Read a natural number. A `ValueError` contains what is expected."""
     if not text.isdecimal():
         raise ValueError("expected a number")
     return int(text)
 
 
 def one_of(*choices: str) -> Callable[[str], str]:
-    """Returns what reads one of some words; a `ValueError` says which there are."""
+    """Return a reader of one of several words. Its `ValueError` lists them."""
 
     def read(text: str) -> str:
         if text not in choices:
@@ -189,14 +190,14 @@ def one_of(*choices: str) -> Callable[[str], str]:
 
 
 def member_of(kind: type[_Choice]) -> Callable[[str], _Choice]:
-    """Returns what reads a value of an enumeration; a `ValueError` says which there are."""
-    read = one_of(*(each.value for each in kind))
+    """Return a reader of a value of an enumeration. Its `ValueError` lists the values."""
+    read = one_of(*(member.value for member in kind))
     return lambda text: kind(read(text))
 
 
 def values_of(kind: type[Enum]) -> Callable[[], list[str]]:
-    """Returns what lists the values of an enumeration."""
-    return lambda: [each.value for each in kind]
+    """Return a function that lists the values of an enumeration."""
+    return lambda: [member.value for member in kind]
 
 
 def _is_word(argument: str) -> bool:
@@ -206,7 +207,7 @@ def _is_word(argument: str) -> bool:
 def _with_response_files(
     arguments: Iterable[str], known: Mapping[str, Flag], depth: int = 0
 ) -> Iterator[str]:
-    """Replaces `@file` by the arguments in the file, if there is one, unless it is the value of a known flag."""
+    """Replace each `@file` by the arguments in the file, if it exists and is not the value of a known flag."""
     is_value = False
     for argument in arguments:
         path = Path(argument[1:])
@@ -215,7 +216,7 @@ def _with_response_files(
             yield argument
             is_value = not is_value and _needs_value(argument, known)
             continue
-        import shlex  # noqa: PLC0415 - seldom needed
+        import shlex  # noqa: PLC0415 - rarely needed
 
         try:
             yield from _with_response_files(shlex.split(path.read_text()), known, depth + 1)
@@ -224,6 +225,6 @@ def _with_response_files(
 
 
 def _needs_value(argument: str, known: Mapping[str, Flag]) -> bool:
-    """Tells whether the next argument is the value of a known flag."""
+    """Return whether the next argument is the value of a known flag."""
     flag = None if _is_word(argument) else known.get(argument.lstrip("-"))
     return flag is not None and not flag.switch

@@ -1,4 +1,4 @@
-"""Data classes as plain data: what `json` writes, and JSON Schemas describe."""
+"""Conversion of data classes to plain data for `json`, described by JSON Schemas."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 
 
 def plain(value: object) -> Any:
-    """Returns a value as plain data.
+    """Return a value as plain data.
 
     Instances of data classes become objects with the names of their fields, enumerators their values, paths strings,
-    and other collections than mappings lists, sorted if they are sets.
+    and other collections except mappings lists. Lists of sets are sorted.
     """
     if isinstance(value, Enum):
         return value.value

@@ -1,4 +1,4 @@
-"""What somebody meant who wrote a name that there is not."""
+"""Spelling suggestions for unknown names."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ if TYPE_CHECKING:
 
 
 def nearest(word: str, words: Iterable[str], cutoff: float = 0.6) -> str:
-    """Returns the one of `words` that is most like `word`, or nothing if none is like it.
+    """Return the word most similar to `word`, or an empty string if there is none.
 
     Args:
-        word: what was written.
-        words: what there is.
-        cutoff: how alike they must be, from 0 to 1, as `difflib` measures it.
+        word: the misspelt word.
+        words: the valid words.
+        cutoff: the least similarity, from 0 to 1, as `difflib` measures it.
     """
-    from difflib import get_close_matches  # noqa: PLC0415 - only needed when something is wrong
+    from difflib import get_close_matches  # noqa: PLC0415 - only needed for errors
 
     return next(iter(get_close_matches(word, words, n=1, cutoff=cutoff)), "")
 
 
 def did_you_mean(word: str, words: Iterable[str], cutoff: float = 0.6) -> str:
-    """Returns `; did you mean '...'?` to be put behind a message, or nothing; the arguments are those of `nearest`."""
-    meant = nearest(word, words, cutoff)
-    return f"; did you mean '{meant}'?" if meant else ""
+    """Return `; did you mean '...'?` to append to a message, or nothing. For the arguments see `nearest`."""
+    suggestion = nearest(word, words, cutoff)
+    return f"; did you mean '{suggestion}'?" if suggestion else ""

@@ -1,4 +1,4 @@
-"""Tuning programs of PyTorch: modules and exported programs, through the exporter of iree-turbine.
+"""Tuning of PyTorch programs: modules and exported programs, through the exporter of iree-turbine.
 
 It needs the extra `torch`; `tune` needs the extra `tune` as well.
 """
@@ -34,12 +34,11 @@ __all__ = ["compile", "explain", "export", "tune"]
 def export(
     model: torch.nn.Module | torch.export.ExportedProgram, arguments: Sequence[torch.Tensor] = ()
 ) -> bytes:
-    """Returns a model as a program in MLIR bytecode, with its weights. Its function is `@main`.
+    """Export a model as a program in MLIR bytecode, with its weights. Its function is `@main`.
 
     Args:
         model: a module, or an exported program.
-        arguments: an example of the module's arguments, which gives their shapes and types; none for an exported
-            program.
+        arguments: example arguments of the module, for their shapes and types; none for an exported program.
     """
     exported = aot.export(model, *arguments)
     return to_bytecode(exported.mlir_module)
@@ -50,12 +49,12 @@ def compile(  # noqa: A001 - as `tuninglink.compile`
     arguments: Sequence[torch.Tensor] = (),
     **options: Any,
 ) -> Compilation:
-    """Compiles a model, tuned by specs.
+    """Compile a model with tuning specs.
 
     Args:
         model: see `export`.
         arguments: see `export`.
-        options: those of `tuninglink.compile`, such as `specs` and `flags`.
+        options: options of `tuninglink.compile`, such as `specs` and `flags`.
 
     Raises:
         TuninglinkError: see `tuninglink.compile`.
@@ -68,12 +67,12 @@ def explain(
     arguments: Sequence[torch.Tensor] = (),
     **options: Any,
 ) -> Explanation:
-    """Says what specs do to a model, dispatch by dispatch.
+    """Explain the effect of specs on a model, dispatch by dispatch.
 
     Args:
         model: see `export`.
         arguments: see `export`.
-        options: those of `tuninglink.explain`, such as `specs` and `flags`.
+        options: options of `tuninglink.explain`, such as `specs` and `flags`.
 
     Raises:
         TuninglinkError: see `tuninglink.explain`.
@@ -86,16 +85,16 @@ def call_options(
     arguments: Sequence[Any],
     directory: Path,
 ) -> CallOptions:
-    """Returns a call of a model with its arguments, and with what PyTorch computes from them.
+    """Return a call of a model with its arguments and the results that PyTorch computes.
 
     Args:
-        model: see `export`; it is not changed.
-        arguments: see `export`; of an exported program without any, those that it was exported with.
-        directory: gets the values as files.
+        model: see `export`. It is not changed.
+        arguments: see `export`. By default an exported program has those that it was exported with.
+        directory: the directory for the values.
 
     Returns:
-        The call; one with random inputs if there are no example arguments, or some are not tensors, and one without
-        expected results if the model is being trained.
+        The call. It has random inputs without example arguments, or if some are not tensors. It has no expected
+        results for a model in training mode.
     """
     from tuninglink.tuning.programs.call_options import CallOptions, GivenInput  # noqa: PLC0415 - as in `tune`
 
@@ -121,7 +120,7 @@ def call_options(
 
 
 def _computed(model: torch.nn.Module, arguments: Sequence[Any]) -> list[torch.Tensor]:
-    """Returns what a model computes, in f32 where it can be converted; nothing if it cannot be run here."""
+    """Return the results of a model, in f32 where it can be converted; none if it cannot run here."""
     for dtype in (torch.float32, None):
         try:
             copied, values = copy.deepcopy((model, arguments))
@@ -130,7 +129,7 @@ def _computed(model: torch.nn.Module, arguments: Sequence[Any]) -> list[torch.Te
                 values = tree_map(partial(_converted, dtype=dtype), values)
             with torch.no_grad():
                 return _tensors(copied(*values))
-        except Exception:  # noqa: BLE001, S112 - a model may refuse other types with any error
+        except Exception:  # noqa: BLE001, S112 - a model may reject other types with any error
             continue
     return []
 
@@ -141,13 +140,13 @@ def _converted(value: Any, dtype: torch.dtype) -> Any:
 
 
 def _tensors(values: Any) -> list[torch.Tensor]:
-    """Returns all tensors of a tree in order; nothing if it has other leaves."""
+    """Return all tensors of a tree in order, or none if it has other leaves."""
     leaves = tree_leaves(values)
     return leaves if all(isinstance(leaf, torch.Tensor) for leaf in leaves) else []
 
 
 def _saved(tensor: torch.Tensor, path: Path) -> Path:
-    """Writes a tensor as NumPy does; types that NumPy lacks as plain bytes."""
+    """Write a tensor in NumPy's format; types that NumPy lacks as plain bytes."""
     plain = tensor.detach().cpu().contiguous()
     try:
         array = plain.numpy()
@@ -165,18 +164,18 @@ def tune(
     flags: Sequence[str],
     settings: TuningSettings,
 ) -> TuningResult:
-    """Tunes a model on a device.
+    """Tune a model on a device.
 
-    Its results in PyTorch, in f32 where the model can be converted, are what the program is expected to compute.
+    The expected results of the program are those of PyTorch, in f32 where the model can be converted.
 
     Args:
         model: see `export`.
         arguments: see `export`.
         flags: flags of the compiler, such as `--iree-hal-target-device=local`.
-        settings: how to tune.
+        settings: the settings of the tuner.
 
     Returns:
-        The spec, as text, and what was measured.
+        The spec, as text, and the measurements.
 
     Raises:
         TuninglinkError: see `tuninglink.tuning.calls.tune`.

@@ -53,7 +53,7 @@
 // RUN: not tuninglink check %t/right.mlir --target gfx1100 2>&1 | filecheck %s --check-prefix=ARCHITECTURE
 // ARCHITECTURE: 'MFMA_F32_16x16x16_F16' is not an intrinsic of gfx1100; for f16·f16→f32 there is 'WMMAR3_F32_16x16x16_F16'
 // RUN: not tuninglink check %t/right.mlir --target znver4 2>&1 | filecheck %s --check-prefix=PIPELINE
-// PIPELINE: '#iree_gpu.pipeline<TileAndFuse>' is no pipeline of llvm-cpu
+// PIPELINE: '#iree_gpu.pipeline<TileAndFuse>' is not a pipeline of llvm-cpu
 
 // Bound to another target it is not asked about.
 // RUN: tuninglink link gfx942=%t/right.mlir -o %t/bound.mlir

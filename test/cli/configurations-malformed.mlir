@@ -46,10 +46,10 @@
 // Words that the parser does not know, with those that are meant.
 // RUN: sed 's/MFMA_F32_16x16x16_F16/MFMA_F32_16x16x17_F16/' %t/right.mlir > %t/word.mlir
 // RUN: not tuninglink check %t/word.mlir 2>&1 | filecheck %s --check-prefix=WORD
-// WORD: word.mlir:{{[0-9]+}}:{{[0-9]+}}: note: there is no 'MFMA_F32_16x16x17_F16'; did you mean 'MFMA_F32_16x16x16_F16'?
+// WORD: word.mlir:{{[0-9]+}}:{{[0-9]+}}: note: unknown name 'MFMA_F32_16x16x17_F16'; did you mean 'MFMA_F32_16x16x16_F16'?
 // RUN: sed 's/subgroup_size = 64/subgroup_size = 64, {gpu_pipeline_options = #iree_gpu.pipeline_options<prefetch_stages = 2>}/' %t/right.mlir > %t/option.mlir
 // RUN: not tuninglink check %t/option.mlir 2>&1 | filecheck %s --check-prefix=OPTION
-// OPTION: option.mlir:{{[0-9]+}}:{{[0-9]+}}: note: there is no 'prefetch_stages'; did you mean 'prefetch_num_stages'?
+// OPTION: option.mlir:{{[0-9]+}}:{{[0-9]+}}: note: unknown name 'prefetch_stages'; did you mean 'prefetch_num_stages'?
 
 func.func @matmul(%a: tensor<128x256xf16>, %b: tensor<256x512xf16>) -> tensor<128x512xf32> {
   %zero = arith.constant 0.0 : f32

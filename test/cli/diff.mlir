@@ -12,7 +12,7 @@
 // RUN: tuninglink diff %t/tuned.json %t/tuned.json --fail-on-regression | filecheck %s --check-prefix=SAME
 // SAME: regressions: 0, improvements: 0, changes: 0
 // RUN: not tuninglink diff %t/tuned.json %s 2>&1 | filecheck %s --check-prefix=NONE
-// NONE: diff.mlir:1:1: error: no JSON
+// NONE: diff.mlir:1:1: error: invalid JSON
 
 func.func @add(%a: tensor<16xf32>, %b: tensor<16xf32>) -> tensor<16xf32> {
   %sum = arith.addf %a, %b : tensor<16xf32>

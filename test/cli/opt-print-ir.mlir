@@ -55,7 +55,7 @@
 // MIXED:       IR Dump After Mark: example-mark
 // MIXED:       IR Dump After SpecializeExportsPass: iree-codegen-specialize-exports
 
-// OPAQUE:      warning: passes inside 'iree-abi-transformation-pipeline' are not printed: it cannot be taken apart, since 'iree-op-pipeline-adaptor' has no name that a pipeline could contain
+// OPAQUE:      warning: passes inside 'iree-abi-transformation-pipeline' are not printed: it cannot be expanded, since 'iree-op-pipeline-adaptor' has no name for textual pipelines
 
 // UNKNOWN: error: for the --mlir-print-ir-after option: 'canonicalise' does not refer to a registered pass or pass pipeline; did you mean 'canonicalize'?
 func.func @f() {

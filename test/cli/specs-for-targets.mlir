@@ -9,7 +9,7 @@
 // RUN: tuninglink compile %s --spec %t/vmvx.mlir --no-default-specs --iree-hal-target-backends=vmvx --iree-hal-target-backends=llvm-cpu --iree-llvmcpu-target-triple=x86_64-linux-gnu --iree-llvmcpu-target-cpu=generic --compile-to=executable-configurations -o %t/unbound 2>%t/warning
 // RUN: filecheck %s --check-prefix=FOREIGN --input-file=%t/warning
 // RUN: filecheck %s --check-prefix=APPLIED --input-file=%t/unbound
-// FOREIGN: vmvx.mlir:{{[0-9]+}}:{{[0-9]+}}: warning: entry 'match_mine' of '{{.*}}vmvx.mlir' is not applied for x86_64: '#iree_codegen.vmvx_pipeline' is no pipeline of llvm-cpu
+// FOREIGN: vmvx.mlir:{{[0-9]+}}:{{[0-9]+}}: warning: entry 'match_mine' of '{{.*}}vmvx.mlir' is not applied for x86_64: '#iree_codegen.vmvx_pipeline' is not a pipeline of llvm-cpu
 // FOREIGN: note: '--spec TARGET={{.*}}vmvx.mlir' binds a spec to what it is for
 // APPLIED: hal.executable.variant public @embedded_elf_x86_64
 // APPLIED: translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline

@@ -29,7 +29,7 @@
 // RUN: not tuninglink-opt %examples/mmt_2048x1280x5120.mlir --tuninglink-materialize-specs='specs=%s upgrade=false' -o %t.refused 2>&1 | filecheck %s --check-prefix=REFUSED
 
 // LOADED-NOT: UserWarning
-// LOADED: {{upgrade|gfx942}}.mlir:{{[0-9]+:[0-9]+}}: warning: '@match_any' is left out, as it cannot be upgraded: the pipeline 'LLVMGPUWarpReduction' is gone
+// LOADED: {{upgrade|gfx942}}.mlir:{{[0-9]+:[0-9]+}}: warning: '@match_any' is excluded, as it cannot be upgraded: the pipeline 'LLVMGPUWarpReduction' is gone
 // LOADED-NOT: UserWarning
 // REFUSED: {{upgrade|gfx942}}.mlir:{{[0-9]+:[0-9]+}}: error: the spec was written for an older compiler:
 
@@ -44,7 +44,7 @@
 // REPORT: @match_any -> @configure ({{.*}}): kept out
 // REPORT-NEXT: @match_any: the pipeline 'LLVMGPUWarpReduction' is gone
 // REPORT: outside of the entries
-// REPORT: entry-points: the entry point returns what it was given
+// REPORT: entry-points: the entry point returns its argument
 
 // TOLD: upgrade.mlir:{{[0-9]+:[0-9]+}}: warning: '@match_any' is kept out: the pipeline 'LLVMGPUWarpReduction' is gone
 // TOLD-NEXT: %config = transform.param.constant

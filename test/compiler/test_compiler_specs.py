@@ -423,7 +423,7 @@ def test_old_specs_are_upgraded_and_what_is_left_out_is_among_the_diagnostics(
     assert who(compiled) == [("old", "match_old", True)]
     assert tuple(said) == compiled.diagnostics
     (warning,) = (each for each in said if each.severity is Severity.WARNING)
-    assert warning.message.startswith("'@match_gone' is left out, as it cannot be upgraded")
+    assert warning.message.startswith("'@match_gone' is excluded, as it cannot be upgraded")
     assert warning.place is not None
     assert warning.place.file == str(path)
     assert not recwarn.list

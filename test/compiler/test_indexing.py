@@ -123,7 +123,7 @@ def test_an_indexed_spec_stays_as_it_is() -> None:
 
 @pytest.mark.skipif(not CORPUS.is_dir(), reason=f"{CORPUS} is not there")
 @pytest.mark.parametrize("name", ["boo_2025_05", "boo_2025_06", "punet_mi300", "sdxl_int8"])
-@pytest.mark.filterwarnings("ignore:.*is left out, as it cannot be upgraded")
+@pytest.mark.filterwarnings("ignore:.*is excluded, as it cannot be upgraded")
 def test_published_specs(name: str) -> None:
     outcome = Outcome()
     check_payloads(load_spec(CORPUS / f"{name}.mlir"), outcome)

@@ -50,7 +50,9 @@ FAILED test/unit/test_a.py::test_b - AssertionError
 
 
 def test_a_report_names_what_failed() -> None:
-    doctor = "an embedded spec takes effect on rocm   FAILED: the entry for it configured nothing\n"
+    doctor = (
+        "an embedded spec takes effect on rocm   FAILED: its entry did not configure the program\n"
+    )
     text = failure_report.report([LOG, doctor], "https://example.com/run")
     listed = [line for line in text.splitlines() if line.startswith("- ")]
     assert listed == [

@@ -1,4 +1,4 @@
-"""Comparing reports: what changed from an explanation, or from a report of tuning, to a later one."""
+"""Comparison of reports: the changes from an explanation, or a tuning report, to a later one."""
 
 from tuninglink.comparing.changes import Change, ChangeKind
 from tuninglink.comparing.reports import compare_reports

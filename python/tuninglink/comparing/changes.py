@@ -1,4 +1,4 @@
-"""What can change between two reports."""
+"""Changes between two reports."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import Enum
 
 
 class ChangeKind(Enum):
-    """Whether a change is for the worse."""
+    """Whether a change is for better or worse."""
 
     REGRESSION = "regression"
     IMPROVEMENT = "improvement"
@@ -15,7 +15,7 @@ class ChangeKind(Enum):
 
 
 def kind_of(was: str, now: str, best: str) -> ChangeKind:
-    """Returns the kind of a change from one state to another, of which one is the best."""
+    """Return the kind of a change between two states, given the best state."""
     if was == best:
         return ChangeKind.REGRESSION
     return ChangeKind.IMPROVEMENT if now == best else ChangeKind.CHANGE
@@ -23,12 +23,12 @@ def kind_of(was: str, now: str, best: str) -> ChangeKind:
 
 @dataclass(frozen=True)
 class Change:
-    """What differs between two reports about one dispatch.
+    """A difference between two reports about one dispatch.
 
     Attributes:
-        kind: whether it is for the worse.
+        kind: whether it is for better or worse.
         what: the dispatch, in words.
-        text: what it was and what it is.
+        text: the old and the new state.
     """
 
     kind: ChangeKind

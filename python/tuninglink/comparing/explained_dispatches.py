@@ -1,4 +1,4 @@
-"""Comparing explanations: which dispatches are configured by a spec no longer, or otherwise."""
+"""Comparison of explanations: dispatches with another status or another configuration."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ _CONFIGURATION: Final = ("translation_info", "lowering_config", "decomposition_c
 
 
 def compare_explanations(old: Object, new: Object) -> Iterator[Change]:
-    """Yields what changed, in the order of the dispatches.
+    """Yield the changes, in the order of the dispatches.
 
-    A dispatch that was tuned and is not, or is there no longer, is a regression; one that was not and is, an
-    improvement.
+    A dispatch that was tuned and now is not, or is missing, is a regression. One that is newly tuned is an improvement.
 
     Args:
         old: an explanation, as `tuninglink explain` writes it.
@@ -33,7 +32,7 @@ def compare_explanations(old: Object, new: Object) -> Iterator[Change]:
 
 
 def _key(dispatch: Object) -> str:
-    words = ", ".join(each["words"] for each in dispatch["operations"])
+    words = ", ".join(operation["words"] for operation in dispatch["operations"])
     return f"{words or dispatch['name']} for {dispatch['target']}"
 
 
@@ -44,7 +43,7 @@ def _change(before: Object | None, after: Object | None) -> tuple[ChangeKind, st
         return kind_of(was, status, _TUNED), f"{was} → {status}"
     if not before or not after or before["operations"] == after["operations"]:
         return None
-    entries = [_entries(each) for each in (before, after)]
+    entries = [_entries(dispatch) for dispatch in (before, after)]
     if entries[0] != entries[1]:
         return ChangeKind.CHANGE, f"entry {entries[0]} → {entries[1]}"
     if _configurations(before) != _configurations(after):
@@ -53,12 +52,12 @@ def _change(before: Object | None, after: Object | None) -> tuple[ChangeKind, st
 
 
 def _entries(dispatch: Object) -> str:
-    matches = [each["match"] for each in dispatch["operations"] if each["match"]]
+    matches = [operation["match"] for operation in dispatch["operations"] if operation["match"]]
     return ", ".join(
         match["entry"]["matcher"] if match["entry"] else match["spec"] for match in matches
     )
 
 
 def _configurations(dispatch: Object) -> list[list[str | None]]:
-    result = [each["configuration"] for each in dispatch["operations"]]
-    return [[each[name] for name in _CONFIGURATION] for each in result]
+    configurations = [operation["configuration"] for operation in dispatch["operations"]]
+    return [[configuration[name] for name in _CONFIGURATION] for configuration in configurations]

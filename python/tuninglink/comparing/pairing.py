@@ -1,4 +1,4 @@
-"""Finding the same dispatch in two reports."""
+"""Pairing of the dispatches of two reports."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 def paired(
     old: Sequence[Object], new: Sequence[Object], key: Callable[[Object], str]
 ) -> Iterator[tuple[str, Object | None, Object | None]]:
-    """Yields dispatches with the same key, in the order of the old report, then those that are new.
+    """Yield dispatches with the same key, in the order of the old report, and then the new ones.
 
-    Names do not count: another version of the compiler numbers dispatches otherwise. Of several with one key, the
-    first is paired with the first.
+    Names are ignored, as another version of the compiler may number dispatches differently. Dispatches with the same
+    key are paired in order.
     """
     numbered = _numbered(new, key)
-    for number, each in _numbered(old, key).items():
-        yield number[0], each, numbered.pop(number, None)
-    for number, each in numbered.items():
-        yield number[0], None, each
+    for number, dispatch in _numbered(old, key).items():
+        yield number[0], dispatch, numbered.pop(number, None)
+    for number, dispatch in numbered.items():
+        yield number[0], None, dispatch
 
 
 def _numbered(

@@ -1,4 +1,4 @@
-"""Reading two reports and comparing them."""
+"""Reading and comparison of two reports."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
 _EXPLANATION: Final = "tuninglink.explanation"
 _TUNING: Final = "tuninglink.tuning"
 _VERSIONS: Final = {_EXPLANATION: 2, _TUNING: 1}
-"""The version of each form that is read."""
+"""The supported version of each format."""
 
 LEAST_CHANGE: Final = 0.05
-"""The smallest change of a time that counts; the intervals of two runs of the same code are about as wide."""
+"""The smallest relevant change of a time, which is about the width of the interval of two runs of the same code."""
 
 
 def compare_reports(old: Path, new: Path, least: float = LEAST_CHANGE) -> list[Change]:
-    """Returns what changed from one report to a later one.
+    """Return the changes from one report to a later one.
 
     Args:
-        old: an explanation or a report of tuning, as JSON.
+        old: an explanation or a tuning report, as JSON.
         new: a later one of the same kind.
-        least: the smallest change of a time that counts, as a fraction.
+        least: the smallest relevant change of a time, as a fraction.
 
     Raises:
-        TuninglinkError: a file cannot be read, is no report, or the reports are not of the same kind.
+        TuninglinkError: a file cannot be read, is not a report, or the reports are of different kinds.
     """
     before, after = _read(old), _read(new)
     kinds = before["format"], after["format"]
@@ -47,7 +47,9 @@ def compare_reports(old: Path, new: Path, least: float = LEAST_CHANGE) -> list[C
             return list(compare_explanations(before, after))
         return list(compare_tunings(before, after, least))
     except (KeyError, TypeError, AttributeError) as failure:
-        message = f"'{old}' or '{new}' is no complete report: {type(failure).__name__}: {failure}"
+        message = (
+            f"'{old}' or '{new}' is not a complete report: {type(failure).__name__}: {failure}"
+        )
         raise TuninglinkError(error(message)) from None
 
 
@@ -57,14 +59,14 @@ def _read(path: Path) -> Object:
     except OSError as failure:
         raise TuninglinkError(error(f"cannot read '{path}': {failure.strerror}")) from None
     except UnicodeDecodeError:
-        raise TuninglinkError(error(f"'{path}' is no text")) from None
+        raise TuninglinkError(error(f"'{path}' is not text")) from None
     except json.JSONDecodeError as failure:
         place = Place(str(path), failure.lineno, failure.colno)
-        raise TuninglinkError(error(f"no JSON: {failure.msg}", place)) from None
+        raise TuninglinkError(error(f"invalid JSON: {failure.msg}", place)) from None
     version = _VERSIONS.get(loads.get("format", "")) if isinstance(loads, dict) else None
     if version is None or loads.get("version") != version:
-        remedy = note("expected what 'tuninglink explain --format json' or 'tune --report' writes")
-        message = f"'{path}' is no report, or one of another version"
+        remedy = note("expected a report of 'tuninglink explain --format json' or 'tune --report'")
+        message = f"'{path}' is not a report of a supported version"
         raise TuninglinkError(error(message, notes=[remedy]))
     report: Object = loads
     return report

@@ -1,4 +1,4 @@
-"""Comparing reports of tuning: which problems and which program became slower."""
+"""Comparison of tuning reports: problems and programs that became slower or faster."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _WON: Final = "won"
 
 
 def compare_tunings(old: Object, new: Object, least: float) -> Iterator[Change]:
-    """Yields what changed, in the order of the problems, then what became of the program.
+    """Yield the changes of the problems, in order, and then those of the program.
 
     Args:
         old: a report, as `tuninglink tune` writes it.
         new: a later one.
-        least: the smallest change of a time that counts, as a fraction.
+        least: the smallest relevant change of a time, as a fraction.
     """
     if old["device"] != new["device"]:
         devices = f"{old['device']} → {new['device']}"
@@ -31,8 +31,8 @@ def compare_tunings(old: Object, new: Object, least: float) -> Iterator[Change]:
         if before and after:
             yield from _problem(what, before, after, least)
         else:
-            there, text = (before, "gone") if before else (after, "new")
-            is_lost = there is before and there is not None and there["outcome"] == _WON
+            dispatch, text = (before, "gone") if before else (after, "new")
+            is_lost = dispatch is before and dispatch is not None and dispatch["outcome"] == _WON
             kind = ChangeKind.REGRESSION if is_lost else ChangeKind.CHANGE
             yield Change(kind, what, text)
     models = old["model"], new["model"]
@@ -53,7 +53,7 @@ def _problem(what: str, before: Object, after: Object, least: float) -> Iterator
 
 
 def _best_us(dispatch: Object) -> float:
-    """Returns the time with the spec: the winner's, or that of the compiler's choice."""
+    """Return the time with the spec: that of the winner, or that of the compiler's choice."""
     tuned = dispatch["tuned_us"] if dispatch["outcome"] == _WON else None
     return float(tuned if tuned is not None else dispatch["default_us"])
 

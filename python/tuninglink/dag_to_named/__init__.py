@@ -1,4 +1,4 @@
-"""Converting DAG matchers of contractions and convolutions to the matcher ops named after them."""
+"""Conversion of DAG matchers to contraction and convolution matchers."""
 
 from tuninglink.dag_to_named.conversion import convert_dags
 from tuninglink.dag_to_named.conversion_report import ConvertedEntry, ConvertedSpec

@@ -1,4 +1,4 @@
-"""Converting a spec: replace DAG matchers, compare old with new in the interpreter, undo where they differ."""
+"""Conversion of a spec: DAG matchers are replaced, and restored where the interpreter shows a difference."""
 
 from __future__ import annotations
 
@@ -27,31 +27,31 @@ if TYPE_CHECKING:
     from tuninglink.specs.structure import Entry
 
 
-class _Different(Exception):  # noqa: N818 - it is an answer, not an error
-    """An old and a new matcher are not proven to give the same answers."""
+class _Different(Exception):  # noqa: N818 - an answer, not an error
+    """An old and a new matcher are not proven equivalent."""
 
 
 def convert_dags(spec: Spec) -> ConvertedSpec:
-    """Converts DAG matchers to contraction and convolution matchers, where that changes nothing.
+    """Convert DAG matchers to contraction and convolution matchers, where that changes nothing.
 
-    For each entry a program is made that it matches, and programs that differ from it in one thing. The
-    compiler's interpreter runs the old and the new matcher on all of them: an entry is converted if both match the
-    first, and answer alike on the others. One difference is meant: a DAG matcher refuses an op with any attribute
-    that the DAG does not have, and the new matcher only one with a configuration.
+    For each entry, a matching program and variants that differ from it in one thing are made. The interpreter runs the
+    old and the new matcher on all of them. An entry is converted if both match the first program and agree on the
+    others. One difference is intended: a DAG matcher rejects an op with any attribute that the DAG lacks, and the new
+    matcher only one with a configuration.
 
     Args:
-        spec: the spec, which is not changed.
+        spec: the spec. It is not changed.
     """
     return _Conversion(spec).run()
 
 
 @dataclass
 class _Conversion:
-    """The conversion of one spec."""
+    """The conversion of a spec."""
 
     spec: Spec
     _reasons: dict[str, str] = field(default_factory=dict)
-    """Why sequences stay unchanged, by name."""
+    """The reasons why sequences stay unchanged, by name."""
     _matcher_ops: dict[str, str] = field(default_factory=dict)
     """The matcher op that replaces the DAG matchers of each sequence."""
 
@@ -59,16 +59,16 @@ class _Conversion:
         module = self._converted()
         entries = self._compare(Anatomy(module))
         while any(entry.reason and self._convertible(entry) for entry in entries):
-            # A sequence that one entry needs as it was stays so for all that use it.
-            for each in entries:
-                if each.reason:
-                    self._keep(self._convertible(each), each)
+            # A sequence that one entry needs unchanged stays unchanged for all its users.
+            for entry in entries:
+                if entry.reason:
+                    self._keep(self._convertible(entry), entry)
             module = self._converted()
             entries = self._compare(Anatomy(module))
         return ConvertedSpec(to_text(module), tuple(entries))
 
     def _converted(self) -> mlir.Operation:
-        """Returns a copy of the spec with its DAG matchers converted, but for sequences with a known reason."""
+        """Return a copy of the spec with its DAG matchers converted, except for sequences in `_reasons`."""
         module = self.spec.module.clone()
         for sequence in body(module):
             name = symbol_name(sequence) or ""
@@ -92,24 +92,24 @@ class _Conversion:
         """The sequences that each sequence includes, by name."""
         return {
             symbol_name(sequence) or "": [
-                reference(each.attributes["target"]) for each in collect(sequence, names.INCLUDE)
+                reference(op.attributes["target"]) for op in collect(sequence, names.INCLUDE)
             ]
             for sequence in body(self.spec.module)
             if sequence.name == names.NAMED_SEQUENCE
         }
 
     def _used(self, entry: Entry | ConvertedEntry) -> list[str]:
-        """Returns the sequences with dag matchers that an entry's matcher consists of."""
+        """Return the sequences with DAG matchers that an entry's matcher includes."""
         waiting, seen = [entry.matcher], {entry.matcher}
         while waiting:
             for target in self._includes.get(waiting.pop(), ()):
                 if target not in seen:
                     seen.add(target)
                     waiting.append(target)
-        return [each for each in sorted(seen) if each in self._matcher_ops or each in self._reasons]
+        return [name for name in sorted(seen) if name in self._matcher_ops or name in self._reasons]
 
     def _convertible(self, entry: ConvertedEntry) -> list[str]:
-        return [each for each in self._used(entry) if each not in self._reasons]
+        return [name for name in self._used(entry) if name not in self._reasons]
 
     def _keep(self, sequences: Iterable[str], entry: ConvertedEntry) -> None:
         for sequence in sequences:
@@ -126,10 +126,10 @@ class _Conversion:
         answer = ConvertedEntry(old.matcher, old.action, old.place)
         used = self._used(old)
         matcher_ops = tuple(
-            dict.fromkeys(self._matcher_ops[each] for each in used if each in self._matcher_ops)
+            dict.fromkeys(self._matcher_ops[name] for name in used if name in self._matcher_ops)
         )
         if not matcher_ops:
-            reasons = [self._reasons[each] for each in used]
+            reasons = [self._reasons[name] for name in used]
             return replace(answer, reason="; ".join(reasons) or "it has no dag matcher")
         try:
             programs = _same_answers(old, new)
@@ -139,20 +139,20 @@ class _Conversion:
 
 
 def _same_answers(old: Entry, new: Entry) -> int:
-    """Compares two entries, and returns on how many programs.
+    """Compare two entries, and return the number of programs.
 
     Raises:
-        _Different: they do not give the same answers, or that cannot be told.
+        _Different: their answers differ, or cannot be compared.
     """
     try:
         payload = payload_for(old)
     except PayloadError as failure:
-        raise _Different(f"no program can be made that it matches: {failure.reason}") from None
+        raise _Different(f"no matching program was found: {failure.reason}") from None
     context = old.anatomy.module.context
     programs = list(perturbations(payload.body, context))
     if not programs:
         raise _Different("the program that is made for it has no 'linalg.generic' at its end")
-    before, after = (_matched(each, payload, programs) for each in (old, new))
+    before, after = (_matched(entry, payload, programs) for entry in (old, new))
     if not (before[0] and after[0]):
         raise _Different("the new matcher does not match the program that is made for the old one")
     for program, was, now in zip(programs, before, after, strict=True):
@@ -165,7 +165,7 @@ def _same_answers(old: Entry, new: Entry) -> int:
 
 
 def _matched(entry: Entry, payload: Payload, programs: Sequence[Program]) -> list[bool]:
-    """Tells which programs an entry matches, alone."""
+    """Return for each program whether an entry alone matches it."""
     context = entry.anatomy.module.context
     alone = Anatomy(parse_module(spec_of(entry), "entry", context))
     payloads = [replace(payload, body=program.text) for program in programs]

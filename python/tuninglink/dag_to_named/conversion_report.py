@@ -14,13 +14,13 @@ class ConvertedEntry:
     """The result for one entry.
 
     Attributes:
-        matcher: its matcher's symbol.
-        action: its action's symbol.
-        place: where its matcher is defined, None without location.
+        matcher: the symbol of its matcher.
+        action: the symbol of its action.
+        place: the definition of its matcher, or None without a location.
         matcher_ops: the ops that replace its DAG matchers, such as `transform.iree.match.contraction`; empty if
             the entry is unchanged.
-        programs: on how many programs the old and the new matcher gave the same answers.
-        reason: why the entry is unchanged; empty if it is not.
+        programs: the number of programs on which the old and the new matcher agree.
+        reason: the reason why the entry is unchanged; empty if it is converted.
     """
 
     matcher: str
@@ -40,7 +40,7 @@ class ConvertedEntry:
 
 @dataclass(frozen=True)
 class ConvertedSpec:
-    """A spec whose DAG matchers are converted where the interpreter showed no difference.
+    """A spec with its DAG matchers converted where the interpreter shows no difference.
 
     Attributes:
         text: the spec, as the compiler prints it.
@@ -51,7 +51,7 @@ class ConvertedSpec:
     entries: tuple[ConvertedEntry, ...]
 
     def __str__(self) -> str:
-        """The results for people, one line each."""
+        """The results in words, one line each."""
         count = sum(bool(entry.matcher_ops) for entry in self.entries)
         lines = [f"{count} of {len(self.entries)} entries modernized"]
         lines += [f"  {entry}" for entry in self.entries]

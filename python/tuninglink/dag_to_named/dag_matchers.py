@@ -26,8 +26,8 @@ _OPERANDS: Final = 3
 _ATTRIBUTES: Final = frozenset({"indexing_maps", "iterator_types", "operandSegmentSizes"})
 
 
-class NotExpressible(Exception):  # noqa: N818 - it is an answer, not an error
-    """No named matcher op says what a DAG matcher says; `reason` is why not."""
+class NotExpressible(Exception):  # noqa: N818 - an answer, not an error
+    """A DAG matcher has no equivalent named matcher op, for the reason in `reason`."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -36,7 +36,7 @@ class NotExpressible(Exception):  # noqa: N818 - it is an answer, not an error
 
 @dataclass(frozen=True)
 class DagMatcher:
-    """A DAG matcher of one contraction or convolution, and the `linalg.generic` in it, whose operands are tensors."""
+    """A DAG matcher of one contraction or convolution: a `linalg.generic` on tensors."""
 
     dag: mlir.Operation
     op: StructuredOp
@@ -47,40 +47,40 @@ class DagMatcher:
         return _NAMED[self.op.kind]
 
     def size(self, loop: int) -> int | None:
-        """Returns the size of a loop, None if it is dynamic in an operand or the operands disagree."""
+        """Return the size of a loop, or None if it is dynamic in an operand or the operands disagree."""
         sizes = {
             size
             for operand in range(_OPERANDS)
-            for each, size in self._dimensions(operand)
-            if each == loop
+            for indexed, size in self._dimensions(operand)
+            if indexed == loop
         }
         return sizes.pop() if len(sizes) == 1 else None
 
     def needs_type(self, operand: int) -> bool:
-        """Tells whether the sizes of the loops leave a static size of an operand open.
+        """Return whether the sizes of the loops leave a static size of an operand undetermined.
 
-        The size of a loop is that of the first dimension that it indexes, of the operands in order; in a program,
-        the other ones may be dynamic.
+        The size of a loop is that of the first operand dimension that it indexes. In a program, its other dimensions
+        may be dynamic.
         """
-        before = {loop for each in self.op.operand_loops[:operand] for loop in each}
+        before = {loop for loops in self.op.operand_loops[:operand] for loop in loops}
         return any(
             size is not None and (loop is None or loop in before or self.size(loop) is None)
             for loop, size in self._dimensions(operand)
         )
 
     def _dimensions(self, operand: int) -> list[tuple[int | None, int | None]]:
-        """Returns loop and size of each dimension of an operand."""
+        """Return the loop and the size of each dimension of an operand."""
         sizes = self.op.operands[operand].sizes or ()
         return list(zip(self.op.operand_loops[operand], sizes, strict=True))
 
 
 def read_dag(dag: mlir.Operation) -> DagMatcher:
-    """Returns a DAG matcher of one contraction or convolution.
+    """Read a DAG matcher of one contraction or convolution.
 
     Raises:
         NotExpressible: it matches something else.
     """
-    operations = [each for each in body(dag) if each.name != names.YIELD]
+    operations = [op for op in body(dag) if op.name != names.YIELD]
     if len(operations) != 1:
         raise NotExpressible(f"its dag has {len(operations)} operations, not one")
     (root,) = operations
@@ -89,7 +89,7 @@ def read_dag(dag: mlir.Operation) -> DagMatcher:
     if any(list(result.uses) for result in dag.results):
         raise NotExpressible("the operands that its dag returns are used")
     if any(attribute not in _ATTRIBUTES for attribute in root.attributes):
-        raise NotExpressible("the operation in its dag has attributes of its own")
+        raise NotExpressible("the operation in its dag has additional attributes")
     operands: list[Any] = list(root.operands)
     if len(operands) != _OPERANDS or operands != list(dag.regions[0].blocks[0].arguments):
         raise NotExpressible(

@@ -1,4 +1,4 @@
-"""Perturbations of a program: each differs from it in one thing."""
+"""Perturbations of a program, each with a single difference."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _SIBLINGS: Final = {
     "arith.extsi": ("arith.extui",),
     "arith.extui": ("arith.extsi",),
 }
-"""Ops of the same types, to replace an op of a body."""
+"""Ops of the same types that may replace an op of a body."""
 
 _BINARY: Final = 2
 
 
 @dataclass(frozen=True)
 class Program:
-    """A program as text, one function whose last operation is the root op, and its difference from the original."""
+    """A program as text, with its difference from the original. Its root op is the last op of its function."""
 
     what: str
     text: str
@@ -50,8 +50,8 @@ class _Shape:
     """A `linalg.generic` to build, by maps, element types and sizes of loops.
 
     Attributes:
-        body: the op whose body it gets; None for a product that is added up.
-        shapes: the shapes of operands, where they do not follow from the sizes.
+        body: the op whose body is copied; None for a sum of products.
+        shapes: the shapes of operands that do not follow from the sizes.
     """
 
     maps: tuple[mlir.AffineMap, ...]
@@ -61,27 +61,27 @@ class _Shape:
     shapes: Mapping[int, tuple[int, ...]]
 
     def shape(self, operand: int) -> tuple[int, ...]:
-        """Returns the shape of an operand."""
-        found = self.shapes.get(operand)
-        if found is not None:
-            return found
+        """Return the shape of an operand."""
+        given = self.shapes.get(operand)
+        if given is not None:
+            return given
         return tuple(_extent(result, self.sizes) for result in self.maps[operand].results)
 
 
 def perturbations(
-    text: str, context: mlir.Context, wanted: Callable[[str], bool] = lambda _: True
+    text: str, context: mlir.Context, selects: Callable[[str], bool] = lambda _: True
 ) -> Iterator[Program]:
-    """Yields the perturbations of a program: one function, whose last operation is a contraction or convolution.
+    """Yield the perturbations of a program, a function whose last operation is a contraction or convolution.
 
-    Each loop is longer, shorter and of open size; single sizes of operands are open; element types are others;
-    operands are exchanged or transposed, and loops exchanged; operations of the body are others, turned around or
-    more; operands are computed or the same; and the operation is configured already. What the compiler does not
-    take is left out.
+    Loops are longer, shorter or dynamic. Single sizes of operands are dynamic. Element types differ. Operands are
+    exchanged or transposed, and loops exchanged. Operations of the body are replaced, added or have exchanged
+    operands. Operands are computed or equal. The operation has a configuration already. Variants that the compiler
+    rejects are left out.
 
     Args:
         text: the program.
-        context: where programs are built.
-        wanted: tells by the difference whether a program is built at all.
+        context: the context of the programs.
+        selects: returns whether to build a program, for its difference.
     """
     with context, mlir.Location.unknown():
         module = mlir.Module.parse(text).operation
@@ -91,15 +91,15 @@ def perturbations(
             return
         shape = _read(root)
         for what, changed in _shapes(shape):
-            if wanted(what):
+            if selects(what):
                 yield from _written(what, partial(_write, changed))
         for what, edit in _edits(root):
-            if wanted(what):
+            if selects(what):
                 yield from _written(what, partial(_edited, shape, edit))
 
 
 def _written(what: str, write: Callable[[], mlir.Operation]) -> Iterator[Program]:
-    """Yields what is written, unless the compiler does not take it."""
+    """Yield the program that `write` returns, unless the compiler rejects it."""
     try:
         module = write()
         module.verify()
@@ -109,18 +109,18 @@ def _written(what: str, write: Callable[[], mlir.Operation]) -> Iterator[Program
 
 
 def _read(root: mlir.Operation) -> _Shape:
-    """Returns what to write for a root op with static shapes."""
+    """Return the shape of a root op with static sizes."""
     op = StructuredOp(root)
     kinds: list[Any] = [operand.type for operand in root.operands]
     types = tuple(kind.element_type for kind in kinds)
     read = _Shape(op.maps, types, tuple(size or 1 for size in op.sizes), root, {})
-    shapes = {number: tuple(each.shape) for number, each in enumerate(kinds)}
+    shapes = {number: tuple(kind.shape) for number, kind in enumerate(kinds)}
     usual = {number: shape for number, shape in shapes.items() if shape != read.shape(number)}
     return replace(read, shapes=usual)
 
 
 def _extent(expression: Any, sizes: Sequence[int]) -> int:
-    """Returns the size of a dimension of which loops of these sizes reach the end."""
+    """Return the size of a dimension that loops of these sizes cover."""
     _, last = value_range(expression, [inf if size == DYNAMIC else size for size in sizes])
     return DYNAMIC if last == inf else last + 1
 
@@ -131,13 +131,13 @@ def _shapes(shape: _Shape) -> Iterator[tuple[str, _Shape]]:
         for other in (size + 1, size - 1, 2 * size, DYNAMIC):
             if other > 0 or other == DYNAMIC:
                 sizes = (*shape.sizes[:loop], other, *shape.sizes[loop + 1 :])
-                shown = "open" if other == DYNAMIC else str(other)
-                yield f"loop {loop} is {shown}", replace(shape, sizes=sizes)
+                text = "open" if other == DYNAMIC else str(other)
+                yield f"loop {loop} is {text}", replace(shape, sizes=sizes)
     for operand in range(len(shape.types)):
-        known = shape.shape(operand)
-        for position, size in enumerate(known):
+        dimensions = shape.shape(operand)
+        for position, size in enumerate(dimensions):
             for other in (DYNAMIC, size + 1):
-                changed = (*known[:position], other, *known[position + 1 :])
+                changed = (*dimensions[:position], other, *dimensions[position + 1 :])
                 shapes = {**shape.shapes, operand: changed}
                 yield f"operand {operand} is {changed}", replace(shape, shapes=shapes)
     yield from _other_types(shape)
@@ -145,18 +145,20 @@ def _shapes(shape: _Shape) -> Iterator[tuple[str, _Shape]]:
 
 
 def _other_types(shape: _Shape) -> Iterator[tuple[str, _Shape]]:
-    for operand, known in enumerate(shape.types):
+    for operand, kind in enumerate(shape.types):
         for name in _ELEMENTS:
             other = mlir.Type.parse(name)
-            if other != known:
+            if other != kind:
                 types = (*shape.types[:operand], other, *shape.types[operand + 1 :])
                 yield f"operand {operand} has {name}", replace(shape, types=types, body=None)
 
 
 def _other_maps(shape: _Shape) -> Iterator[tuple[str, _Shape]]:
     lhs, rhs, *rest = shape.maps
-    first, second, *others = shape.types
-    exchanged = replace(shape, maps=(rhs, lhs, *rest), types=(second, first, *others), body=None)
+    first, second, *other_types = shape.types
+    exchanged = replace(
+        shape, maps=(rhs, lhs, *rest), types=(second, first, *other_types), body=None
+    )
     yield "the operands are exchanged", exchanged
     yield "the maps of the operands are exchanged", replace(shape, maps=(rhs, lhs, *rest))
     for operand, map_ in enumerate(shape.maps):
@@ -170,8 +172,8 @@ def _other_maps(shape: _Shape) -> Iterator[tuple[str, _Shape]]:
     for left, right in combinations(range(len(shape.sizes)), 2):
         order = list(range(len(shape.sizes)))
         order[left], order[right] = right, left
-        sizes = tuple(shape.sizes[each] for each in order)
-        maps = [_renamed(each, order) for each in shape.maps]
+        sizes = tuple(shape.sizes[loop] for loop in order)
+        maps = [_renamed(map_, order) for map_ in shape.maps]
         yield (
             f"loops {left} and {right} are exchanged",
             replace(shape, maps=tuple(maps), sizes=sizes),
@@ -179,16 +181,16 @@ def _other_maps(shape: _Shape) -> Iterator[tuple[str, _Shape]]:
 
 
 def _renamed(map_: mlir.AffineMap, order: Sequence[int]) -> mlir.AffineMap:
-    dims = [mlir.AffineDimExpr.get(each) for each in order]
+    dims = [mlir.AffineDimExpr.get(loop) for loop in order]
     results = [result.compose(mlir.AffineMap.get(len(order), 0, dims)) for result in map_.results]
     return mlir.AffineMap.get(len(order), 0, results)
 
 
 def _write(shape: _Shape) -> mlir.Operation:
-    """Returns a module with a function that does what is wanted, on arguments."""
+    """Return a module with a function that applies the op to its arguments."""
     types: list[Any] = [
-        mlir.RankedTensorType.get(shape.shape(number), each)
-        for number, each in enumerate(shape.types)
+        mlir.RankedTensorType.get(shape.shape(number), element)
+        for number, element in enumerate(shape.types)
     ]
     module, block = new_function(types, types[-1:])
     with mlir.InsertionPoint(block):
@@ -214,14 +216,14 @@ def _generic(shape: _Shape, types: Sequence[mlir.Type], operands: list[Any]) -> 
 
 
 def _edits(root: mlir.Operation) -> Iterator[tuple[str, Callable[[mlir.Operation], None]]]:
-    """Yields changes to a root op in a function of its own."""
+    """Yield edits of a root op, with the differences that they make."""
     for index, operation in enumerate(body(root)):
         for name in _SIBLINGS.get(operation.name, ()):
             yield f"'{operation.name}' is '{name}'", partial(_exchange, index=index, name=name)
         if len(operation.operands) == _BINARY:
-            yield f"'{operation.name}' is turned around", partial(_turn, index=index)
+            yield f"'{operation.name}' has its operands exchanged", partial(_turn, index=index)
     yield "the result is negated", _negate
-    yield "the body returns what it was given", _forget
+    yield "the body returns its accumulator", _forget
     yield "both operands are the same", _repeat
     yield "an operand is computed", _produce
     yield "it is configured", _configure
@@ -235,7 +237,7 @@ def _edited(shape: _Shape, edit: Callable[[mlir.Operation], None]) -> mlir.Opera
 
 
 def _exchange(root: mlir.Operation, index: int, name: str) -> None:
-    """Puts another operation of the same types in the place of one in the body."""
+    """Replace an operation in the body by another one of the same types."""
     old = list(body(root))[index]
     with mlir.InsertionPoint(old):
         fresh = mlir.Operation.create(
@@ -252,7 +254,7 @@ def _turn(root: mlir.Operation, index: int) -> None:
 
 
 def _negate(root: mlir.Operation) -> None:
-    """Computes something more of what the body returns."""
+    """Negate, or double, the value that the body returns."""
     *_, yielded = body(root)
     value = yielded.operands[0]
     name = "arith.negf" if isinstance(value.type, mlir.FloatType) else "arith.addi"
@@ -271,7 +273,7 @@ def _repeat(root: mlir.Operation) -> None:
 
 
 def _produce(root: mlir.Operation) -> None:
-    """Has the first operand come of another operation."""
+    """Make the first operand the result of another operation."""
     value: Any = root.operands[0]
     with mlir.InsertionPoint(root):
         root.operands[0] = build("tensor.cast", value.type, value)

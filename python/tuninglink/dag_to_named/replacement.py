@@ -1,4 +1,4 @@
-"""Replacing a DAG matcher by a matcher op for contractions or convolutions."""
+"""Replacement of a DAG matcher by a matcher op for contractions or convolutions."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 _PARAMETER: Final = "!transform.param<i64>"
 _VALUE: Final = "!transform.any_value"
 _WINDOW_RESULTS: Final = 2
-"""Strides and dilations, which a convolution matcher returns behind the loops."""
+"""Strides and dilations, which a convolution matcher returns after the loops."""
 _DYNAMIC: Final = -1
 
 
 def replace_dag(matcher: DagMatcher) -> None:
-    """Replaces a DAG matcher by matcher ops that match the same.
+    """Replace a DAG matcher by equivalent matcher ops.
 
-    The named matcher op checks operands, element types and maps. Sizes are checked on the loops, and on operands
-    where that leaves a size open; the body must be the same. A DAG matcher refuses an op with a configuration, so
-    that is checked, too.
+    The named matcher op checks operands, element types and maps. Sizes are checked on the loops, or on operands where
+    the loops do not determine them. The body must be equal. As a DAG matcher rejects an op with a configuration, that
+    is checked as well.
     """
     dag, op = matcher.dag, matcher.op
     handle = dag.operands[0]
@@ -48,7 +48,7 @@ def replace_dag(matcher: DagMatcher) -> None:
 
 
 def _checks_name(name: mlir.Attribute, dag: mlir.Operation) -> bool:
-    """Tells whether a matcher checks the name of the op beside its DAG."""
+    """Return whether a matcher checks the name of the op in addition to its DAG."""
     block: Any = dag.operation.block
     return any(
         operation.operation.name == names.MATCH_OPERATION_NAME
@@ -63,7 +63,7 @@ def _check(name: str, handle: Any, **attributes: mlir.Attribute) -> None:
 
 
 def _dimensions(matcher: DagMatcher, handle: Any) -> list[tuple[mlir.Attribute, Any]]:
-    """Builds the named matcher op; returns the sizes that each role must have, with the handle to them."""
+    """Build the named matcher op. Return the required sizes of each role, with the handle to them."""
     op = matcher.op
     lhs, rhs, result = (
         mlir.TypeAttr.get(element_type(operand.type)) for operand in op.operation.operands
@@ -80,13 +80,13 @@ def _dimensions(matcher: DagMatcher, handle: Any) -> list[tuple[mlir.Attribute, 
             "indexing_maps": op.operation.attributes["indexing_maps"],
         },
     )
-    found: list[tuple[mlir.Attribute, Any]] = []
+    required: list[tuple[mlir.Attribute, Any]] = []
     for dimensions, loops in zip(named.results, op.loops.values(), strict=False):
         sizes = [matcher.size(loop) for loop in loops]
         if any(size is not None for size in sizes):
-            wanted = [_DYNAMIC if size is None else size for size in sizes]
-            found.append((mlir.DenseI64ArrayAttr.get(wanted), dimensions))
-    return found
+            expected = [_DYNAMIC if size is None else size for size in sizes]
+            required.append((mlir.DenseI64ArrayAttr.get(expected), dimensions))
+    return required
 
 
 def _operand(handle: Any, number: int) -> Any:

@@ -1,1 +1,1 @@
-"""What an installation consists of, and whether the compiler does what Tuninglink rests on."""
+"""The state of an installation, and checks of the compiler."""

@@ -1,4 +1,4 @@
-"""What is installed on this machine: versions, extras, drivers, devices, caches."""
+"""The installed versions, extras, drivers, devices and caches."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PACKAGES: Final = ("tuninglink", "iree-base-compiler", "iree-base-runtime")
 _DEVELOPMENT: Final = ("dev", "docs")
 _REQUIREMENT: Final = re.compile(r"(?P<name>[\w.-]+).*extra == ['\"](?P<extra>[\w-]+)['\"]")
 _SECONDS: Final = 30.0
-"""The time limit of a driver to list its devices."""
+"""The time limit for a driver to list its devices."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Driver:
     Attributes:
         name: its name, such as `cuda`.
         devices: the URI and the name of each device.
-        failure: the reason why it lists none, or empty.
+        failure: the reason why it lists no devices, or empty.
     """
 
     name: str
@@ -40,15 +40,15 @@ class Driver:
 
 @dataclass(frozen=True)
 class Environment:
-    """What is installed.
+    """The installed components.
 
     Attributes:
-        versions: the version of each package and of Python, empty where a package is not installed.
-        extras: the packages that each extra lacks.
-        drivers: the drivers that the runtime knows; none without the runtime.
-        cache: the directory of specs that were fetched.
+        versions: the versions of packages and of Python; empty for a missing package.
+        extras: the missing packages of each extra.
+        drivers: the drivers of the runtime; none without the runtime.
+        cache: the directory of downloaded specs.
         cached_files: the number of files in it.
-        cached_bytes: their size.
+        cached_bytes: their total size.
     """
 
     versions: Mapping[str, str]
@@ -60,7 +60,7 @@ class Environment:
 
 
 def environment() -> Environment:
-    """Returns what is installed; listing devices may take some seconds."""
+    """Return the installed components. Listing devices may take some seconds."""
     cache = cache_directory()
     sizes = [path.stat().st_size for path in cache.rglob("*") if path.is_file()]
     return Environment(
@@ -84,22 +84,22 @@ def _version(package: str) -> str:
 
 
 def _extras() -> dict[str, tuple[str, ...]]:
-    """Returns the packages that are missing for each extra of the package that users install."""
+    """Return the missing packages of each extra."""
     packages: dict[str, list[str]] = {}
     for requirement in metadata.requires("tuninglink") or ():
         match = _REQUIREMENT.match(requirement)
         if match and match["extra"] not in _DEVELOPMENT:
             packages.setdefault(match["extra"], []).append(match["name"])
     return {
-        extra: tuple(name for name in wanted if not _version(name))
-        for extra, wanted in packages.items()
+        extra: tuple(name for name in names_ if not _version(name))
+        for extra, names_ in packages.items()
     }
 
 
 def _drivers() -> Iterator[Driver]:
     if not _version("iree-base-runtime"):
         return
-    with Pool(1) as pool:  # Drivers load libraries of vendors, which may crash or hang.
+    with Pool(1) as pool:  # Vendors' libraries in drivers may crash or hang.
         for name in pool.submit(driver_names, seconds=_SECONDS).result():
             try:
                 devices = pool.submit(device_names, name, seconds=_SECONDS).result()
@@ -111,14 +111,14 @@ def _drivers() -> Iterator[Driver]:
 
 
 def driver_names() -> list[str]:
-    """Returns the drivers that the runtime knows."""
+    """Return the drivers of the runtime."""
     from iree import runtime as rt  # noqa: PLC0415 - an extra
 
     return sorted(rt.query_available_drivers())
 
 
 def device_names(driver: str) -> tuple[tuple[str, str], ...]:
-    """Returns the URI and the name of each device of a driver.
+    """Return the URI and the name of each device of a driver.
 
     Raises:
         DeviceError: the driver cannot be loaded, or lists no devices.

@@ -1,4 +1,4 @@
-"""Checks of the compiler that is installed: what every command of Tuninglink rests on."""
+"""Checks of the installed compiler: the behaviour that all commands of Tuninglink depend on."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _TARGETS: Final = ("gfx942", "sm_80", "vulkan-rdna3", "metal", "x86_64", "vmvx")
-"""A target of each backend, for which `spec.mlir` has an entry."""
+"""A target of each backend. `spec.mlir` has an entry for each."""
 
 _SECONDS: Final = 60.0
-"""The time limit of one compilation, which takes less than a second."""
+"""The time limit of a compilation, which takes less than a second."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class CheckResult:
 
     Attributes:
         name: the property that is checked.
-        failure: the reason why it does not hold, empty if it does.
+        failure: the reason why it does not hold; empty if it does.
     """
 
     name: str
@@ -45,7 +45,7 @@ class CheckResult:
 
 
 def self_check() -> Iterator[CheckResult]:
-    """Yields the results of all checks, which take some seconds."""
+    """Yield the results of all checks, which take some seconds."""
     yield CheckResult("matcher operations are registered", missing_operations())
     yield CheckResult("knobs of lowering configurations are read", unread_knobs())
     yield CheckResult("default specs load", _unloadable_defaults())
@@ -55,7 +55,7 @@ def self_check() -> Iterator[CheckResult]:
             check = f"an embedded spec takes effect on {target.backend}"
             try:
                 specs = pool.submit(configuring_specs, name, seconds=_SECONDS).result()
-                failure = "" if specs else "the entry for it configured nothing"
+                failure = "" if specs else "its entry did not configure the program"
             except (
                 *(TuninglinkError, JobError, JobTimeoutError),
                 *(WorkerCrashedError, CancelledError),
@@ -65,7 +65,7 @@ def self_check() -> Iterator[CheckResult]:
 
 
 def configuring_specs(target: str) -> list[str]:
-    """Returns the names of the specs that configure the program of the check for a target.
+    """Return the names of the specs that configure the check's program for a target.
 
     Raises:
         TuninglinkError: the program does not compile, or the spec does not load.
@@ -81,7 +81,7 @@ def configuring_specs(target: str) -> list[str]:
 
 
 def missing_operations() -> str:
-    """Returns the matcher operations that the compiler lacks, in words, or nothing."""
+    """Return the matcher operations that the compiler lacks, in words, or an empty string."""
     context = mlir.Context()
     context.load_all_available_dialects()
     operations = {value for value in vars(names).values() if _is_matcher_operation(value)}
@@ -95,7 +95,7 @@ def _is_matcher_operation(value: object) -> bool:
 
 
 def unread_knobs() -> str:
-    """Returns the knobs that are not among the strings of the compiler's library, in words, or nothing."""
+    """Return the knobs missing from the strings of the compiler's library, in words, or an empty string."""
     library = Path(_mlir_libs.__file__).parent / "libIREECompiler.so"
     try:
         with (
@@ -110,6 +110,6 @@ def unread_knobs() -> str:
 
 def _unloadable_defaults() -> str:
     try:
-        return "" if shipped() else "none is installed"
+        return "" if shipped() else "no default specs are installed"
     except TuninglinkError as failure:
         return str(failure)

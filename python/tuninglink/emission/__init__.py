@@ -1,1 +1,1 @@
-"""Writing specs for root ops: matchers that find them, and configurations."""
+"""Writers of specs for root ops: matchers, actions and entry points."""

@@ -1,4 +1,4 @@
-"""Entry points of written specs: what they prepare in a dispatch, and the walk over it."""
+"""Entry points of generated specs: the preparation of a dispatch, and the walk over it."""
 
 from __future__ import annotations
 
@@ -16,11 +16,8 @@ from tuninglink.specs.transform_ops import add_kernel_config, yield_
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
     from tuninglink.spaces.workload import Workload
-
-    Value = mlir.Value[Any]
 
 _ANY_OP: Final = "!transform.any_op"
 
@@ -31,61 +28,43 @@ _DATA_TILED: Final = (
     names.UNPACK,
     "iree_codegen.inner_tiled",
 )
-"""What the compiler makes of data-tiled operations and of changes of their layouts."""
+"""The compiler's lowering of data-tiled operations and of layout changes."""
 
 
 class Preparation(Enum):
-    """Passes that llvm-cpu runs after specs, on what entries are for; in the compiler's order.
+    """Passes that llvm-cpu runs after specs and that replace ops of entries, in the compiler's order.
 
-    A spec that runs them itself configures what they leave, also with the stock compiler.
+    A spec that runs them first configures the resulting ops, also with the stock compiler.
     """
 
     ENCODINGS = names.MATERIALIZE_ENCODINGS
     BATCH_LOOP = names.ADD_BATCH_LOOP
 
     def is_for(self, dispatch: Workload) -> bool:
-        """Tells whether an entry for a dispatch needs the preparation."""
+        """Return whether an entry for a dispatch needs the preparation."""
         target = read_executable_target(dispatch.target) if dispatch.target is not None else None
         if target is None or target.backend != "llvm-cpu":
             return False
         if self is Preparation.ENCODINGS:
             return bool(collect(dispatch.function, *_DATA_TILED))
-        # Loops of one iteration are gone before dispatches are made, so such a batch loop is the compiler's.
+        # The compiler removes loops of one iteration before it forms dispatches, so it added such a batch loop.
         problem = dispatch.problem
         return problem.kind is OpKind.CONVOLUTION and any(
             problem.dimensions[loop].size == 1 for loop in problem.loops(Role.BATCH)
         )
 
-    def add(self, root: Value) -> Value:
-        """Adds the preparation at the current insertion point; returns the handle to the module that it leaves."""
-        name = mlir.StringAttr.get(self.value)
-        if self is Preparation.BATCH_LOOP:
-            return create(names.RUN_REGISTERED, [root], [_ANY_OP], pass_name=name)[0]
-        functions = mlir.ArrayAttr.get([mlir.StringAttr.get(names.FUNCTION)])
-        (matched,) = create(names.STRUCTURED_MATCH, [root], [_ANY_OP], ops=functions)
-        (prepared,) = create(names.RUN_REGISTERED, [matched], [_ANY_OP], pass_name=name)
-        return create(
-            names.GET_PARENT,
-            [prepared],
-            [_ANY_OP],
-            op_name=mlir.StringAttr.get(names.MODULE),
-            deduplicate=mlir.UnitAttr.get(),
-        )[0]
-
 
 def add_entry_point(
     module: mlir.Operation, pairs: Sequence[tuple[str, str]], preparations: Sequence[Preparation]
 ) -> None:
-    """Adds an entry point that prepares a dispatch, and walks it with one `foreach_match`.
+    """Add an entry point that prepares a dispatch and walks it with one `foreach_match`.
 
     Args:
         module: the spec.
-        pairs: the matcher and the action of each entry; without any, the entry point does nothing.
-        preparations: what comes before the walk.
+        pairs: the matcher and the action of each entry. Without pairs, the entry point does nothing.
+        preparations: the preparations before the walk.
     """
-    # Functions are consumed to prepare encodings, not the module around them.
-    consumes = bool(pairs) and Preparation.ENCODINGS not in preparations
-    entry_point = add_kernel_config(module, consumes=consumes)
+    entry_point = add_kernel_config(module, consumes=bool(pairs))
     block = entry_point.regions[0].blocks[0]
     root = block.arguments[0]
     with mlir.InsertionPoint(block):
@@ -97,6 +76,8 @@ def add_entry_point(
             for side in (0, 1)
         )
         for preparation in preparations:
-            root = preparation.add(root)
+            # The compiler hands over a function, which both passes run on.
+            name = mlir.StringAttr.get(preparation.value)
+            (root,) = create(names.RUN_REGISTERED, [root], [_ANY_OP], pass_name=name)
         walked = create(names.FOREACH_MATCH, [root], [_ANY_OP], matchers=matchers, actions=actions)
         yield_(walked)

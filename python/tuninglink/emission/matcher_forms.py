@@ -19,32 +19,32 @@ if TYPE_CHECKING:
 
     Value = mlir.Value[Any]
     Matcher = Callable[["Workload", Value], None]
-    """Adds to a matcher of an operation what tells the root op of a dispatch from others."""
+    """Adds ops to a matcher that distinguish the root op of a dispatch from other ops."""
 
 _PARAMETER: Final = "!transform.param<i64>"
 _ANY_VALUE: Final = "!transform.any_value"
 _OPERANDS: Final = 3
-"""Left-hand side, right-hand side and result of a product."""
+"""Left-hand side, right-hand side and result of a contraction."""
 _CONVOLUTION_STEPS: Final = 2
-"""Strides and dilations, which a convolution matcher returns behind the loops."""
+"""Strides and dilations, which a convolution matcher returns after the loops."""
 _ANY_SIZE: Final = -1
-"""The number in `dims_equal` that any size equals, also one that is dynamic."""
+"""The number in `dims_equal` that equals any size, including a dynamic one."""
 _ATTENTION_INPUTS: Final = ("query", "key", "value", "scale")
 
 
 class NoMatcherError(Exception):
-    """A form of matchers cannot find an operation; says why not."""
+    """A form of matchers cannot match an operation. The message is the reason."""
 
 
 def _match_contraction(dispatch: Workload, operation: Value, ranges: Container[int] = ()) -> None:
     if dispatch.problem.kind is not OpKind.CONTRACTION:
-        raise NoMatcherError("it is no contraction")
+        raise NoMatcherError("it is not a contraction")
     _match_product(names.MATCH_CONTRACTION, dispatch, operation, 0, ranges)
 
 
 def _match_convolution(dispatch: Workload, operation: Value, ranges: Container[int] = ()) -> None:
     if dispatch.problem.kind is not OpKind.CONVOLUTION:
-        raise NoMatcherError("it is no convolution")
+        raise NoMatcherError("it is not a convolution")
     _match_product(names.MATCH_CONVOLUTION, dispatch, operation, _CONVOLUTION_STEPS, ranges)
 
 
@@ -68,14 +68,14 @@ def _match_product(
     )
     _match_sizes(dispatch, results, loops, ranges)
     if form == names.MATCH_CONVOLUTION:
-        # The loops leave open how much of the image there is behind the last window.
+        # The loops do not determine the size of the image after the last window.
         _match_type(operation, 0, _with_open_sizes(types[0], op.maps[0], ranges))
 
 
 def _with_open_sizes(
     image: mlir.ShapedType, map_: mlir.AffineMap, ranges: Container[int]
 ) -> mlir.Type:
-    """Returns the type of an image, with the sizes left open that depend on a loop with a range."""
+    """Return the type of an image, with dynamic sizes where they depend on a loop with a range."""
     ranged = {loop for loop in range(map_.n_dims) if loop in ranges}
     if not ranged:
         return image
@@ -90,13 +90,13 @@ def _with_open_sizes(
 def _match_attention(dispatch: Workload, operation: Value, ranges: Container[int] = ()) -> None:
     root = dispatch.root
     if root.name not in (names.ATTENTION, names.ONLINE_ATTENTION):
-        raise NoMatcherError("it is no attention")
+        raise NoMatcherError("it is not an attention")
     is_online = root.name == names.ONLINE_ATTENTION
     op = StructuredOp(root)
     operands = [operand.type for operand in root.operands]
     outputs = [result.type for result in root.results]
     if op.first_output > len(_ATTENTION_INPUTS):
-        raise NoMatcherError("the compiler's matchers of attention refuse a mask")
+        raise NoMatcherError("the compiler's attention matchers do not support a mask")
     inputs = dict(zip(_ATTENTION_INPUTS, operands, strict=False))
     named = {f"{name}_type": _element(inputs[name]) for name in ("query", "key", "value")}
     if is_online:
@@ -111,11 +111,11 @@ def _match_attention(dispatch: Workload, operation: Value, ranges: Container[int
 
 
 def _match_dag(dispatch: Workload, operation: Value) -> None:
-    """Matches an operation with the same attributes, types and body, whatever its operands come from."""
+    """Match operations with the same attributes, types and body, for any producers of the operands."""
     root = dispatch.root
     if _captures(root):
         raise NoMatcherError(
-            "the compiler's DAG matcher finds no op whose regions use values from around it"
+            "the compiler's DAG matcher does not match ops whose regions use outer values"
         )
     create(
         names.MATCH_OPERATION_NAME,
@@ -130,19 +130,20 @@ def _match_dag(dispatch: Workload, operation: Value) -> None:
         regions=1,
     )
     operands = list(dict.fromkeys(root.operands))
+    # The DAG is a copy of the root op, with block arguments for its operands.
     location = mlir.Location.unknown()
     block = dag.regions[0].blocks.append(
         *(operand.type for operand in operands), arg_locs=[location] * len(operands)
     )
     with mlir.InsertionPoint(block):
         copy = root.operation.clone().operation
-        for position, each in enumerate(root.operands):
-            copy.operands[position] = block.arguments[operands.index(each)]
+        for position, operand in enumerate(root.operands):
+            copy.operands[position] = block.arguments[operands.index(operand)]
         yield_([])
 
 
 def _captures(root: mlir.Operation) -> bool:
-    """Tells whether the regions of an operation use values from around it."""
+    """Return whether the regions of an operation use values from outside."""
     inside: list[mlir.Operation] = []
     visit(root, inside.append)
     for operation in inside[1:]:
@@ -159,7 +160,7 @@ RANGED_FORMS: Final[Mapping[str, Callable[[Workload, Value, Container[int]], Non
     "convolution": _match_convolution,
     "attention": _match_attention,
 }
-"""The forms of matchers that can leave the sizes of some loops open."""
+"""The forms of matchers that can match ranges of loop sizes."""
 
 FORMS: Final[Mapping[str, Matcher]] = {
     "contraction": _match_contraction,
@@ -167,7 +168,7 @@ FORMS: Final[Mapping[str, Matcher]] = {
     "attention": _match_attention,
     "dag": _match_dag,
 }
-"""The forms of matchers, the most robust ones first."""
+"""The forms of matchers, the most robust first."""
 
 
 def _maps(op: StructuredOp) -> mlir.ArrayAttr:
@@ -182,10 +183,10 @@ def _match_sizes(
     loops: Sequence[Sequence[int]],
     ranges: Container[int] = (),
 ) -> None:
-    """Asks for the sizes of the dispatch, but for the roles that have a loop with a range, and leaves dynamic ones open."""
+    """Match the sizes of the dispatch, except dynamic ones and those of roles that have a loop with a range."""
     for handle, numbers in zip(handles, loops, strict=False):
         sizes = [dispatch.problem.dimensions[number].size for number in numbers]
-        if all(size is None for size in sizes) or any(each in ranges for each in numbers):
+        if all(size is None for size in sizes) or any(number in ranges for number in numbers):
             continue
         expected = [_ANY_SIZE if size is None else size for size in sizes]
         create(
@@ -209,7 +210,7 @@ def _element(kind: mlir.Type) -> mlir.Attribute:
 def create(
     name: str, operands: Sequence[Value], results: Sequence[str], /, **attributes: mlir.Attribute
 ) -> list[Value]:
-    """Builds an operation at the current insertion point, and returns its results."""
+    """Build an operation at the current insertion point, and return its results."""
     operation = mlir.Operation.create(
         name,
         operands=list(operands),

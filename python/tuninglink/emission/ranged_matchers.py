@@ -1,4 +1,4 @@
-"""Matchers that ask for ranges of sizes."""
+"""Matchers of ranges of sizes."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ _ANY_VALUE: Final = "!transform.any_value"
 def match_in_ranges(
     form: str, dispatch: Workload, operation: Value, ranges: Mapping[int, SizeRange]
 ) -> None:
-    """Adds to a matcher what finds operations like the root op of a dispatch, with loops of other sizes.
+    """Add ops to a matcher that match the root op of a dispatch with other loop sizes.
 
     Args:
         form: one of `RANGED_FORMS`.
         dispatch: the dispatch.
-        operation: what the matcher is asked about.
-        ranges: the sizes of loops; the others have those of the dispatch.
+        operation: the handle to the candidate op.
+        ranges: the sizes of loops. Other loops have the sizes of the dispatch.
 
     Raises:
-        NoMatcherError: the form cannot find the root op, or no operand has a ranged loop for a dimension.
+        NoMatcherError: the form cannot match the root op, or a loop with a range is not a dimension of an operand.
     """
     RANGED_FORMS[form](dispatch, operation, ranges)
     op = StructuredOp(dispatch.root)
@@ -43,17 +43,17 @@ def match_in_ranges(
 
 
 def match_bounds(dispatch: Workload, operation: Value, bounds: Mapping[int, SizeRange]) -> None:
-    """Adds to a matcher what the compiler has to know of the dynamic loops of an operation.
+    """Add ops to a matcher that bound the dynamic loops of an operation, for the compiler.
 
-    The output is asked: on GPUs, the compiler knows nothing of the dynamic sizes of a factor.
+    They refer to the output: on GPUs, the compiler does not propagate bounds of an input.
 
     Args:
         dispatch: the dispatch.
-        operation: what the matcher is asked about.
+        operation: the handle to the candidate op.
         bounds: the sizes of loops.
 
     Raises:
-        NoMatcherError: no operand has a loop for a dimension.
+        NoMatcherError: a loop is not a dimension of an operand.
     """
     op = StructuredOp(dispatch.root)
     for loop, sizes in bounds.items():
@@ -61,10 +61,10 @@ def match_bounds(dispatch: Workload, operation: Value, bounds: Mapping[int, Size
 
 
 def _places(op: StructuredOp, loop: int) -> list[tuple[int, int]]:
-    """Returns where a loop is the dimension of an operand: the numbers of operands, and of their dimensions.
+    """Return the operand dimensions that a loop indexes, as pairs of operand number and dimension number.
 
     Raises:
-        NoMatcherError: nowhere.
+        NoMatcherError: there are none.
     """
     places = [
         (operand, loops.index(loop))
@@ -89,13 +89,13 @@ def _match_bounds(operation: Value, operand: int, dimension: int, sizes: SizeRan
 
 
 def _with_their_roles(op: StructuredOp, ranges: Mapping[int, SizeRange]) -> dict[int, SizeRange]:
-    """Returns ranges, and those of a single size for the other loops of the same roles, which one matcher op asks for."""
-    their_roles: dict[int, SizeRange] = {}
+    """Complete ranges by exact ones for the other loops of the same roles, since a matcher op handles a whole role."""
+    completed: dict[int, SizeRange] = {}
     for loops in op.loops.values():
         if any(loop in ranges for loop in loops):
-            exact = {each: SizeRange(op.sizes[each] or 0, op.sizes[each] or 0) for each in loops}
-            their_roles |= {each: ranges.get(each, exact[each]) for each in loops}
-    return their_roles
+            exact = {loop: SizeRange(op.sizes[loop] or 0, op.sizes[loop] or 0) for loop in loops}
+            completed |= {loop: ranges.get(loop, exact[loop]) for loop in loops}
+    return completed
 
 
 def _integer(value: int) -> mlir.Attribute:

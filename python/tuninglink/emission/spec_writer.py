@@ -1,4 +1,4 @@
-"""Writing specs: for each entry a matcher that finds its problem, and an action that configures it."""
+"""The writer of specs: for each entry a matcher of its problem, and an action that configures it."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ class SpecEntry:
     """An entry to be written.
 
     Attributes:
-        label: what the entry is called, `match_` before it.
-        dispatch: the dispatch whose root op it is to find, as matchers see it, without a configuration.
-        form: how it is found, one of `FORMS`.
-        configuration: the attributes that configure the operation, by name, as MLIR writes them; none to leave it to the
-            compiler.
-        provenance: what `tuninglink.provenance` says.
-        target: what the entry is bound to; None for any target.
-        ranges: the sizes of loops that may differ from those of the dispatch, for one of `RANGED_FORMS`.
-        bounds: what the compiler has to know of the sizes of dynamic loops.
-        specializations: the boxes of sizes for which the op gets code of its own; see `specialization_ranges`.
+        label: the name of the matcher, after `match_`.
+        dispatch: the dispatch whose root op the entry matches, as matchers see it, without a configuration.
+        form: the form of the matcher, one of `FORMS`.
+        configuration: the attributes that configure the operation, by name, as MLIR prints them. Without any, the
+            compiler chooses.
+        provenance: the entries of `tuninglink.provenance`.
+        target: the target that the entry is bound to; None for any target.
+        ranges: the ranges of loop sizes, for one of `RANGED_FORMS`. Other loops have the sizes of the dispatch.
+        bounds: bounds on the sizes of dynamic loops, for the compiler.
+        specializations: the boxes of sizes that the compiler specializes code for; see `specialization_ranges`.
     """
 
     label: str
@@ -62,17 +62,17 @@ class SpecEntry:
 
 
 def write_spec(name: str, entries: Sequence[SpecEntry]) -> str:
-    """Returns a spec in default-entrypoint form, as text.
+    """Return a spec in default-entrypoint form, as text.
 
-    That form needs an entry; without any, the spec has an entry point that does nothing. Where entries need a
-    preparation, the entry point does it first, and the spec has another form.
+    The form requires an entry. Without entries, the spec has an entry point that does nothing. If entries need a
+    preparation, the entry point runs it first, and the spec is not in this form.
 
     Args:
         name: the symbol of its module.
         entries: its entries, in order of precedence.
 
     Raises:
-        NoMatcherError: the form of an entry cannot find its operation.
+        NoMatcherError: the form of an entry cannot match its operation.
     """
     context = entries[0].dispatch.root.context if entries else thread_context()
     with context, mlir.Location.unknown(context):
@@ -81,29 +81,29 @@ def write_spec(name: str, entries: Sequence[SpecEntry]) -> str:
         dispatches = [entry.dispatch for entry in entries]
         module.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)
         module.attributes[names.WITH_NAMED_SEQUENCE] = unit
-        preparations = [each for each in Preparation if any(map(each.is_for, dispatches))]
+        preparations = [kind for kind in Preparation if any(map(kind.is_for, dispatches))]
         if entries and not preparations:
             module.attributes[names.DEFAULT_ENTRY_POINT] = unit
         actions = {
             attributes: _add_action(module, attributes)
-            for attributes in sorted({tuple(each.configuration) for each in entries}, key=len)
+            for attributes in sorted({tuple(entry.configuration) for entry in entries}, key=len)
         }
         fresh = FreshNames([])
         pairs = []
-        for each in entries:
-            matcher = fresh.take(f"match_{each.label}")
-            _add_matcher(module, matcher, each)
-            pairs.append((matcher, actions[tuple(each.configuration)]))
+        for entry in entries:
+            matcher = fresh.take(f"match_{entry.label}")
+            _add_matcher(module, matcher, entry)
+            pairs.append((matcher, actions[tuple(entry.configuration)]))
         add_entry_point(module, pairs, preparations)
         module.verify()
         return to_text(module)
 
 
 def matcher_key(dispatch: Workload, form: str) -> str:
-    """Returns a text that is equal for dispatches which the same matcher finds.
+    """Return a key that is equal for dispatches with the same matcher.
 
     Raises:
-        NoMatcherError: the form cannot find the operation.
+        NoMatcherError: the form cannot match the operation.
     """
     with dispatch.root.context as context, mlir.Location.unknown(context):
         module = mlir.Module.create().operation
@@ -117,7 +117,7 @@ def matcher_key(dispatch: Workload, form: str) -> str:
 def _add_sequence(
     module: mlir.Operation, name: str, inputs: Sequence[str], outputs: Sequence[str]
 ) -> mlir.Block:
-    """Adds a named sequence that only reads its arguments, and returns its block."""
+    """Add a named sequence that only reads its arguments, and return its block."""
     types = [mlir.Type.parse(input_) for input_ in inputs]
     results = [mlir.Type.parse(output) for output in outputs]
     readonly = mlir.DictAttr.get({names.READONLY: mlir.UnitAttr.get()})
@@ -149,10 +149,11 @@ def _add_action(module: mlir.Operation, annotated: Sequence[str]) -> str:
 
 def _add_matcher(module: mlir.Operation, name: str, entry: SpecEntry) -> None:
     context = entry.dispatch.root.context
-    configurations = [mlir.Attribute.parse(each, context) for each in entry.configuration.values()]
+    configurations = [mlir.Attribute.parse(text, context) for text in entry.configuration.values()]
     results = [_ANY_OP, *[_ANY_PARAMETER] * len(configurations)]
     block = _add_sequence(module, name, [_ANY_OP], results)
     operation = block.arguments[0]
+    # The body matches the op, and yields it with its configuration.
     with mlir.InsertionPoint(block):
         create(names.HAS_NO_LOWERING_CONFIG, [operation], [])
         if entry.ranges:
@@ -165,6 +166,7 @@ def _add_matcher(module: mlir.Operation, name: str, entry: SpecEntry) -> None:
             for configuration in configurations
         ]
         yield_([operation, *parameters])
+    # The attributes of the sequence.
     sequence: Any = block.owner
     if entry.target is not None:
         bind(sequence.operation, [entry.target.name])

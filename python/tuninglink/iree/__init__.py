@@ -1,1 +1,1 @@
-"""What IREE adds to MLIR: structured ops as data, root ops, targets, dispatches, configurations."""
+"""IREE's additions to MLIR: structured ops as data, root ops, targets, dispatches, configurations."""

@@ -1,4 +1,4 @@
-"""How the compiler is told about a target."""
+"""The compiler flags of a target."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from tuninglink.iree.targets import Target
 
 _DEVICES: Final = {"rocm": "hip", "cuda": "cuda", "vulkan": "vulkan", "metal": "metal"}
-"""The device for which the compiler uses a backend; the others are on the local one."""
+"""The device of a backend. Other backends run on the local device."""
 
 _TARGET_FLAGS: Final = {
     "rocm": "--iree-rocm-target",
@@ -20,9 +20,9 @@ _TARGET_FLAGS: Final = {
 
 
 def compile_flags(target: Target) -> list[str]:
-    """Returns flags with which the compiler compiles for a target, most specific ones.
+    """Return compiler flags for a target, as specific as possible.
 
-    A target that is nothing but a backend leaves the rest to the compiler, which may want to be told more.
+    A target that names only a backend leaves the rest to the compiler, which may require more flags.
 
     Args:
         target: the target.
@@ -41,7 +41,7 @@ def compile_flags(target: Target) -> list[str]:
 
 
 def _known_to_compiler(target: Target) -> str | None:
-    """Returns the most specific name of a GPU that the compiler takes."""
+    """Return the most specific name of a GPU that the compiler accepts."""
     sku = None if target.sku in known_targets.CUDA_PRODUCTS else target.sku
     family = None if target.family == target.backend else target.family
     return sku or target.architecture or family

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
 _SPATIAL: Final = "dhw"
-"""The dimensions of an image, as the named ops of linalg call them; the last ones where there are fewer."""
+"""The spatial dimensions, as linalg's named ops call them. Convolutions with fewer use the last ones."""
 
 _LETTERS: Final = {
     Role.BATCH: "n",
@@ -23,7 +23,7 @@ _LETTERS: Final = {
 
 
 def layout(maps: Sequence[mlir.AffineMap]) -> str:
-    """Returns the layout of a convolution's image and filter; nothing where it has none.
+    """Return the layout of a convolution's image and filter, or an empty string if it has no name.
 
     Args:
         maps: the indexing maps of the image, the filter and the output.
@@ -44,7 +44,7 @@ _OPERANDS: Final = 3
 def _letter(
     expression: mlir.AffineExpr, letters: Mapping[int, str], loops: Mapping[Role, tuple[int, ...]]
 ) -> str:
-    """Returns the letter of a dimension: of its loop, or of the image's dimension that a window slides along."""
+    """Return the letter of a loop, or of the image dimension that a window slides along."""
     used = [
         loop
         for loop in (*loops[Role.OUTPUT_IMAGE], *loops[Role.FILTER], *letters)

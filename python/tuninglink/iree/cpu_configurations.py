@@ -1,4 +1,4 @@
-"""Configurations for CPUs, `#iree_cpu.lowering_config`, for which the bindings have no class."""
+"""Configurations for CPUs, `#iree_cpu.lowering_config`, which the bindings have no class for."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PREFIX = "#iree_cpu.lowering_config<"
 
 
 class CpuLevel(Enum):
-    """A level of tiling, as the compiler spells it, from the outermost to the innermost."""
+    """A tiling level, as the compiler spells it, from the outermost to the innermost."""
 
     DISTRIBUTION = "distribution"
     CACHE_PARALLEL = "cache_parallel"
@@ -29,11 +29,11 @@ class CpuLevel(Enum):
 
 @dataclass(frozen=True)
 class Tiling:
-    """How one level tiles.
+    """The tiling of one level.
 
     Attributes:
-        sizes: the tile of each loop, 0 where the loop is not tiled.
-        scalable: the loops whose tile is a multiple of the vector scale that only the running program knows.
+        sizes: the tile size of each loop, 0 for a loop that is not tiled.
+        scalable: the loops whose tile size is a multiple of the vector scale, which is known at run time.
         interchange: the order of the loops; empty for the usual one.
     """
 
@@ -43,29 +43,29 @@ class Tiling:
 
 
 def is_cpu_configuration(attribute: mlir.Attribute) -> bool:
-    """Tells whether an attribute is a `#iree_cpu.lowering_config`."""
+    """Return whether an attribute is a `#iree_cpu.lowering_config`."""
     return str(attribute).startswith(_PREFIX)
 
 
 def read_cpu_configuration(attribute: mlir.Attribute) -> Mapping[str, Tiling | None] | None:
-    """Returns how each level in a `#iree_cpu.lowering_config` tiles, or None if `attribute` is another one.
+    """Return the tiling of each level in a `#iree_cpu.lowering_config`, or None for another attribute.
 
-    A level that is not written as tiling is None.
+    A level in another form than a tiling is None.
     """
     parameters = named_parameters(attribute) if is_cpu_configuration(attribute) else None
     if parameters is None:
         return None
-    return {name: _tiling(each) for name, each in parameters.items()}
+    return {name: _tiling(level) for name, level in parameters.items()}
 
 
 def cpu_lowering_config(
     levels: Mapping[CpuLevel, Sequence[int]], context: mlir.Context
 ) -> mlir.Attribute:
-    """Returns a `#iree_cpu.lowering_config`.
+    """Return a `#iree_cpu.lowering_config`.
 
     Args:
-        levels: the tiles of each loop, for the levels that there shall be.
-        context: where it lives.
+        levels: the tile sizes of each loop, by level. Other levels are left out.
+        context: the context of the attribute.
 
     Raises:
         MLIRError: a size does not fit into 64 bits.
@@ -93,11 +93,11 @@ def _tiling(attribute: mlir.Attribute) -> Tiling | None:
 def _sizes(attribute: mlir.ArrayAttr, interchange: tuple[int, ...]) -> Tiling | None:
     sizes: list[int] = []
     scalable: set[int] = set()
-    for position, each in enumerate(attribute):
-        size: object = each
-        if isinstance(each, mlir.ArrayAttr) and len(each) == 1:
+    for position, element in enumerate(attribute):
+        size: object = element
+        if isinstance(element, mlir.ArrayAttr) and len(element) == 1:
             scalable.add(position)
-            size = each[0]
+            size = element[0]
         if not isinstance(size, mlir.IntegerAttr):
             return None
         sizes.append(int(size.value))

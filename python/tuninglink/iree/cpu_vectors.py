@@ -1,8 +1,7 @@
-"""Which vector instructions CPUs have, and whether code for one CPU is as good for another.
+"""The vector instructions of CPUs, and whether one CPU runs code for another equally well.
 
-Source: the compiler. `iree-compile` 3.13 was given each name with `--iree-llvmcpu-target-cpu`, and the native vector
-size and the features are what it then writes into the executable target. `test/compiler/test_like_targets.py` asks it
-again.
+Source: the compiler. `iree-compile` 3.13 received each name with `--iree-llvmcpu-target-cpu` and wrote the native
+    vector size and the features into the executable target. `test/compiler/test_like_targets.py` repeats this.
 """
 
 from __future__ import annotations
@@ -31,17 +30,17 @@ _BASE: Final = frozenset(
         "sme",
     ]
 )
-"""The features that code for any element type uses."""
+"""Features that code for any element type uses."""
 
 _BY_TYPE: Final[Mapping[str, frozenset[str]]] = {
     "i8": frozenset({"avx512vnni", "avxvnni", "amx-int8", "dotprod", "i8mm"}),
     "bf16": frozenset({"avx512bf16", "amx-bf16", "bf16"}),
     "f16": frozenset({"avx512fp16", "amx-fp16", "fullfp16"}),
 }
-"""The features that only code for an element type uses."""
+"""Features that only code for an element type uses."""
 
 FEATURES: Final = _BASE.union(*_BY_TYPE.values())
-"""All features that are compared."""
+"""All features to compare."""
 
 
 @dataclass(frozen=True)
@@ -49,39 +48,39 @@ class CpuVectors:
     """The vector instructions of a CPU.
 
     Attributes:
-        native_vector_size: the size of its vectors in bytes, as the compiler takes it.
-        features: those of `FEATURES` that it has.
+        native_vector_size: the size of its vectors in bytes, as in the compiler.
+        features: its features among `FEATURES`.
     """
 
     native_vector_size: int
     features: frozenset[str]
 
     def runs_code_for(self, other: CpuVectors, element_types: Iterable[str]) -> bool:
-        """Tells whether this CPU runs code for another CPU as that one does.
+        """Return whether this CPU runs code for another CPU as well as the other does.
 
         Args:
-            other: the CPU that the code was made for.
+            other: the CPU that the code was generated for.
             element_types: the element types that the code computes with.
         """
-        is_used = _BASE.union(*(_BY_TYPE.get(type_, frozenset()) for type_ in element_types))
+        used = _BASE.union(*(_BY_TYPE.get(type_, frozenset()) for type_ in element_types))
         has_same_size = self.native_vector_size == other.native_vector_size
-        return has_same_size and other.features & is_used <= self.features
+        return has_same_size and other.features & used <= self.features
 
 
 def vectors_of(features: str, native_vector_size: int) -> CpuVectors:
-    """Returns the vector instructions that an executable target lists.
+    """Return the vector instructions that an executable target lists.
 
     Args:
-        features: what the compiler calls them, such as `+avx,+avx2,-sse4a`.
+        features: the compiler's list, such as `+avx,+avx2,-sse4a`.
         native_vector_size: in bytes.
     """
-    there = {word[1:] for word in features.split(",") if word.startswith("+")}
-    return CpuVectors(native_vector_size, FEATURES & there)
+    present = {word[1:] for word in features.split(",") if word.startswith("+")}
+    return CpuVectors(native_vector_size, FEATURES & present)
 
 
 @cache
 def known_cpu_vectors() -> Mapping[str, CpuVectors]:
-    """Returns the vector instructions of CPUs, by their names."""
+    """Return the vector instructions of CPUs, by name."""
     return MappingProxyType(
         {
             name: CpuVectors(size, frozenset(features.split()))
@@ -204,4 +203,4 @@ _CPUS: Final[tuple[tuple[int, str, str], ...]] = (
     (16, "neon fullfp16 sve", "a64fx"),
     (16, "neon fullfp16 sve sve2", "ampere1c fujitsu-monaka olympus rigel"),
 )
-"""Native vector size, features, and the names of the CPUs; those with neither AVX nor NEON are left out."""
+"""Native vector sizes, features and names of CPUs. CPUs with neither AVX nor NEON are left out."""

@@ -1,7 +1,7 @@
-"""How often a program calls each of its dispatches, as far as the program says so.
+"""The number of calls of each dispatch in a program, as far as it is static.
 
-Loops stand as cycles of blocks at `executable-sources`. A cycle whose induction variable starts at a constant, grows
-by a constant and is compared with a constant runs a known number of times; what is in any other cycle counts once.
+At `executable-sources`, loops are cycles of blocks. The trip count is known if the induction variable starts at a
+constant, grows by a constant and is compared with a constant. The body of any other cycle counts once.
 """
 
 from __future__ import annotations
@@ -29,32 +29,32 @@ _LESS: Final = frozenset({2, 6})
 
 
 def count_calls(program: mlir.Operation, weights: Mapping[str, int] | None = None) -> Counter[str]:
-    """Returns how often each dispatch is called, by its name, if each entry point of the program is called once.
+    """Return the number of calls of each dispatch, by name, for one call of each entry point.
 
-    Both sides of a branch count, and an initializer counts as an entry point.
+    Both sides of a branch count. An initializer counts as an entry point.
 
     Args:
         program: a program at `executable-sources`, or later.
-        weights: how often entry points are called, by their names; those that it leaves out are not. By default each
-            is called once.
+        weights: the numbers of calls of entry points, by name; 0 for those that it leaves out. By default each is
+            called once.
     """
     functions = {symbol_name(op) or "": op for op in body(program) if _has_blocks(op)}
-    inside = {name: _Function(each) for name, each in functions.items()}
-    called = {callee for each in inside.values() for callee in each.callees}
+    callees_by_name = {name: _Function(function) for name, function in functions.items()}
+    called = {callee for function in callees_by_name.values() for callee in function.callees}
     calls: Counter[str] = Counter()
     times: Counter[str] = Counter(
-        {name: _weight(name, weights) for name in inside if name not in called}
+        {name: _weight(name, weights) for name in callees_by_name if name not in called}
     )
-    for name in _callers_first(inside):
-        for callee, count in inside[name].callees.items():
+    for name in _callers_first(callees_by_name):
+        for callee, count in callees_by_name[name].callees.items():
             times[callee] += count * times[name]
-        for dispatch, count in inside[name].dispatches.items():
+        for dispatch, count in callees_by_name[name].dispatches.items():
             calls[dispatch] += count * times[name]
     return calls
 
 
 def _weight(name: str, weights: Mapping[str, int] | None) -> int:
-    """Returns how often an entry point is called; an initializer, which has no name, is called once."""
+    """Return the number of calls of an entry point. An initializer, which has no name, is called once."""
     return 1 if weights is None or not name else weights.get(name, 0)
 
 
@@ -64,7 +64,7 @@ def _has_blocks(operation: mlir.Operation) -> bool:
 
 
 def _callers_first(functions: Mapping[str, _Function]) -> Sequence[str]:
-    """Returns the functions, each before those that it calls; a function that calls itself counts once."""
+    """Return the functions, callers before callees. Recursive calls count once."""
     order: dict[str, None] = {}
     for root in functions:
         pending = [(root, False)]
@@ -81,51 +81,57 @@ def _callers_first(functions: Mapping[str, _Function]) -> Sequence[str]:
 
 
 class _Function:
-    """What a function calls, and how often, when it is called once.
+    """The calls that one call of a function makes.
 
     Attributes:
-        callees: the functions.
-        dispatches: the dispatches, by name.
+        callees: the numbers of calls of functions.
+        dispatches: the numbers of calls of dispatches, by name.
     """
 
     def __init__(self, operation: mlir.Operation) -> None:
         self.callees: Counter[str] = Counter()
         self.dispatches: Counter[str] = Counter()
         trips = _trips(operation)
-        for each in collect(operation, _CALL, _DISPATCH):
-            count = trips.get(_block_in(each, operation), 1)
-            if each.name == _CALL:
-                callee: Any = each.attributes["callee"]
+        for call in collect(operation, _CALL, _DISPATCH):
+            count = trips.get(_block_in(call, operation), 1)
+            if call.name == _CALL:
+                callee: Any = call.attributes["callee"]
                 self.callees[callee.value] += count
                 continue
-            entry_points: Any = each.attributes["entry_points"]
+            entry_points: Any = call.attributes["entry_points"]
             for entry_point in entry_points:
                 *path, _ = entry_point.value
                 self.dispatches["::".join(f"@{name}" for name in path)] += count
 
 
 def _block_in(operation: mlir.Operation, function: mlir.Operation) -> mlir.Block:
-    """Returns the block of a function that an op is in."""
+    """Return the block of a function that contains an op."""
     while operation.parent is not None and operation.parent.operation != function:
         operation = operation.parent.operation
     return operation.block
 
 
 def _trips(function: mlir.Operation) -> dict[mlir.Block, int]:
-    """Returns how often the blocks in loops run; the others run once."""
+    """Return the trip counts of the blocks in loops. Other blocks run once."""
     blocks = list(function.regions[0].blocks)
     if len(blocks) == 1:
         return {}
-    predecessors: dict[mlir.Block, list[mlir.Block]] = {each: [] for each in blocks}
+    predecessors: dict[mlir.Block, list[mlir.Block]] = {block: [] for block in blocks}
     for block in blocks:
         for successor in _terminator(block).successors:
             predecessors[successor].append(block)
     position = {block: number for number, block in enumerate(blocks)}
     trips = dict.fromkeys(blocks, 1)
     for header in blocks:
-        # The compiler writes blocks in an order in which only the branches of loops lead back.
-        latches = [each for each in predecessors[header] if position[each] >= position[header]]
-        entries = [each for each in predecessors[header] if each not in latches]
+        # The compiler orders the blocks such that only the branches of loops lead backward.
+        latches = [
+            predecessor
+            for predecessor in predecessors[header]
+            if position[predecessor] >= position[header]
+        ]
+        entries = [
+            predecessor for predecessor in predecessors[header] if predecessor not in latches
+        ]
         if not latches:
             continue
         count = _trip_count(header, entries, latches)
@@ -140,7 +146,7 @@ def _loop(
     latches: Sequence[mlir.Block],
     predecessors: Mapping[mlir.Block, Sequence[mlir.Block]],
 ) -> set[mlir.Block]:
-    """Returns the blocks of a natural loop."""
+    """Return the blocks of a natural loop."""
     inside = {header}
     pending = list(latches)
     while pending:
@@ -154,18 +160,20 @@ def _loop(
 def _trip_count(
     header: mlir.Block, entries: Sequence[mlir.Block], latches: Sequence[mlir.Block]
 ) -> int:
-    """Returns how often a loop runs; 1 if that is not known."""
+    """Return the trip count of a loop, or 1 if it is unknown."""
     end = _terminator(header)
     if end.name != _CONDITIONAL or len(entries) != 1 or len(latches) != 1:
         return 1
+    # The header compares the induction variable with the bound.
     comparison = _defining(end.operands[0])
     if comparison is None or comparison.name != "arith.cmpi":
         return 1
     predicate: Any = comparison.attributes["predicate"]
     variable, bound = comparison.operands
-    numbers = [index for index, each in enumerate(header.arguments) if each == variable]
+    numbers = [index for index, argument in enumerate(header.arguments) if argument == variable]
     if predicate.value not in _LESS or not numbers:
         return 1
+    # The variable starts at a value from the entry and is incremented in the latch.
     first = _passed(entries[0], header, numbers[0])
     following = _passed(latches[0], header, numbers[0])
     sum_ = _defining(following) if following is not None else None
@@ -183,7 +191,7 @@ def _terminator(block: mlir.Block) -> mlir.Operation:
 
 
 def _passed(block: mlir.Block, header: mlir.Block, number: int) -> Value | None:
-    """Returns the value that a block passes to an argument of a loop's header."""
+    """Return the value that a block passes to an argument of a loop's header."""
     end = _terminator(block)
     operands: list[Value] = list(end.operands)
     if end.name == _BRANCH:
@@ -205,5 +213,5 @@ def _constant(value: Value) -> int | None:
     operation = _defining(value)
     if operation is None or operation.name != "arith.constant":
         return None
-    result = operation.attributes["value"]
-    return int(result.value) if isinstance(result, mlir.IntegerAttr) else None
+    constant = operation.attributes["value"]
+    return int(constant.value) if isinstance(constant, mlir.IntegerAttr) else None

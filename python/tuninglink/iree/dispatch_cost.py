@@ -1,4 +1,4 @@
-"""The cost of a dispatch as its program states it: arithmetic operations, and bytes read and written."""
+"""The cost of a dispatch, from its IR: arithmetic operations, and bytes read and written."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _BITS: Final = 8
 _INDEX_BITS: Final = 64
 
 _ARITHMETIC: Final = frozenset(
-    f"arith.{each}"
-    for each in (
+    f"arith.{name}"
+    for name in (
         *("addf", "subf", "mulf", "divf", "negf", "remf", "maximumf", "minimumf", "maxnumf"),
         *("minnumf", "addi", "subi", "muli", "divsi", "divui", "maxsi", "maxui", "minsi", "minui"),
     )
@@ -32,7 +32,7 @@ _FUSED: Final = "math.fma"
 
 _SOFTMAX: Final = "linalg.softmax"
 _SOFTMAX_OPERATIONS: Final = 5
-"""For an element of a softmax: maximum, difference, exponential, sum and quotient."""
+"""Operations for an element of a softmax: maximum, difference, exponential, sum and quotient."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,9 @@ class DispatchCost:
     """The cost of one call of a dispatch.
 
     Attributes:
-        flops: arithmetic operations, on integers, too; a function of `math` counts as one. None where a size is
-            dynamic.
-        bytes: bytes read and written, each load and store once. None where a size is dynamic.
+        flops: the number of arithmetic operations, on integers or floats. A function of `math` counts as one. None if
+            a size is dynamic.
+        bytes: the number of bytes read and written, each load and store once. None if a size is dynamic.
     """
 
     flops: int | None
@@ -50,24 +50,24 @@ class DispatchCost:
 
     @property
     def is_known(self) -> bool:
-        """Whether it depends on no size that is not known."""
+        """Whether the cost is known, as no size is dynamic."""
         return self.flops is not None and self.bytes is not None
 
     @property
     def intensity(self) -> float | None:
-        """The arithmetic intensity: operations per byte; None if it is not known."""
+        """The arithmetic intensity in operations per byte, or None if it is unknown."""
         return self.flops / self.bytes if self.flops is not None and self.bytes else None
 
 
 def cost_of(module: mlir.Operation, arguments: Sequence[int | None] = ()) -> DispatchCost:
-    """Returns the cost of one call of a dispatch.
+    """Return the cost of one call of a dispatch.
 
-    An attention counts its two products, a softmax five operations for each element. Other ops that are not
-    structured count no arithmetic.
+    An attention counts its two products, a softmax five operations per element. Other ops that are not structured do
+    not count.
 
     Args:
         module: the dispatch at `executable-sources`.
-        arguments: the values that the call gives it, which its dynamic sizes follow from.
+        arguments: the values that the call passes, which determine the dynamic sizes.
     """
     evaluator = SizeEvaluator(arguments=arguments)
     flops: list[int | None] = []
@@ -91,42 +91,44 @@ def cost_of(module: mlir.Operation, arguments: Sequence[int | None] = ()) -> Dis
 def mean_cost(
     module: mlir.Operation, calls: Iterable[tuple[int, Sequence[int | None]]]
 ) -> DispatchCost:
-    """Returns the mean cost of calls of a dispatch.
+    """Return the mean cost of calls of a dispatch.
 
     Args:
         module: the dispatch at `executable-sources`.
-        calls: the calls: a weight, and the values that the call gives the dispatch.
+        calls: the weight of each call, and the values that it passes.
     """
     costs = [(weight, cost_of(module, arguments)) for weight, arguments in calls]
     return DispatchCost(
-        _mean((weight, each.flops) for weight, each in costs),
-        _mean((weight, each.bytes) for weight, each in costs),
+        _mean((weight, cost.flops) for weight, cost in costs),
+        _mean((weight, cost.bytes) for weight, cost in costs),
     )
 
 
 def _mean(weighted: Iterable[tuple[int, int | None]]) -> int | None:
-    known = list(weighted)
-    total = _sum(None if number is None else weight * number for weight, number in known)
-    weights = sum(weight for weight, _ in known)
+    pairs = list(weighted)
+    total = _sum(None if number is None else weight * number for weight, number in pairs)
+    weights = sum(weight for weight, _ in pairs)
     return None if total is None or not weights else round(total / weights)
 
 
 def flops_of(op: StructuredOp, evaluator: SizeEvaluator | None = None) -> int | None:
-    """Returns the arithmetic operations of an op; None where a size is not known.
+    """Return the number of arithmetic operations of an op, or None if a size is unknown.
 
     Args:
         op: the op.
-        evaluator: what is known of dynamic sizes.
+        evaluator: evaluates dynamic sizes.
     """
     sizes = op.sizes if evaluator is None else evaluator.loops(op)
     if op.kind is OpKind.ATTENTION:
-        loops = {role: [sizes[each] for each in result] for role, result in op.loops.items()}
+        loops = {
+            role: [sizes[loop] for loop in role_loops] for role, role_loops in op.loops.items()
+        }
         outer = [*loops[Role.BATCH], *loops[Role.M], *loops[Role.K2]]
         return _sum(_product(2, [*outer, *loops[role]]) for role in (Role.K1, Role.N))
     if op.operation.name == _SOFTMAX:
         operand = op.operation.operands[0]
-        known = shape(operand.type) if evaluator is None else evaluator.shape(operand)
-        return _product(_SOFTMAX_OPERATIONS, known or [None])
+        dimensions = shape(operand.type) if evaluator is None else evaluator.shape(operand)
+        return _product(_SOFTMAX_OPERATIONS, dimensions or [None])
     if not op.maps or not op.operation.regions:
         return 0
     return _product(_body_operations(op.operation), sizes)
@@ -143,21 +145,25 @@ def _body_operations(operation: mlir.Operation) -> int:
         elif name.startswith("math.") or name in _ARITHMETIC:
             count += not isinstance(inner.results[0].type, mlir.IndexType)
 
-    # Iterating the block would import the Python module of the linalg dialect, 0.2 s.
+    # Iterating the block would import the Python module of the linalg dialect: 0.2 s.
     visit(operation, visitor)
     return count
 
 
 def _product(count: int, sizes: Iterable[int | None]) -> int | None:
-    known = list(sizes)
+    factors = list(sizes)
     if not count:
         return 0
-    return None if None in known else count * prod(each for each in known if each is not None)
+    return (
+        None
+        if None in factors
+        else count * prod(factor for factor in factors if factor is not None)
+    )
 
 
 def _sum(numbers: Iterable[int | None]) -> int | None:
-    known = list(numbers)
-    return None if None in known else sum(each for each in known if each is not None)
+    terms = list(numbers)
+    return None if None in terms else sum(term for term in terms if term is not None)
 
 
 def _bytes(value: mlir.Value[Any], evaluator: SizeEvaluator) -> int | None:
@@ -172,5 +178,5 @@ def _width(type_: mlir.Type) -> int | None:
     if isinstance(type_, mlir.ComplexType):
         part = _width(type_.element_type)
         return None if part is None else 2 * part
-    result: Any = getattr(type_, "width", None)
-    return int(result) if result else None
+    width: Any = getattr(type_, "width", None)
+    return int(width) if width else None

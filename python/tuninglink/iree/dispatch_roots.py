@@ -1,4 +1,4 @@
-"""Finding the root ops of the dispatches in a program, by the rule of the backend that compiles each."""
+"""The root ops of the dispatches in a program, found by the rule of each dispatch's backend."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class FunctionRoots:
 
     Attributes:
         function: the function.
-        roots: what gets the configuration: one operation as a rule, none if the compiler configures none,
-            several if a spec annotated several (of which the compiler will complain).
-        marked: the operations that carry a `root_op` already.
+        roots: the ops that get the configuration: usually one; none if the compiler configures none; several if a spec
+            annotated several, which the compiler reports as an error.
+        marked: the ops that have a `root_op` attribute already.
     """
 
     function: mlir.Operation
@@ -32,16 +32,15 @@ class FunctionRoots:
 
 
 def find_root_ops(root: mlir.Operation) -> list[FunctionRoots]:
-    """Returns the root ops of each function in `root`, in order.
+    """Return the root ops of each function in `root`, in order.
 
-    What is configured already decides: the operation that a spec annotated, or the only one with a
-    `lowering_config`. Else it is the one that the backend would choose a configuration for, as the program
-    stands: what the backend's preprocessing will change is the caller's to do before.
+    An existing configuration decides: the op that a spec annotated, or the only op with a `lowering_config`. Otherwise
+        it is the op that the backend would choose. The caller runs the backend's preprocessing first where it changes
+        that choice.
 
     Args:
-        root: a function, or anything around functions: a module, an executable, a variant. A `func.func`
-            is taken for a dispatch wherever it stands, a `util.func` only inside a variant; without a
-            target, it is taken for one that is compiled for a GPU.
+        root: a function, or an op around functions: a module, an executable, a variant. Every `func.func` counts as a
+            dispatch, a `util.func` only inside a variant. Without a target, a function counts as compiled for a GPU.
     """
     functions: list[mlir.Operation] = []
 
@@ -71,8 +70,8 @@ def _roots(
     rule = surroundings.rule(function)
     if rule is not RootOpRule.CPU and surroundings.is_one_workgroup(function):
         return ()
-    result = root_op(ops, rule)
-    return () if result is None else (result,)
+    root = root_op(ops, rule)
+    return () if root is None else (root,)
 
 
 _RULES: Final = {
@@ -85,18 +84,18 @@ _RULES: Final = {
     "vulkan-spirv": RootOpRule.SPIRV,
     "webgpu-spirv": RootOpRule.SPIRV,
 }
-"""For each backend, as the compiler calls it, how it finds the root op."""
+"""The root op rule of each backend, by the compiler's name of the backend."""
 
 
 class _Surroundings:
-    """What stands around functions, each variant and each target read once."""
+    """The variants and targets around functions, each of them read once."""
 
     def __init__(self) -> None:
         self._rules: dict[mlir.Attribute, RootOpRule] = {}
         self._single: dict[mlir.Operation, frozenset[str]] = {}
 
     def variant(self, function: mlir.Operation) -> mlir.Operation | None:
-        """Returns the variant that `function` is in."""
+        """Return the variant around `function`."""
         around = (
             ancestor
             for ancestor in ancestors(function)
@@ -105,7 +104,7 @@ class _Surroundings:
         return next(around, None)
 
     def rule(self, function: mlir.Operation) -> RootOpRule:
-        """Returns the rule for the nearest target that is written on or around `function`."""
+        """Return the rule for the nearest target on or around `function`."""
         for ancestor in (function, *ancestors(function)):
             is_variant = ancestor.name == names.EXECUTABLE_VARIANT
             target = ancestor.attributes.get("target" if is_variant else names.EXECUTABLE_TARGET)
@@ -121,9 +120,9 @@ class _Surroundings:
         return self._rules[target]
 
     def is_one_workgroup(self, function: mlir.Operation) -> bool:
-        """Tells whether `function` is exported for a single workgroup.
+        """Return whether `function` is exported with a workgroup count of one.
 
-        To backends for GPUs that is a sign to leave the function to one thread, without a configuration.
+        GPU backends run such a function in one thread, without a configuration (`initGPULaunchConfig`).
         """
         variant = self.variant(function)
         if variant is None:

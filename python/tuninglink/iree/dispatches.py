@@ -1,4 +1,4 @@
-"""Finding the dispatches of a program and what they are compiled for."""
+"""The dispatches of a program and their targets."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _CONTAINERS: Final = frozenset({names.MODULE, names.EXECUTABLE, names.EXECUTABLE_VARIANT})
-"""What a dispatch is inside of."""
+"""The ops around a dispatch."""
 
 _VARIANT_TARGET: Final = "target"
 
 _TARGET: Final = "hal.executable.target"
-"""The attribute with the target of code that stands outside of a variant."""
+"""The attribute with the target of code outside of a variant."""
 
 
 @dataclass(frozen=True)
 class Dispatch:
-    """One program that the compiler generates code for.
+    """A module that the compiler generates code for.
 
     Attributes:
-        name: what diagnostics and reports call it, such as `@executable::@variant`.
+        name: its name in diagnostics and reports, such as `@executable::@variant`.
         module: the `builtin.module` with its code.
-        target: what it is compiled for, None where nothing says so.
+        target: its target, or None without one.
     """
 
     name: str
@@ -40,16 +40,16 @@ class Dispatch:
 
 
 class TargetReader:
-    """Reads targets from attributes, each distinct attribute once."""
+    """A reader of target attributes that reads each distinct attribute once."""
 
     def __init__(self) -> None:
         self._read: dict[mlir.Attribute, Target] = {}
 
     def __call__(self, operation: mlir.Operation, name: str) -> Target:
-        """Returns the target that the attribute `name` of `operation` describes.
+        """Return the target in the attribute `name` of `operation`.
 
         Raises:
-            TargetError: it is no `#hal.executable.target`.
+            TargetError: the attribute is not a `#hal.executable.target`.
         """
         attribute = operation.attributes[name]
         target = self._read.get(attribute)
@@ -59,34 +59,34 @@ class TargetReader:
 
 
 def containers(root: mlir.Operation) -> list[mlir.Operation]:
-    """Returns `root` and the modules, executables and variants inside, in walk order.
+    """Return `root` and the modules, executables and variants inside, in walk order.
 
-    Functions are not entered: the walk costs as much as there are dispatches, not operations.
+    Functions are not entered: the cost of the walk grows with the dispatches, not with their ops.
     """
-    result: list[mlir.Operation] = []
+    operations: list[mlir.Operation] = []
 
     def visitor(operation: mlir.Operation) -> mlir.WalkResult | None:
         if operation.name in _CONTAINERS or operation == root:
-            result.append(operation)
+            operations.append(operation)
             return None
         return mlir.WalkResult.SKIP
 
     visit(root, visitor)
-    return result
+    return operations
 
 
 def find_dispatches(root: mlir.Operation) -> list[Dispatch]:
-    """Returns the dispatches of a program, in order.
+    """Return the dispatches of a program, in order.
 
-    They are the modules in the variants of `root`; variants without one, whose code is in object files,
-    have nothing to configure. A module without any variant is one dispatch itself: the module inside a
-    variant, when `root` is that, or a program that is not divided yet.
+    They are the modules in the variants of `root`. A variant without a module has its code in object files and cannot
+    be configured. A module without variants is one dispatch: the module inside a variant, or a program before
+    dispatches are formed.
 
     Args:
         root: a module, an executable or a variant.
 
     Raises:
-        TargetError: the target of a module that stands for itself is no `#hal.executable.target`.
+        TargetError: the target of a module without variants is not a `#hal.executable.target`.
     """
     read = TargetReader()
     variants = [op for op in containers(root) if op.name == names.EXECUTABLE_VARIANT]
@@ -101,7 +101,7 @@ def find_dispatches(root: mlir.Operation) -> list[Dispatch]:
 
 
 def dispatch_name(operation: mlir.Operation) -> str:
-    """Returns what to call the dispatch of a variant, an executable or a module in or around them."""
+    """Return the name of the dispatch of a variant, an executable, or a module in or around them."""
     path = [
         f"@{name}"
         for ancestor in (operation, *ancestors(operation))
@@ -115,7 +115,7 @@ def dispatch_name(operation: mlir.Operation) -> str:
 
 
 def ancestors(operation: mlir.Operation) -> Iterator[mlir.Operation]:
-    """Yields the operations around `operation`, the innermost first."""
+    """Yield the operations around `operation`, the innermost first."""
     parent = operation.parent
     while parent is not None:
         yield parent.operation
@@ -123,7 +123,7 @@ def ancestors(operation: mlir.Operation) -> Iterator[mlir.Operation]:
 
 
 def target_of(operation: mlir.Operation, read: TargetReader) -> Target | None:
-    """Returns the target of the variant that `operation` is or is in, None without one."""
+    """Return the target of the variant that `operation` is or is in, or None."""
     for ancestor in (operation, *ancestors(operation)):
         if ancestor.name == names.EXECUTABLE_VARIANT:
             return read(ancestor, _VARIANT_TARGET)

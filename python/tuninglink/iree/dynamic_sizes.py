@@ -1,4 +1,4 @@
-"""The sizes that dynamic dimensions have for given arguments of a program, on the host and in dispatches."""
+"""The values of dynamic sizes for given arguments of a program, on the host and in dispatches."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 DISPATCH: Final = "stream.cmd.dispatch"
 BUFFER_VIEW_DIM: Final = "hal.buffer_view.dim"
-"""Returns the size of a dimension of an argument of the program."""
+"""The op that returns the size of a dimension of an argument."""
 
 _LOAD: Final = "iree_tensor_ext.dispatch.tensor.load"
 _EMPTY: Final = "tensor.empty"
@@ -50,7 +50,7 @@ _PREDICATES: Final[Sequence[Callable[[int, int], int]]] = (
     *(operator.eq, operator.ne),
     *(operator.lt, operator.le, operator.gt, operator.ge) * 2,
 )
-"""The predicates of `arith.cmpi` by their numbers: those of signed numbers, then of unsigned ones; sizes are both."""
+"""The predicates of `arith.cmpi` by number: the signed ones, then the unsigned ones. Sizes satisfy both alike."""
 
 _UNCHANGED: Final = frozenset(
     {
@@ -59,16 +59,16 @@ _UNCHANGED: Final = frozenset(
         "util.assume.int",
     }
 )
-"""Operations whose results are their operands, of other types at most; sizes fit into all of them."""
+"""Ops that return their operand, perhaps with another type that also holds any size."""
 
 
 class SizeEvaluator:
-    """Evaluates sizes, as far as they follow from what is given.
+    """An evaluator of dynamic sizes.
 
     Args:
         size_of: the sizes of the program's arguments; None within a dispatch.
-        arguments: the values that a dispatch gets.
-        given: values that are known otherwise.
+        arguments: the values that a dispatch receives.
+        given: other values that are known.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class SizeEvaluator:
         self._known: dict[Value, int | None] = dict(given or {})
 
     def value(self, value: Value) -> int | None:
-        """Returns an integer, None if it is not known."""
+        """Return the value of an integer, or None if it is unknown."""
         if value not in self._known:
             self._known[value] = self._evaluate(value)
         return self._known[value]
@@ -107,14 +107,14 @@ class SizeEvaluator:
         return None
 
     def _dimension(self, op: mlir.Operation | None, dimension: int) -> int | None:
-        """Returns the size of a dimension of an argument of the program."""
+        """Return the size of a dimension of a program argument."""
         source = op.operands[0] if op is not None else None
         if self._size_of is None or not isinstance(source, mlir.BlockArgument):
             return None
         return self._size_of(source.arg_number, dimension)
 
     def shape(self, value: Value) -> Sizes | None:
-        """Returns the sizes of a tensor; dynamic ones as far as they are known."""
+        """Return the sizes of a tensor. Unknown ones are None."""
         static = shape(value.type)
         op = _owner(value)
         if static is None or None not in static or op is None:
@@ -128,16 +128,16 @@ class SizeEvaluator:
             start = source + dimensions + offsets
             dynamic = list(op.operands)[start : start + sizes]
         elif op.name.startswith(("linalg.", "iree_linalg_ext.")) and op.results:
-            # A result has the type of the output that it stands for.
+            # A result has the shape of its output operand.
             number = mlir.OpResult(value).result_number
             return self.shape(op.operands[len(op.operands) - len(op.results) + number])
         if len(dynamic) != static.count(None):
             return static
-        known = iter(map(self.value, dynamic))
-        return tuple(next(known) if size is None else size for size in static)
+        dynamic_sizes = iter(map(self.value, dynamic))
+        return tuple(next(dynamic_sizes) if size is None else size for size in static)
 
     def loops(self, op: StructuredOp) -> Sizes:
-        """Returns the sizes of the loops of an op."""
+        """Return the sizes of the loops of an op."""
         sizes = list(op.sizes)
         for operand, loops in zip(op.operation.operands, op.operand_loops, strict=False):
             if not any(loop is not None and sizes[loop] is None for loop in loops):
@@ -149,7 +149,7 @@ class SizeEvaluator:
 
 
 def _binary(op: mlir.Operation) -> Callable[[int, int], int] | None:
-    """Returns what an operation computes of two integers, None for any other operation."""
+    """Return the function of two integers that an operation computes, or None."""
     if op.name == _COMPARISON:
         predicate: Any = op.attributes["predicate"]
         return _PREDICATES[int(predicate.value)]
@@ -164,14 +164,14 @@ def _owner(value: Value) -> mlir.Operation | None:
 def dispatch_arguments(
     program: mlir.Operation, size_of: SizeLookup
 ) -> dict[str, list[tuple[int | None, ...]]]:
-    """Returns the values that dispatches get at each of their calls, by the names of dispatches.
+    """Return the values that each call passes to a dispatch, by the name of the dispatch.
 
     Args:
         program: a program at `executable-sources`.
         size_of: the sizes of the dynamic dimensions of its arguments.
     """
     evaluator = SizeEvaluator(size_of)
-    result: dict[str, list[tuple[int | None, ...]]] = {}
+    values_by_dispatch: dict[str, list[tuple[int | None, ...]]] = {}
     for call in collect(program, DISPATCH):
         segments: Any = call.attributes["operandSegmentSizes"]
         workload, arguments, *_ = segments
@@ -180,5 +180,5 @@ def dispatch_arguments(
         entry_points: Any = call.attributes["entry_points"]
         for entry_point in entry_points:
             *path, _ = entry_point.value
-            result.setdefault("::".join(f"@{name}" for name in path), []).append(values)
-    return result
+            values_by_dispatch.setdefault("::".join(f"@{name}" for name in path), []).append(values)
+    return values_by_dispatch

@@ -1,11 +1,11 @@
-"""Configurations that no dispatch of a target can have.
+"""Configurations that cannot be valid on a target.
 
-Only what is certain to fail is foreign: a pipeline that the backend cannot build, instructions that the target
-does not have.
+A configuration is foreign only if it certainly fails: its pipeline cannot be built for the backend, or the target
+    lacks its instructions.
 
-Source: `iree-compile` 3.13, given each pipeline on each backend ("failed to build pass pipeline", "cannot be
-converted to LLVM IR"), and intrinsics that the target does not list ("no intrinsic matching MFMA size on given
-chipset", "Cannot select"), on which the compiler may end the process. `test/compiler/test_foreign.py` asks it again.
+Source: `iree-compile` 3.13 with each pipeline on each backend ("failed to build pass pipeline", "cannot be converted
+    to LLVM IR"), and with intrinsics that the target does not list ("no intrinsic matching MFMA size on given
+    chipset", "Cannot select"), on which the compiler may crash. `test/compiler/test_foreign.py` repeats this.
 """
 
 from __future__ import annotations
@@ -42,22 +42,22 @@ _TAKEN_BY: Final = {
     "#iree_gpu.lowering_config<{}>": _GPUS,
     "#iree_cpu.lowering_config<distribution = [1]>": frozenset({"llvm-cpu", "vmvx"}),
 }
-"""An attribute of each class that belongs to some backends, and these."""
+"""An attribute of each class that is specific to some backends, and these backends."""
 
 
 @cache
 def _backends() -> Mapping[mlir.TypeID, frozenset[str]]:
-    """Returns the backends for the class of an attribute."""
+    """Return the backends of each attribute class."""
     with mlir.Context():
-        return {mlir.Attribute.parse(each).typeid: taken for each, taken in _TAKEN_BY.items()}
+        return {mlir.Attribute.parse(text).typeid: backends for text, backends in _TAKEN_BY.items()}
 
 
 def why_foreign(configuration: mlir.Attribute, target: Target) -> str:
-    """Returns why a configuration is foreign to a target; nothing if it is not, or nobody can tell.
+    """Return the reason why a configuration is foreign to a target. Empty if it is not, or if that is undecided.
 
     Args:
         configuration: a `compilation_info`, a `translation_info` or a `lowering_config`.
-        target: what is compiled for.
+        target: the target.
     """
     if isinstance(configuration, iree_codegen.CompilationInfoAttr):
         parts = (configuration.translation_info, configuration.lowering_config)
@@ -67,11 +67,11 @@ def why_foreign(configuration: mlir.Attribute, target: Target) -> str:
         return (
             ""
             if _is_taken(pipeline, target)
-            else f"'{pipeline}' is no pipeline of {target.backend}"
+            else f"'{pipeline}' is not a pipeline of {target.backend}"
         )
     if not _is_taken(configuration, target):
         name = str(configuration).partition("<")[0]
-        return f"'{name}' is no lowering config of {target.backend}"
+        return f"'{name}' is not a lowering config of {target.backend}"
     if isinstance(configuration, iree_gpu.LoweringConfigAttr):
         return _why_foreign_intrinsic(configuration, target)
     return ""
@@ -92,15 +92,15 @@ def _why_foreign_intrinsic(configuration: iree_gpu.LoweringConfigAttr, target: T
     if not target.intrinsics:
         return reason
     types = element_types(kind)
-    others = intrinsics_multiplying(target.intrinsics, types, configuration.context)
-    result = f"there is '{others[0]}'" if others else "it has none"
-    return f"{reason}; for {'·'.join(types[:2])}→{types[2]} {result}"
+    alternatives = intrinsics_multiplying(target.intrinsics, types, configuration.context)
+    remedy = f"there is '{alternatives[0]}'" if alternatives else "it has none"
+    return f"{reason}; for {'·'.join(types[:2])}→{types[2]} {remedy}"
 
 
 def _has(intrinsic: str, target: Target) -> bool:
-    """Tells whether a target has the instructions of an intrinsic, or may have them."""
+    """Return whether a target has the instructions of an intrinsic, or may have them."""
     if target.intrinsics and is_virtual(intrinsic):
-        # A target lists but some of the virtual intrinsics that it has the instructions for.
+        # A target lists only some of the virtual intrinsics that its instructions implement.
         return instruction_set(intrinsic) in map(instruction_set, target.intrinsics)
     if target.intrinsics:
         return intrinsic in target.intrinsics
@@ -110,7 +110,7 @@ def _has(intrinsic: str, target: Target) -> bool:
 
 
 def backends_of(configuration: mlir.Attribute) -> frozenset[str]:
-    """Returns the backends that take a configuration, as far as its classes and its intrinsic tell."""
+    """Return the backends that accept the classes and the intrinsic of a configuration."""
     if isinstance(configuration, iree_codegen.CompilationInfoAttr):
         parts = (configuration.translation_info, configuration.lowering_config)
         return backends_of(parts[0]) & backends_of(parts[1])
@@ -125,7 +125,7 @@ def backends_of(configuration: mlir.Attribute) -> frozenset[str]:
 
 
 def generation_of(configuration: mlir.Attribute) -> str:
-    """Returns the only generation of AMD's GPUs that has the intrinsic of a configuration; nothing if there are several."""
+    """Return the only AMD GPU generation that has the intrinsic of a configuration; empty if there are several."""
     if isinstance(configuration, iree_codegen.CompilationInfoAttr):
         configuration = configuration.lowering_config
     if not isinstance(configuration, iree_gpu.LoweringConfigAttr):

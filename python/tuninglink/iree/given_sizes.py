@@ -1,4 +1,4 @@
-"""Sizes that a user gives to the dynamic dimensions of a program's arguments."""
+"""Sizes that a user assigns to the dynamic dimensions of a program's arguments."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WRITTEN: Final = re.compile(r"((?:\d+\.\d+=)*)(\S+)")
 _SIZE: Final = re.compile(r"([1-9]\d*)(?::([1-9]\d*))?")
 
 SizeLookup = Callable[[int, int], int | None]
-"""Returns the size of a dimension of an argument, None where none is given."""
+"""Returns the size of a dimension of an argument, or None."""
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,8 @@ class GivenSizes:
 
     Attributes:
         sizes: the sizes and their weights.
-        places: the positions of arguments of the functions that callers see, and of their dimensions, which all have the
-            same size; none for every dynamic dimension.
+        places: the positions of arguments of the public functions, and of their dimensions, which all have the same
+            size; none for every dynamic dimension.
     """
 
     sizes: tuple[tuple[int, int], ...]
@@ -34,10 +34,10 @@ class GivenSizes:
 
     @classmethod
     def parse(cls, text: str) -> GivenSizes:
-        """Reads `[ARGUMENT.DIMENSION=]...SIZE[:WEIGHT][,SIZE[:WEIGHT]]...`.
+        """Read `[ARGUMENT.DIMENSION=]...SIZE[:WEIGHT][,SIZE[:WEIGHT]]...`.
 
         Raises:
-            ValueError: the text is something else.
+            ValueError: the text has another form.
         """
         written = _WRITTEN.fullmatch(text)
         parts = [_SIZE.fullmatch(word) for word in written[2].split(",")] if written else []
@@ -50,12 +50,12 @@ class GivenSizes:
         return cls(sizes, tuple((int(argument), int(number)) for argument, number in places))
 
     def is_about(self, argument: int, dimension: int) -> bool:
-        """Tells whether a dimension gets these sizes."""
+        """Return whether these sizes apply to a dimension."""
         return not self.places or (argument, dimension) in self.places
 
     @property
     def place(self) -> str:
-        """The dimensions, as a user writes them: `0.1`, or `*` for every dynamic one."""
+        """The dimensions in the user's notation: `0.1`, or `*` for every dynamic one."""
         places = (f"{argument}.{dimension}" for argument, dimension in self.places)
         return "=".join(places) or "*"
 
@@ -68,12 +68,12 @@ class GivenSizes:
 
 @dataclass(frozen=True)
 class SizeCombination:
-    """One size for each of the dimensions that a user gives sizes to.
+    """One size for each dimension with given sizes.
 
     Attributes:
-        given: the dimensions.
-        sizes: the size of each of them.
-        weight: how much the combination counts.
+        given: the sizes of the dimensions.
+        sizes: the chosen size of each of them.
+        weight: the weight of the combination.
     """
 
     given: tuple[GivenSizes, ...]
@@ -81,7 +81,7 @@ class SizeCombination:
     weight: int
 
     def size_of(self, argument: int, dimension: int) -> int | None:
-        """Returns the size of a dimension of an argument, None where none is given; of two the later one holds."""
+        """Return the size of a dimension of an argument, or None. The last assignment wins."""
         matches = (
             size
             for given, size in zip(reversed(self.given), reversed(self.sizes), strict=True)
@@ -96,7 +96,7 @@ class SizeCombination:
 
 
 def combinations(given: Sequence[GivenSizes]) -> list[SizeCombination]:
-    """Returns all combinations of sizes; of two for one dimension the later one holds."""
+    """Return all combinations of sizes. The last assignment to a dimension wins."""
     return [
         SizeCombination(
             tuple(given),

@@ -1,4 +1,4 @@
-"""Configurations for GPUs: the entries of a `#iree_gpu.lowering_config`, and what they mean on any GPU."""
+"""Configurations for GPUs: the entries of a `#iree_gpu.lowering_config`, and their meaning on any GPU."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ MMA_KIND: Final = "mma_kind"
 PROMOTED_OPERANDS: Final = "promote_operands"
 PROMOTION_TYPES: Final = "promotion_types"
 CONVERTS: Final = "convert_acc_gemm"
-"""The entry that makes a sum that starts from given values one that starts from zero, and adds them afterwards."""
+"""The entry that starts an accumulation at zero and adds the given initial values afterwards."""
 
 TILES: Final = (WORKGROUP, REDUCTION, THREAD, SUBGROUP, LANE, SERIAL, PARTIAL_REDUCTION)
-"""The entries that hold a tile for each loop."""
+"""The entries with a tile size for each loop."""
 
 REDUCING: Final = frozenset({REDUCTION, PARTIAL_REDUCTION, SERIAL})
-"""Those of them that tile reductions, which are the last loops of contractions."""
+"""Those entries that tile reductions, which are the last loops of contractions."""
 
 BASES: Final = (SUBGROUP_BASIS, LANE_BASIS)
 
@@ -43,16 +43,16 @@ NO_BANK_CONFLICT_REDUCTION: Final = "no_reduce_shared_memory_bank_conflicts"
 USE_IGEMM: Final = "use_igemm_convolution"
 
 AMD_SUBGROUP_SIZES: Final = (32, 64)
-"""The subgroups that AMD's code generation has; for others it fails with `invalid subgroup size`."""
+"""The subgroup sizes of AMD's code generation. Others fail with `invalid subgroup size`."""
 
 
 @dataclass(frozen=True)
 class Basis:
-    """How subgroups, or the lanes of one, are spread over loops.
+    """The distribution of subgroups, or of the lanes of one, over loops.
 
     Attributes:
         counts: the numbers of subgroups, or of lanes.
-        mapping: for each loop the index of the count that is along it.
+        mapping: for each loop the index of its count.
     """
 
     counts: tuple[int, ...]
@@ -60,7 +60,7 @@ class Basis:
 
 
 def read_basis(attribute: mlir.Attribute | None) -> Basis | None:
-    """Returns a `subgroup_basis` or a `lane_basis`; None for an attribute that is not two lists of integers."""
+    """Return a `subgroup_basis` or a `lane_basis`; None for an attribute that is not two lists of integers."""
     parts = map(read_integers, attribute if isinstance(attribute, mlir.ArrayAttr) else ())
     match [*parts]:
         case [tuple(counts), tuple(mapping)]:
@@ -69,7 +69,7 @@ def read_basis(attribute: mlir.Attribute | None) -> Basis | None:
 
 
 def read_integers(attribute: mlir.Attribute) -> tuple[int, ...] | None:
-    """Returns a list of integers; None for any other attribute."""
+    """Return a list of integers; None for any other attribute."""
     if isinstance(attribute, mlir.ArrayAttr) and all(
         isinstance(element, mlir.IntegerAttr) for element in attribute
     ):
@@ -78,7 +78,7 @@ def read_integers(attribute: mlir.Attribute) -> tuple[int, ...] | None:
 
 
 def uses_igemm(translation_info: mlir.Attribute | None) -> bool:
-    """Tells whether a `translation_info` makes contractions of convolutions."""
+    """Return whether a `translation_info` lowers convolutions to contractions (implicit GEMM)."""
     if not isinstance(translation_info, iree_codegen.TranslationInfoAttr):
         return False
     options = entries_of(translation_info.configuration).get(PIPELINE_OPTIONS)

@@ -1,4 +1,4 @@
-"""The intrinsics that configurations name: which they are, and what they multiply."""
+"""The intrinsics of configurations: their names, element types and GPU generations."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _CDNA_4 = frozenset(
         *("MFMA_I32_16x16x64_I8", "MFMA_I32_32x32x32_I8"),
     }
 )
-"""The intrinsics that `iree-compile` 3.13 lists for gfx950 and not for gfx942, those of 8-bit floats aside."""
+"""The intrinsics that `iree-compile` 3.13 lists for gfx950 but not for gfx942, except for 8-bit floats."""
 
 
 def intrinsic_name(attribute: mlir.Attribute | None) -> str | None:
-    """Returns the name of the intrinsic in an `mma_layout` or a `virtual_mma_layout`, None for anything else."""
+    """Return the name of the intrinsic in an `mma_layout` or a `virtual_mma_layout`, or None."""
     if not isinstance(attribute, iree_gpu.MMAAttr | iree_gpu.VirtualMMAAttr):
         return None
     return _intrinsic_name(str(attribute))
@@ -32,7 +32,7 @@ def intrinsic_name(attribute: mlir.Attribute | None) -> str | None:
 
 @lru_cache(maxsize=256)
 def _intrinsic_name(text: str) -> str | None:
-    """Returns the name of the intrinsic in an attribute as MLIR writes it, which belongs to no context."""
+    """Return the name of the intrinsic in the text of an attribute, which is valid in any context."""
     with mlir.Context() as context:
         attribute = mlir.Attribute.parse(text)
         assert isinstance(attribute, iree_gpu.MMAAttr | iree_gpu.VirtualMMAAttr)
@@ -44,11 +44,11 @@ def _intrinsic_name(text: str) -> str | None:
             (intrinsic.name, kind.get(int(intrinsic), col_major=attribute.col_major, ctx=context))
             for intrinsic in intrinsics
         )
-        return next((name for name, each in named if each == attribute), None)
+        return next((name for name, candidate in named if candidate == attribute), None)
 
 
 def element_types(attribute: mlir.Attribute) -> tuple[str, str, str]:
-    """Returns the element types of the operands and the result of an intrinsic, as MLIR writes them."""
+    """Return the element types of the operands and the result of an intrinsic, as MLIR writes them."""
     assert isinstance(attribute, iree_gpu.MMAAttr | iree_gpu.VirtualMMAAttr)
     lhs, rhs, result = map(str, attribute.abc_element_types)
     return lhs, rhs, result
@@ -57,31 +57,31 @@ def element_types(attribute: mlir.Attribute) -> tuple[str, str, str]:
 def intrinsics_multiplying(
     names: Iterable[str], types: tuple[str, str, str], context: mlir.Context
 ) -> list[str]:
-    """Returns those of the intrinsics `names`, virtual ones aside, with these element types."""
+    """Return the intrinsics among `names`, except for virtual ones, with these element types."""
     multiplying = []
     for name in names:
-        each = iree_gpu.MMAIntrinsic.__members__.get(name)
-        if each and element_types(iree_gpu.MMAAttr.get(int(each), ctx=context)) == types:
+        intrinsic = iree_gpu.MMAIntrinsic.__members__.get(name)
+        if intrinsic and element_types(iree_gpu.MMAAttr.get(int(intrinsic), ctx=context)) == types:
             multiplying.append(name)
     return multiplying
 
 
 def is_virtual(name: str) -> bool:
-    """Tells whether an intrinsic stands for several instructions."""
+    """Return whether an intrinsic is virtual, made of several instructions."""
     return name in iree_gpu.VirtualMMAIntrinsic.__members__
 
 
 def instruction_set(name: str) -> str:
-    """Returns the instructions that an intrinsic belongs to: `MFMA`, `WMMAR3`, `WMMAR4`, `WMMA` or `NV`.
+    """Return the instruction set of an intrinsic: `MFMA`, `WMMAR3`, `WMMAR4`, `WMMA` or `NV`.
 
-    A virtual intrinsic belongs to those that it stands for.
+    That of a virtual intrinsic is the set of its instructions.
     """
     first = name.partition("_")[0]
     return "MFMA" if first.endswith("MFMA") else first
 
 
 def generation(name: str) -> str:
-    """Returns the only generation of AMD's GPUs that has an intrinsic; nothing if several have it, or one of NVIDIA's."""
+    """Return the only AMD GPU generation that has an intrinsic; empty if several have it, or if it is NVIDIA's."""
     first = instruction_set(name)
     if first.startswith("WMMA"):
         return first
@@ -93,5 +93,5 @@ def generation(name: str) -> str:
 
 
 def is_nvidia(name: str) -> bool:
-    """Tells whether an intrinsic is one of NVIDIA's; the others are AMD's."""
+    """Return whether an intrinsic is NVIDIA's. The others are AMD's."""
     return instruction_set(name) == _NVIDIA

@@ -1,10 +1,9 @@
-"""Which SKU has which architecture, of which family: facts, as tables.
+"""Tables of SKUs, architectures and families.
 
-Source: the compiler. `iree-compile` 3.13 was given each name with `--iree-rocm-target`,
-`--iree-cuda-target` or `--iree-vulkan-target`, and the architecture, SKU and compute units are what it then
-writes into the executable target; names of CPUs are what it lists when `--iree-llvmcpu-target-cpu` is not
-one of them. `test/compiler/test_targets.py` asks it again. Families follow the vendors' names for their
-generations, as the compiler uses them.
+Source: the compiler. `iree-compile` 3.13 received each name with `--iree-rocm-target`, `--iree-cuda-target` or
+    `--iree-vulkan-target` and wrote the architecture, SKU and compute units into the executable target. The names of
+    CPUs are those that it lists for an invalid `--iree-llvmcpu-target-cpu`. `test/compiler/test_targets.py` repeats
+    this. Families follow the vendors' names of generations, as the compiler uses them.
 """
 
 from __future__ import annotations
@@ -55,8 +54,8 @@ CUDA: Final[dict[str, dict[str, dict[str, int]]]] = {
 }
 """NVIDIA's GPUs: family, architecture, SKUs with their compute units.
 
-The compiler writes no SKU into a cuda target, only the number of compute units of the SKU that it was
-given; within an architecture no two SKUs share it.
+The compiler does not write SKUs into a cuda target, only their number of compute units, which is unique within an
+architecture.
 """
 
 CUDA_PRODUCTS: Final[dict[str, str]] = {
@@ -75,7 +74,7 @@ CUDA_PRODUCTS: Final[dict[str, str]] = {
     **dict.fromkeys(("rtx5080", "rtx5090", "rtx-pro-6000"), "sm_120"),
     "gb10": "sm_121",
 }
-"""SKUs that `--iree-cuda-target` does not take but people name, after NVIDIA's list of compute capabilities."""
+"""SKUs that `--iree-cuda-target` rejects, from NVIDIA's list of compute capabilities."""
 
 VULKAN: Final[dict[str, dict[str, tuple[str, ...]]]] = {
     "adreno": {"adreno": ()},
@@ -103,8 +102,8 @@ CODE_NAMES: Final[dict[str, str]] = {
     "hopper": "sm_90",
     "valhall": "valhall1",
 }
-"""The architecture that the name of a family stands for: the one the compiler compiles for when it is given
-the family, and where it refuses that (cdna3, cdna4, hopper), the family's only one."""
+"""The architecture of a family: the one that the compiler chooses for the family, or the family's
+only one where the compiler rejects its name (cdna3, cdna4, hopper)."""
 
 CPUS: Final[dict[str, str]] = {
     "x86_64": """
@@ -143,8 +142,7 @@ CPUS: Final[dict[str, str]] = {
     "riscv32": "",
     "wasm32": "",
 }
-"""CPUs: the instruction set, which is the family, and the names of its processors
-between spaces."""
+"""CPUs: the instruction set, which is the family, and the names of its processors, separated by spaces."""
 
 BACKENDS: Final = ("rocm", "cuda", "vulkan", "metal", "llvm-cpu", "vmvx")
-"""Backends, which are what is left of a target that says nothing else of itself."""
+"""The backends, which are also the families of targets without further details."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
 
-# `iree.compiler.dialects` hands these on, but takes 140 ms to build classes for the operations.
+# `iree.compiler.dialects` re-exports these, but takes 140 ms to build the classes of the ops.
 from iree.compiler._mlir_libs import (  # type: ignore[attr-defined]
     _ireeCompilerDialects,
     _mlirDialectsLinalg,
@@ -23,7 +23,7 @@ ATTENTION_OUTPUTS: Final = {names.ATTENTION: 1, names.ONLINE_ATTENTION: 3}
 
 
 class OpKind(Enum):
-    """What an op computes, as the compiler tells ops apart."""
+    """The kind of an op, as in the compiler's matchers."""
 
     CONTRACTION = "contraction"
     CONVOLUTION = "convolution"
@@ -34,7 +34,7 @@ class OpKind(Enum):
 
 
 class Role(Enum):
-    """The role of a loop, as the compiler names it in the ops that match each kind."""
+    """The role of a loop, named as in the compiler's matcher op for each kind."""
 
     BATCH = "batch"
     M = "m"
@@ -69,16 +69,16 @@ ROLES: Final[Mapping[OpKind, Mapping[Role, str]]] = {
         Role.K2: "k2_dims",
     },
 }
-"""The roles of each kind, in the order of the results of its matcher op, and their names in the bindings."""
+"""The roles of each kind, in the order of the results of its matcher op, with their names in the bindings."""
 
 
 def loops_by_role(
     kind: OpKind, maps: Sequence[mlir.AffineMap], output: int = -1
 ) -> dict[Role, tuple[int, ...]]:
-    """Returns the loops in each role, in the order of `ROLES`; empty if the maps are of another kind.
+    """Return the loops of each role, in the order of `ROLES`; empty if the maps have another kind.
 
     Args:
-        kind: what the op computes.
+        kind: the kind of the op.
         maps: its indexing maps.
         output: the position of the first output's map.
     """
@@ -96,14 +96,14 @@ def loops_by_role(
 
 
 def affine_maps(attribute: mlir.Attribute | None) -> tuple[mlir.AffineMap, ...]:
-    """Returns the affine maps in an array attribute; none in any other attribute."""
+    """Return the affine maps in an array attribute. Any other attribute has none."""
     if not isinstance(attribute, mlir.ArrayAttr):
         return ()
-    return tuple(each.value for each in attribute if isinstance(each, mlir.AffineMapAttr))
+    return tuple(element.value for element in attribute if isinstance(element, mlir.AffineMapAttr))
 
 
 def indexing_loops(map_: mlir.AffineMap) -> tuple[int | None, ...]:
-    """Returns the loop that each result of an indexing map is; None for any other expression."""
+    """Return the loop of each result of an indexing map, or None for an expression other than a loop."""
     return tuple(
         result.position if isinstance(result, mlir.AffineDimExpr) else None
         for result in map_.results
@@ -111,7 +111,7 @@ def indexing_loops(map_: mlir.AffineMap) -> tuple[int | None, ...]:
 
 
 def loops_in(expression: mlir.AffineExpr) -> frozenset[int]:
-    """Returns the loops that a result of an indexing map depends on."""
+    """Return the loops that a result of an indexing map depends on."""
     if isinstance(expression, mlir.AffineDimExpr):
         return frozenset({expression.position})
     if isinstance(expression, mlir.AffineBinaryExpr):

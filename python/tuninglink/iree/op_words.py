@@ -1,4 +1,4 @@
-"""Operations in words: what is computed, how large it is, and of which types."""
+"""Descriptions of ops in words: operation, sizes and types."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _MATMULS: Final = {
     (True, False): "matvec",
     (True, True): "matmul",
 }
-"""What a contraction is called for whether it has loops m and n."""
+"""The names of contractions, by whether they have loops m and n."""
 
 
 def describe(op: StructuredOp) -> str:
-    """Returns an op in words, such as `matmul 2048x1280x5120 f16·f16→f32, rhs transposed`.
+    """Describe an op, for example as `matmul 2048x1280x5120 f16·f16→f32, rhs transposed`.
 
-    Sizes of matmuls are m, n and k, after those of the batch; a dynamic size is `?`.
+    The sizes of a matmul are m, n and k, after those of the batch. A dynamic size is `?`.
     """
     if op.kind is OpKind.CONTRACTION:
         return _contraction(op)
@@ -40,14 +40,14 @@ def describe(op: StructuredOp) -> str:
 
 
 def _sizes(op: StructuredOp, *roles: Role) -> Sizes:
-    """Returns the sizes of the loops in some roles."""
+    """Return the sizes of the loops in some roles."""
     return tuple(op.sizes[loop] for role in roles for loop in op.loops[role])
 
 
 def _contraction(op: StructuredOp) -> str:
     name = _MATMULS[bool(op.loops[Role.M]), bool(op.loops[Role.N])]
-    if any(len(op.loops[each]) > 1 for each in (Role.M, Role.N, Role.K)):
-        # Which of several loops belong together, only their names can tell.
+    if any(len(op.loops[role]) > 1 for role in (Role.M, Role.N, Role.K)):
+        # Which of several loops belong together is visible from their roles only.
         return f"contraction {_by_role(op)} {_types(op)}"
     if op.loops[Role.BATCH]:
         name = f"batch {name}"
@@ -57,18 +57,23 @@ def _contraction(op: StructuredOp) -> str:
 
 def _by_role(op: StructuredOp) -> str:
     sizes = ((role, _sizes(op, role)) for role in op.loops)
-    return ", ".join(f"{role.value} {product(each)}" for role, each in sizes if each)
+    return ", ".join(
+        f"{role.value} {product(role_sizes)}" for role, role_sizes in sizes if role_sizes
+    )
 
 
 def _transposed(op: StructuredOp) -> Iterable[str]:
-    """Yields which operands are transposed: lhs is m x k, rhs k x n and the output m x n as a rule."""
+    """Yield which operands are transposed.
+
+    The usual layouts are m x k for lhs, k x n for rhs and m x n for the output.
+    """
     loops = op.loops
     usual = ((Role.M, Role.K), (Role.K, Role.N), (Role.M, Role.N))
     for name, operand, (first, second) in zip(
         ("lhs", "rhs", "output"), op.operand_loops, usual, strict=True
     ):
         if loops[first] and loops[second]:
-            order = [operand.index(each) for each in (loops[first][0], loops[second][0])]
+            order = [operand.index(loop) for loop in (loops[first][0], loops[second][0])]
             if order != sorted(order):
                 yield f"{name} transposed"
 
@@ -84,7 +89,7 @@ def _convolution(op: StructuredOp) -> str:
         parts.append(f"input channels {product(_sizes(op, Role.INPUT_CHANNEL))}")
     steps = {"strides": op.strides, "dilations": op.dilations}
     unusual = (
-        f"{name} {product(each)}" for name, each in steps.items() if any(one != 1 for one in each)
+        f"{name} {product(step)}" for name, step in steps.items() if any(one != 1 for one in step)
     )
     return ", ".join(filter(None, [*parts, *unusual]))
 
@@ -97,19 +102,19 @@ def _attention(op: StructuredOp) -> str:
 
 
 def _structured(op: StructuredOp) -> str:
-    reduced = [loop for loop, each in enumerate(op.iterator_types) if each != PARALLEL]
+    reduced = [loop for loop, iterator in enumerate(op.iterator_types) if iterator != PARALLEL]
     name = op.name.partition(".")[2]
     if name == "generic":
         name = "reduction" if reduced else "elementwise"
     text = f"{name} {product(op.sizes)}" if op.sizes else name
-    # Only generic ops spell out which loops they reduce; the names of the others tell.
+    # Only generic ops list the loops that they reduce. The names of other ops imply them.
     if reduced and "iterator_types" in op.operation.attributes:
-        text += f" over {product([op.sizes[each] for each in reduced])}"
+        text += f" over {product([op.sizes[loop] for loop in reduced])}"
     return f"{text} {_types(op)}"
 
 
 def _types(op: StructuredOp) -> str:
-    """Returns the element types of the inputs and of the outputs."""
+    """Return the element types of the inputs and of the outputs."""
     count = len(op.results) or 1
     inputs, outputs = op.operands[:-count], op.operands[-count:]
     return "→".join(filter(None, (_elements(inputs), _elements(outputs))))
@@ -120,5 +125,5 @@ def _elements(types: Sequence[ValueType]) -> str:
 
 
 def product(sizes: Sizes | Sequence[int | None]) -> str:
-    """Returns sizes as people write them: `64x?x32`."""
+    """Return sizes in the usual notation: `64x?x32`."""
     return "x".join("?" if size is None else str(size) for size in sizes)

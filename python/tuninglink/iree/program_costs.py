@@ -1,4 +1,4 @@
-"""The costs of the dispatches of a program, for sizes that are given to its dynamic dimensions."""
+"""The costs of the dispatches of a program, for given sizes of its dynamic dimensions."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 def dispatch_costs(
     program: mlir.Operation, sizes: Sequence[GivenSizes] = ()
 ) -> dict[str, DispatchCost]:
-    """Returns the cost of a call of each dispatch, by its name.
+    """Return the cost of a call of each dispatch, by name.
 
-    A cost that depends on the given sizes is the mean over all calls and sizes.
+    A cost that depends on given sizes is the mean over all calls and sizes.
 
     Args:
         program: a program at `executable-sources`.
@@ -41,6 +41,7 @@ def dispatch_costs(
                 (combination.weight, argument) for argument in arguments
             )
     dynamic_costs = {
-        each.name: mean_cost(each.module, calls.get(each.name, ())) for each in dynamic
+        dispatch.name: mean_cost(dispatch.module, calls.get(dispatch.name, ()))
+        for dispatch in dynamic
     }
     return costs | dynamic_costs

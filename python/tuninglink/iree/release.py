@@ -1,7 +1,7 @@
-"""The release of the compiler that is installed, and all that Tuninglink does differently for one or another.
+"""The release of the installed compiler, and the differences between the supported releases.
 
-Tuninglink supports the releases 3.12 to 3.14. Everything else holds for all of them: the matchers, the knobs, the
-constraints. `tuninglink doctor` and the test suite check that.
+Tuninglink supports the releases 3.12 to 3.14. Matchers, knobs and constraints are the same for all of them, which
+`tuninglink doctor` and the test suite check.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ def _release(version: str) -> tuple[int, int]:
 
 
 RELEASE: Final = _release(VERSION)
-"""Major and minor number, also of a nightly build of the release to come."""
+"""The major and the minor number. A nightly build has those of the next release."""
 
 HAS_ATTENTION_PROPERTIES: Final = RELEASE >= (3, 13)
-"""Whether the properties of attention ops stand in `<{…}>`; before 3.13 they are among the attributes."""
+"""Whether the properties of attention ops are printed in `<{…}>`. Before 3.13 they are among the attributes."""
 
 HAS_BARE_KINDS: Final = RELEASE >= (3, 13)
-"""Whether the kind of a `linalg.elementwise` is written `<exp>`; before 3.13 it has a name."""
+"""Whether the kind of a `linalg.elementwise` is printed as `<exp>`. Before 3.13 it is printed with its name."""
 
 
 def elementwise_op(kind: str) -> str:
-    """Returns the beginning of a `linalg.elementwise` as the compiler reads it."""
+    """Return the beginning of a `linalg.elementwise` in the compiler's syntax."""
     if HAS_BARE_KINDS:
         return f"linalg.elementwise <{kind}>"
     return f"linalg.elementwise kind=#linalg.elementwise_kind<{kind}>"

@@ -1,8 +1,8 @@
-"""Which operation of a function gets the configuration: its root op.
+"""The root op of a function: the op that gets the configuration.
 
-The compiler decides that in each backend anew, right before it chooses a configuration. There are three
-rules (`RootOpRule`), which differ in what they take for an operation that only accompanies another. They are
-written down here as the compiler follows them, and tested against it on random functions.
+Each backend of the compiler chooses the root op right before the configuration. There are three rules (`RootOpRule`),
+which differ in the ops that they treat as auxiliary. The functions here follow the compiler's rules, and tests compare
+both on random functions.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 
 class RootOpRule(Enum):
-    """How a family of backends finds the root op; the last operation that qualifies is the root op.
+    """The rule by which a family of backends finds the root op. The last op that qualifies is the root op.
 
-    - `CPU` (llvm-cpu, vmvx): an operation that reduces; else any other structured operation; else one that
-      only changes the layout (`linalg.pack`, `tensor.pad`, …).
-    - `GPU` (hip, cuda): an operation that reduces, and whatever has a loop structure of its own, `tensor.pad`
-      included; else a `linalg.generic`, unless it only computes where a scatter writes; else `linalg.pack` or
-      `linalg.unpack`; else what moves or fills.
-    - `SPIRV` (vulkan, metal): an operation that reduces and every operation with a name of its own, layout
-      changes included; else a `linalg.generic`; else a fill.
+    - `CPU` (llvm-cpu, vmvx): a reduction; else any other structured op; else an op that only changes the layout
+    (`linalg.pack`, `tensor.pad`, …).
+    - `GPU` (hip, cuda): a reduction, or an op other than a `linalg.generic` with loops, including `tensor.pad`; else a
+    `linalg.generic`, unless it only computes the positions of a scatter; else `linalg.pack` or `linalg.unpack`; else
+    an op that moves or fills.
+    - `SPIRV` (vulkan, metal): a reduction or any op other than a `linalg.generic`, including layout changes; else a
+    `linalg.generic`; else a fill.
     """
 
     CPU = "cpu"
@@ -42,13 +42,13 @@ class RootOpRule(Enum):
 
 @dataclass(frozen=True)
 class FunctionOps:
-    """The operations of a function that a configuration can concern, in the compiler's order.
+    """The ops of a function that a configuration can concern, in the compiler's order.
 
     Attributes:
-        computing: those that can be tiled, and so can be the root op.
-        configured: those with a `lowering_config`.
-        annotated: those with a `compilation_info`, of which the compiler makes a `lowering_config`.
-        marked: those with a `root_op`.
+        computing: the ops that can be tiled, and so can be the root op.
+        configured: the ops with a `lowering_config`.
+        annotated: the ops with a `compilation_info`, which the compiler turns into a `lowering_config`.
+        marked: the ops with a `root_op`.
     """
 
     computing: tuple[mlir.Operation, ...]
@@ -58,7 +58,7 @@ class FunctionOps:
 
 
 def function_ops(function: mlir.Operation) -> FunctionOps:
-    """Returns the operations in `function` that matter here, each after what is inside it."""
+    """Return the ops in `function` that a configuration can concern, in post-order."""
     computing: list[mlir.Operation] = []
     carrying: dict[str, list[mlir.Operation]] = {name: [] for name in _CONFIGURATIONS}
 
@@ -80,10 +80,10 @@ def function_ops(function: mlir.Operation) -> FunctionOps:
 
 
 def chosen_ops(ops: FunctionOps) -> tuple[mlir.Operation, ...]:
-    """Returns the operations whose configuration is there already, as far as that is certain.
+    """Return the ops with an existing configuration, as far as that is certain.
 
-    They are those that a spec annotated; else the only one with a `lowering_config`. If several have one,
-    only the rule can tell which one it was chosen for: the compiler spreads configurations.
+    They are the ops that a spec annotated, or the only op with a `lowering_config`. If several have one, the rule
+    decides for which it was chosen, since the compiler propagates configurations.
     """
     if ops.annotated:
         return ops.annotated
@@ -91,7 +91,7 @@ def chosen_ops(ops: FunctionOps) -> tuple[mlir.Operation, ...]:
 
 
 def root_op(ops: FunctionOps, rule: RootOpRule) -> mlir.Operation | None:
-    """Returns the operation that the compiler would choose a configuration for, None without one."""
+    """Return the op that the compiler would choose a configuration for, or None."""
     for condition in _CONDITIONS[rule](ops.computing):
         for operation in reversed(ops.computing):
             if condition(operation):
@@ -100,7 +100,7 @@ def root_op(ops: FunctionOps, rule: RootOpRule) -> mlir.Operation | None:
 
 
 def is_computing(name: str) -> bool:
-    """Tells whether operations of this name can be tiled, and so have a configuration of their own."""
+    """Return whether ops of this name can be tiled, as in `getComputeOps`, and so can have a configuration."""
     dialect, _, _ = name.partition(".")
     return (dialect in _COMPUTING_DIALECTS and name not in _HELPERS) or name in _OTHER_COMPUTING
 
@@ -125,7 +125,7 @@ _WEAK_ON_GPU: Final = _PACKS | {
     "linalg.copy",
     "iree_linalg_ext.map_store",
 }
-"""What is the root op on a GPU only if nothing else is there."""
+"""Ops that are the root op on a GPU only without any other candidate."""
 
 
 def _is_structured(operation: mlir.Operation) -> bool:
@@ -136,11 +136,13 @@ def _reduces(operation: mlir.Operation) -> bool:
     return REDUCTION in StructuredOp(operation).iterator_types
 
 
-def _named(*wanted: str) -> Condition:
-    return lambda operation: operation.name in wanted
+def _named(*op_names: str) -> Condition:
+    return lambda operation: operation.name in op_names
 
 
 def _cpu(_: Sequence[mlir.Operation]) -> Sequence[Condition]:
+    """Return the conditions of `getRootOperation` in IREE's `CPUUtils.cpp`."""
+
     def leads(operation: mlir.Operation) -> bool:
         if _is_structured(operation):
             return _reduces(operation)
@@ -150,6 +152,8 @@ def _cpu(_: Sequence[mlir.Operation]) -> Sequence[Condition]:
 
 
 def _gpu(computing: Sequence[mlir.Operation]) -> Sequence[Condition]:
+    """Return the conditions of `initGPULaunchConfig` in IREE's `LLVMGPU/KernelConfig.cpp`."""
+
     def leads(operation: mlir.Operation) -> bool:
         if operation.name == names.GENERIC:
             return _reduces(operation)
@@ -165,6 +169,8 @@ def _gpu(computing: Sequence[mlir.Operation]) -> Sequence[Condition]:
 
 
 def _spirv(_: Sequence[mlir.Operation]) -> Sequence[Condition]:
+    """Return the conditions of `getRootOperation` in IREE's `SPIRV/KernelConfig.cpp`."""
+
     def leads(operation: mlir.Operation) -> bool:
         if operation.name == names.GENERIC:
             return _reduces(operation)
@@ -174,16 +180,16 @@ def _spirv(_: Sequence[mlir.Operation]) -> Sequence[Condition]:
 
 
 _CONDITIONS: Final = {RootOpRule.CPU: _cpu, RootOpRule.GPU: _gpu, RootOpRule.SPIRV: _spirv}
-"""For each rule, what qualifies an operation, the strongest condition first."""
+"""For each rule the conditions on a root op, the strongest first."""
 
 _POSITIONS_OF_SCATTER: Final = 1
-"""The operand of a scatter that says where to write."""
+"""The operand of a scatter with the positions to write."""
 
 _FUNCTIONS: Final = frozenset({names.FUNCTION, names.UTIL_FUNCTION})
 
 
 def _sources(values: list[mlir.Value[mlir.Type]]) -> set[mlir.Operation]:
-    """Returns the operations in the function that `values` are computed from."""
+    """Return the ops in the function that `values` are computed from."""
     return set(postorder(_owners(values), lambda operation: _owners(operation.operands)))
 
 

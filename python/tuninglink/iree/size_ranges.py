@@ -1,4 +1,4 @@
-"""Ranges of the sizes of loops, and the compiler's attribute that asks for code of its own for them."""
+"""Ranges of the sizes of loops, and the attribute by which the compiler specializes code for them."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 SPECIALIZATION_RANGES: Final = "iree_codegen.specialization_ranges"
-"""The attribute of an op that the compiler reads."""
+"""The attribute of an op."""
 
 RANGES: Final = "tuninglink.specialization_ranges"
 """The attribute of a matcher in a spec: a list of a range for each loop, for each specialization."""
 
 UNBOUNDED: Final = (1 << 53) - 1
-"""The upper end of a range without one, which is also what the compiler assumes of sizes."""
+"""The upper end of an unbounded range, which is also the compiler's upper bound of sizes."""
 
 
 @dataclass(frozen=True)
 class SizeRange:
-    """The sizes of a loop that an entry is for.
+    """The sizes of a loop that an entry applies to.
 
     Attributes:
         low: the smallest.
         high: the largest; `UNBOUNDED` for any.
-        divisor: what divides all of them.
+        divisor: a divisor of all of them.
     """
 
     low: int
@@ -47,11 +47,11 @@ class SizeRange:
 def specialization_ranges(
     boxes: Sequence[Mapping[int, SizeRange]], loops: int, context: mlir.Context
 ) -> mlir.Attribute:
-    """Returns the attribute for code of its own for each of several boxes.
+    """Return the attribute that has the compiler specialize code for each of several boxes.
 
     Args:
-        boxes: the ranges of loops, by their numbers; all sizes of the others.
-        loops: how many loops there are.
+        boxes: the ranges of loops, by number. Other loops may have any size.
+        loops: the number of loops.
         context: the context of the attribute.
     """
     lists = (", ".join(_assumption(box.get(loop)) for loop in range(loops)) for box in boxes)
@@ -60,9 +60,9 @@ def specialization_ranges(
 
 
 def range_counts(ranges: mlir.Attribute) -> list[int]:
-    """Returns how many ranges each list of a `specialization_ranges` attribute has.
+    """Return the number of ranges in each list of a `specialization_ranges` attribute.
 
-    The bindings know nothing of the attribute but its text.
+    The bindings provide only the text of the attribute.
     """
     lists = str(ranges).partition("[")[2].split("[")[1:]
     return [text.count("<") for text in lists]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
 
-# `iree.compiler.dialects.linalg` hands this on, but takes 90 ms to build classes for the operations.
+# `iree.compiler.dialects.linalg` re-exports this, but takes 90 ms to build the classes of the ops.
 from iree.compiler._mlir_libs import _mlirDialectsLinalg  # type: ignore[attr-defined]
 
 from tuninglink.iree.op_kinds import (
@@ -33,7 +33,7 @@ REDUCTION: Final = "reduction"
 
 _SOURCE: Final = 0
 _DESTINATION: Final = 1
-"""The operands of a relayout that are tensors."""
+"""The tensor operands of a relayout, by position."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class ValueType:
 
     @staticmethod
     def of(type_: mlir.Type) -> ValueType:
-        """Returns a type as data."""
+        """Convert a type to data."""
         is_tensor = isinstance(type_, mlir.RankedTensorType)
         encoding = str(type_.encoding or "") if isinstance(type_, mlir.RankedTensorType) else ""
         return ValueType(
@@ -78,11 +78,11 @@ class ValueType:
 
 @dataclass(frozen=True)
 class Accumulation:
-    """How an op accumulates over its reduction loops.
+    """The accumulation of an op over its reduction loops.
 
     Attributes:
         element_type: the element type of the accumulator, as MLIR prints it.
-        starts_from_fill: whether the accumulator starts from a constant; else from given values.
+        starts_from_fill: whether the accumulator starts from a constant, or else from given values.
     """
 
     element_type: str
@@ -93,11 +93,11 @@ class Accumulation:
 class StructuredOp:
     """A structured op as data.
 
-    Each property is read from the op when first used, and once. An op without indexing maps has no loops, but for packing and
+    Each property is computed once, at its first use. An op without indexing maps has no loops, except for packing and
     unpacking.
 
     Attributes:
-        operation: the op; it must live as long as this object is asked.
+        operation: the op, which must outlive this object.
     """
 
     operation: mlir.Operation
@@ -109,7 +109,7 @@ class StructuredOp:
 
     @cached_property
     def kind(self) -> OpKind:
-        """What the op computes."""
+        """The kind of computation."""
         if self.name in ATTENTION_OUTPUTS:
             return OpKind.ATTENTION
         if not self._is_linalg:
@@ -139,7 +139,7 @@ class StructuredOp:
 
     @cached_property
     def operand_loops(self) -> tuple[tuple[int | None, ...], ...]:
-        """For each operand and each of its dimensions, the loop that indexes it; None for another expression."""
+        """For each operand and each of its dimensions, the loop that indexes it, or None for another expression."""
         return tuple(map(indexing_loops, self.maps))
 
     @property
@@ -149,9 +149,9 @@ class StructuredOp:
 
     @cached_property
     def iterator_types(self) -> tuple[str, ...]:
-        """For each loop, `parallel` or `reduction`.
+        """The iterator type of each loop, `parallel` or `reduction`.
 
-        Named ops do not spell them out: there, the loops that index no output are reductions.
+        Named ops have no attribute for it: there, loops that index no output are reductions.
         """
         if self._iterators is not None:
             return self._iterators
@@ -179,7 +179,7 @@ class StructuredOp:
 
     @cached_property
     def sizes(self) -> Sizes:
-        """The size of each loop: that of the first static dimension that it alone indexes."""
+        """The size of each loop: that of the first static dimension that it indexes alone."""
         if not self.maps:
             return self._relayout_sizes
         sizes: list[int | None] = [None] * self.loop_count
@@ -222,9 +222,9 @@ class StructuredOp:
 
     @cached_property
     def accumulation(self) -> Accumulation | None:
-        """How the op accumulates; None if it has no reduction loop.
+        """The accumulation of the op, or None without a reduction loop.
 
-        Attention makes its accumulators itself, in f32; the other ops update their output.
+        Attention creates its accumulators, in f32. Other ops update their output.
         """
         if REDUCTION not in self.iterator_types:
             return None
@@ -237,18 +237,18 @@ class StructuredOp:
 
     @cached_property
     def is_relayout(self) -> bool:
-        """Whether the op packs a tensor into tiles, or unpacks it."""
+        """Whether the op packs a tensor into tiles or unpacks it."""
         return self.name in (names.PACK, names.UNPACK)
 
     @property
     def packed_elements(self) -> int | None:
-        """The number of elements that one iteration of a relayout moves; None if it is not known."""
+        """The number of elements that one iteration of a relayout moves, or None if it is unknown."""
         tile = (shape(self.operation.operands[_DESTINATION].type) or ())[self.loop_count :]
         return None if None in tile else prod(size for size in tile if size is not None)
 
     @property
     def _relayout_sizes(self) -> Sizes:
-        """The sizes of the loops of a relayout, which has no maps: over packed tiles, or over what is unpacked."""
+        """The sizes of the loops of a relayout, which has no maps: over packed tiles, or over unpacked elements."""
         if not self.is_relayout:
             return ()
         sizes = shape(self.operation.operands[_DESTINATION].type) or ()
@@ -264,20 +264,20 @@ class StructuredOp:
         iterators = self.operation.attributes.get("iterator_types")
         if not isinstance(iterators, mlir.ArrayAttr):
             return None
-        # An element would come as an object of the dialect's Python module, see `_mlirDialectsLinalg`.
+        # Reading an element would import the dialect's Python module, see `_mlirDialectsLinalg`.
         printed = str(iterators).split(",") if len(iterators) else []
-        return tuple(PARALLEL if f"<{PARALLEL}>" in each else REDUCTION for each in printed)
+        return tuple(PARALLEL if f"<{PARALLEL}>" in iterator else REDUCTION for iterator in printed)
 
     @cached_property
     def _convolution(self) -> Any:
-        """The compiler's own answer about a convolution; None for the other kinds."""
+        """The dimensions of a convolution as the compiler infers them, or None for other kinds."""
         if self.kind is not OpKind.CONVOLUTION:
             return None
         return _mlirDialectsLinalg.infer_convolution_dimensions(self.operation)
 
 
 def shape(type_: mlir.Type) -> Sizes | None:
-    """Returns the size of each dimension of a type; None if it is not shaped or has no rank."""
+    """Return the size of each dimension of a type; None if it is not shaped or has no rank."""
     if not isinstance(type_, mlir.ShapedType) or not type_.has_rank:
         return None
     return tuple(
@@ -287,5 +287,5 @@ def shape(type_: mlir.Type) -> Sizes | None:
 
 
 def element_type(type_: mlir.Type) -> mlir.Type:
-    """Returns the element type of a shaped type, and any other type itself."""
+    """Return the element type of a shaped type, or any other type unchanged."""
     return type_.element_type if isinstance(type_, mlir.ShapedType) else type_

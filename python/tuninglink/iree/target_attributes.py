@@ -1,7 +1,7 @@
-"""Reading `#hal.executable.target` and `#iree_gpu.target`, which the bindings do not take apart.
+"""Readers of `#hal.executable.target` and `#iree_gpu.target`, which the bindings have no classes for.
 
-Neither attribute has a class in Python: what the bindings offer is a description of the GPU, and that call
-ends the process on a target that has none. So both are taken apart as `ir.parameters` does it.
+The bindings describe only the GPU of an executable target, and abort on a target without one. So the parameters of
+both attributes are read as in `mlir.attributes`.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _GPU_TARGET = "iree_codegen.target_info"
 
 @dataclass(frozen=True)
 class GpuTarget:
-    """What an executable target says about a GPU.
+    """The description of a GPU in an executable target.
 
     Attributes:
-        architecture: such as `gfx942`; empty where the compiler knows none.
-        compute_units: how many it has, 0 where only the architecture was named.
-        sku: such as `mi300x`, None where the compiler does not write it.
-        intrinsics: the names of the intrinsics that multiply matrices, in the order of the attribute.
+        architecture: such as `gfx942`; empty if the compiler does not know it.
+        compute_units: the number of compute units, 0 if only the architecture was named.
+        sku: such as `mi300x`, or None if the compiler does not write it.
+        intrinsics: the names of the matrix intrinsics, in the order of the attribute.
     """
 
     architecture: str
@@ -42,8 +42,8 @@ class ExecutableTarget:
     """A `#hal.executable.target`.
 
     Attributes:
-        backend: what the compiler calls the backend, such as `rocm` or `vulkan-spirv`.
-        configuration: the attributes that the backend put there.
+        backend: the compiler's name of the backend, such as `rocm` or `vulkan-spirv`.
+        configuration: the attributes that the backend adds.
         gpu: the GPU, for backends that describe one.
     """
 
@@ -53,14 +53,14 @@ class ExecutableTarget:
 
 
 def read_executable_target(attribute: mlir.Attribute) -> ExecutableTarget | None:
-    """Returns what is in a `#hal.executable.target`, or None if `attribute` is another one."""
+    """Read a `#hal.executable.target`. Return None for another attribute."""
     with attribute.context:
         if attribute.typeid != mlir.Attribute.parse('#hal.executable.target<"", "">').typeid:
             return None
-    result = parameters(attribute)
-    if result is None or not isinstance(result[0], mlir.StringAttr):
+    fields = parameters(attribute)
+    if fields is None or not isinstance(fields[0], mlir.StringAttr):
         return None
-    configuration = entries_of(result[len(result) - 1])
+    configuration = entries_of(fields[len(fields) - 1])
     gpu = None
     if _is_gpu_target(configuration.get(_GPU_TARGET)):
         info = iree_gpu.TargetInfo.get_gpu_target_info(attribute)
@@ -70,27 +70,27 @@ def read_executable_target(attribute: mlir.Attribute) -> ExecutableTarget | None
             _sku(configuration[_GPU_TARGET]),
             tuple(intrinsic.name for intrinsic in info.mma_intrinsics),
         )
-    return ExecutableTarget(result[0].value, configuration, gpu)
+    return ExecutableTarget(fields[0].value, configuration, gpu)
 
 
 def string(attributes: Mapping[str, mlir.Attribute], name: str) -> str:
-    """Returns the string attribute `name`, or an empty string where it is no string or missing."""
+    """Return the string attribute `name`, or an empty string if it is missing or of another type."""
     attribute = attributes.get(name)
     return attribute.value if isinstance(attribute, mlir.StringAttr) else ""
 
 
 def _sku(gpu_target: mlir.Attribute) -> str | None:
-    """Returns the SKU, which is in the last parameter of a GPU target, `chip = <…>`."""
-    _, result, chip = str(gpu_target).rpartition(" chip = <")
+    """Return the SKU in the last parameter of a GPU target, `chip = <…>`, or None."""
+    _, separator, chip = str(gpu_target).rpartition(" chip = <")
     parsed = (
-        parse_attribute(f"{{{chip.removesuffix('>>')}}}", gpu_target.context) if result else None
+        parse_attribute(f"{{{chip.removesuffix('>>')}}}", gpu_target.context) if separator else None
     )
     sku = entries_of(parsed).get("sku")
     return sku.value if isinstance(sku, mlir.StringAttr) else None
 
 
 def _is_gpu_target(attribute: mlir.Attribute | None) -> bool:
-    """Tells whether `attribute` is a `#iree_gpu.target`, by comparison with one that has next to nothing."""
+    """Return whether `attribute` is a `#iree_gpu.target`, by comparison with a minimal one."""
     if attribute is None:
         return False
     smallest = (

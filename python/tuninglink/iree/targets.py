@@ -1,4 +1,4 @@
-"""Targets: what a program is compiled for, and under which names its default spec is looked up."""
+"""Targets of compilation, and the names under which their default specs are looked up."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ if TYPE_CHECKING:
     from tuninglink.mlir.diagnostics import Anchor
 
 _BACKENDS: Final = {"vulkan-spirv": "vulkan", "metal-spirv": "metal"}
-"""Short names of backends; the others are called as the compiler calls them."""
+"""Short names of backends. The others have the compiler's name."""
 
 _GENERIC_CPUS: Final = frozenset({"", "generic"})
 
 
 @dataclass(frozen=True)
 class Target:
-    """What a dispatch is compiled for.
+    """The target of a dispatch.
 
     Attributes:
-        backend: `rocm`, `cuda`, `vulkan`, `metal`, `llvm-cpu`, `vmvx`, or the name of another one.
-        family: the generation of a GPU (`cdna3`, `ampere`), the instruction set of a CPU (`x86_64`), and the
-            backend where neither is known.
-        architecture: what code is generated for: `gfx942`, `sm_80`, `znver4`; None where the family is
-            all that is known.
-        sku: the product, `mi300x`; None where an architecture was named.
-        intrinsics: the names of the intrinsics that multiply matrices, where the target was read from an attribute
-            that lists them. Targets are compared without it.
-        cpu_vectors: the vector instructions of a CPU, where the target was read from an attribute that lists them.
-            Targets are compared without it.
+        backend: `rocm`, `cuda`, `vulkan`, `metal`, `llvm-cpu`, `vmvx`, or the compiler's name of another one.
+        family: the generation of a GPU (`cdna3`, `ampere`) or the instruction set of a CPU (`x86_64`); the backend if
+            neither is known.
+        architecture: the processor to generate code for: `gfx942`, `sm_80`, `znver4`; None if only the family is
+            known.
+        sku: the product, such as `mi300x`; None if an architecture was named.
+        intrinsics: the names of the matrix intrinsics, if the target was read from an attribute that lists them.
+            Comparisons of targets ignore it.
+        cpu_vectors: the vector instructions of a CPU, if the target was read from an attribute that lists them.
+            Comparisons of targets ignore it.
     """
 
     backend: str
@@ -55,10 +55,10 @@ class Target:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names under which a default spec is looked up: SKU, architecture, family.
+        """The names for looking up a default spec: SKU, architecture, family.
 
-        A GPU that another backend compiles for as well has names of its own with vulkan
-        (`vulkan-gfx942`): a configuration for the one backend is none for the other.
+        With vulkan, a GPU that another backend supports as well has separate names (`vulkan-gfx942`), since a
+        configuration for one backend is not valid for the other.
         """
         parts = filter(None, (self.sku, self.architecture, self.family))
         return tuple(dict.fromkeys(map(self._qualified, parts)))
@@ -76,7 +76,7 @@ class Target:
 
     @classmethod
     def parse(cls, name: str) -> Target:
-        """Returns the target that a user calls `name`, in upper or lower case.
+        """Return the target with a name, in upper or lower case.
 
         Raises:
             TargetError: no target has this name.
@@ -85,19 +85,19 @@ class Target:
         target = known_target_names().get(lower)
         if target is not None:
             return target
-        meant = nearest(lower, known_target_names())
-        hint = f"did you mean '{meant}'? " if meant else ""
+        suggestion = nearest(lower, known_target_names())
+        hint = f"did you mean '{suggestion}'? " if suggestion else ""
         raise TargetError(
             error(f"unknown target '{name}'; {hint}'tuninglink targets --all' lists the known ones")
         )
 
     @classmethod
     def from_attribute(cls, attribute: mlir.Attribute, at: Anchor = None) -> Target:
-        """Returns the target that a `#hal.executable.target` describes.
+        """Read the target from a `#hal.executable.target`.
 
         Args:
             attribute: the attribute.
-            at: what has the attribute, for diagnostics.
+            at: the owner of the attribute, for diagnostics.
 
         Raises:
             TargetError: `attribute` is another attribute.
@@ -129,19 +129,19 @@ def _gpu(backend: str, gpu: GpuTarget) -> Target:
 
 
 def _unless(family: str, architecture: str) -> str | None:
-    """Returns `architecture` unless it is but another word for the family, as some of vulkan's are."""
+    """Return `architecture` unless it equals the family, as for some of vulkan's."""
     return None if architecture == family else architecture
 
 
 def _family(architecture: str) -> str | None:
-    """Returns the family of a GPU's architecture; a family is its own."""
-    known = known_target_names().get(architecture)
-    return known.family if known else None
+    """Return the family of a GPU's architecture. A family is its own."""
+    target = known_target_names().get(architecture)
+    return target.family if target else None
 
 
 @cache
 def _cuda_skus() -> dict[tuple[str, int], str]:
-    """Returns the SKU of each architecture and number of compute units."""
+    """Return the SKUs by architecture and number of compute units."""
     return {
         (architecture, compute_units): sku
         for architectures in known_targets.CUDA.values()
@@ -152,7 +152,7 @@ def _cuda_skus() -> dict[tuple[str, int], str]:
 
 @cache
 def known_target_names() -> Mapping[str, Target]:
-    """Returns every name that `Target.parse` takes, with the target that it stands for."""
+    """Return every name that `Target.parse` accepts, with its target."""
     gpus = {
         **_gpu_names("rocm", known_targets.ROCM),
         **_gpu_names("cuda", known_targets.CUDA),

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def value_range(expression: Any, sizes: Sequence[Any]) -> tuple[Any, Any]:
-    """Returns the least and the greatest value of an affine expression over loops.
+    """Return the least and the greatest value of an affine expression over loops.
 
     Args:
         expression: a sum of dimensions, constants, and dimensions multiplied by constants.
@@ -25,7 +25,7 @@ def value_range(expression: Any, sizes: Sequence[Any]) -> tuple[Any, Any]:
     if isinstance(expression, mlir.AffineConstantExpr):
         return expression.value, expression.value
     if isinstance(expression, mlir.AffineAddExpr):
-        lhs, rhs = (value_range(each, sizes) for each in (expression.lhs, expression.rhs))
+        lhs, rhs = (value_range(operand, sizes) for operand in (expression.lhs, expression.rhs))
         return lhs[0] + rhs[0], lhs[1] + rhs[1]
     if isinstance(expression, mlir.AffineMulExpr):
         low, high = value_range(expression.lhs, sizes)
@@ -33,4 +33,4 @@ def value_range(expression: Any, sizes: Sequence[Any]) -> tuple[Any, Any]:
         if isinstance(factor, mlir.AffineConstantExpr):
             ends = low * factor.value, high * factor.value
             return ends if factor.value >= 0 else (ends[1], ends[0])
-    raise ValueError(f"the range of '{expression}' is not known")
+    raise ValueError(f"the range of '{expression}' cannot be determined")

@@ -1,8 +1,7 @@
-"""Taking attributes apart for which the bindings have no class.
+"""Access to the parameters of attributes for which the bindings have no class.
 
-Between its angle brackets, the compiler writes some attributes just as an array attribute between square brackets,
-and others as a dictionary attribute between braces; so its own parser takes them apart, and what it does not accept is
-not guessed at.
+The compiler prints the parameters of some attributes like the elements of an array, and of others like the entries of
+a dictionary. The compiler's own parser reads them in that form. Attributes that it rejects are not interpreted.
 """
 
 from __future__ import annotations
@@ -21,44 +20,44 @@ _BUILTIN = (
 
 
 def parameters(attribute: mlir.Attribute) -> mlir.ArrayAttr | None:
-    """Returns the parameters of an attribute that is written like an array, None if it is not."""
-    result = parse_attribute(f"[{_between_brackets(attribute)}]", attribute.context)
-    return result if isinstance(result, mlir.ArrayAttr) else None
+    """Return the parameters of an attribute that is printed like an array, or None."""
+    parsed = parse_attribute(f"[{_between_brackets(attribute)}]", attribute.context)
+    return parsed if isinstance(parsed, mlir.ArrayAttr) else None
 
 
 def named_parameters(attribute: mlir.Attribute) -> dict[str, mlir.Attribute] | None:
-    """Returns the parameters of an attribute that is written like a dictionary, None if it is not."""
-    result = parse_attribute(f"{{{_between_brackets(attribute)}}}", attribute.context)
-    return entries_of(result) if isinstance(result, mlir.DictAttr) else None
+    """Return the parameters of an attribute that is printed like a dictionary, or None."""
+    parsed = parse_attribute(f"{{{_between_brackets(attribute)}}}", attribute.context)
+    return entries_of(parsed) if isinstance(parsed, mlir.DictAttr) else None
 
 
 def is_of_a_dialect(attribute: mlir.Attribute) -> bool:
-    """Tells whether an attribute is of a dialect of the compiler, not one of MLIR's common ones."""
+    """Return whether an attribute belongs to a dialect of the compiler, other than MLIR's builtin dialect."""
     return not isinstance(attribute, _BUILTIN)
 
 
 def entries_of(attribute: mlir.Attribute | None) -> dict[str, mlir.Attribute]:
-    """Returns the entries of a dictionary attribute; none of any other attribute."""
+    """Return the entries of a dictionary attribute. Any other attribute has none."""
     if not isinstance(attribute, mlir.DictAttr):
         return {}
     named = (attribute[position] for position in range(len(attribute)))
-    return {each.name: each.attr for each in named}
+    return {entry.name: entry.attr for entry in named}
 
 
 def integers_of(attribute: mlir.Attribute | None) -> list[int]:
-    """Returns the integers in an array attribute; none of any other attribute."""
+    """Return the integers in an array attribute. Any other attribute has none."""
     elements = attribute if isinstance(attribute, mlir.ArrayAttr) else ()
     return [int(element.value) for element in elements if isinstance(element, mlir.IntegerAttr)]
 
 
 def integer_value(attribute: mlir.Attribute) -> int:
-    """Returns the value of an attribute that is an integer of any width."""
+    """Return the value of an integer attribute of any width."""
     assert isinstance(attribute, mlir.IntegerAttr)
     return int(attribute.value)
 
 
 def parse_attribute(text: str, context: mlir.Context) -> mlir.Attribute | None:
-    """Returns an attribute that is written down, None if the compiler does not accept it."""
+    """Return the attribute that a text denotes, or None if the compiler rejects the text."""
     try:
         return mlir.Attribute.parse(text, context)
     except mlir.MLIRError:

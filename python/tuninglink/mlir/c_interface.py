@@ -1,8 +1,7 @@
-"""The compiler's shared library through its C interface, for what the Python bindings leave out.
+"""The C interface of the compiler's shared library, for functions that the Python bindings lack.
 
-Every function is bound with the types of its arguments: without those, ctypes cuts pointers to 32 bits. The
-interface's handles are structures of one pointer, its results structures of one byte; both are passed as their members
-are.
+Every function is bound with its argument types, since ctypes truncates pointers to 32 bits without them. A handle of
+the interface is a structure of one pointer, a result a structure of one byte. Both are passed like their only member.
 """
 
 from __future__ import annotations
@@ -20,17 +19,17 @@ if TYPE_CHECKING:
 
 
 class StringRef(Structure):
-    """A string; whoever passes one keeps its bytes alive as long as the callee may look at them."""
+    """A string. The caller keeps its bytes alive as long as the callee may read them."""
 
     _fields_ = (("data", c_void_p), ("length", c_size_t))
 
     @staticmethod
     def of(data: bytes) -> StringRef:
-        """Returns a reference to `data`."""
+        """Return a reference to `data`."""
         return StringRef(ctypes.cast(c_char_p(data), c_void_p), len(data))
 
     def copy(self) -> bytes:
-        """Returns a copy of what is referred to."""
+        """Return a copy of the bytes."""
         return ctypes.string_at(self.data, self.length)
 
 
@@ -47,17 +46,17 @@ _capsule = ctypes.PYFUNCTYPE(py_object, c_void_p, c_char_p, c_void_p)(
 
 
 def pointer_of(wrapped: Any) -> int:
-    """Returns what the C interface calls an object of the bindings, such as a context."""
-    capsule = wrapped._CAPIPtr  # noqa: SLF001 - meant for this
+    """Return the C interface's pointer to an object of the bindings, such as a context."""
+    capsule = wrapped._CAPIPtr  # noqa: SLF001 - intended for this
     return cast("int", _pointer(capsule, _name(capsule)))
 
 
 def object_at(kind: type[_Object], pointer: int) -> _Object:
-    """Returns an object of the C interface as the bindings know it.
+    """Return an object of the C interface as an object of the bindings.
 
     Args:
-        kind: its class in `iree.compiler.ir`. A module is freed with its last Python handle; an operation belongs
-            to somebody else.
+        kind: its class in `iree.compiler.ir`. A module is freed with its last Python handle. An operation stays owned
+            by its parent.
         pointer: the object.
     """
     name = f"iree.compiler.ir.{kind.__name__}._CAPIPtr".encode()
@@ -67,19 +66,21 @@ def object_at(kind: type[_Object], pointer: int) -> _Object:
 
 @functools.cache
 def _library() -> ctypes.CDLL:
-    """Returns the library, which the bindings have loaded already."""
+    """Return the compiler's library, which the bindings have loaded already."""
     return ctypes.CDLL(str(Path(_mlir_libs.__file__).parent / "libIREECompiler.so"))
 
 
 @functools.cache
 def function(name: str, result: Any, *parameters: Any) -> Callable[..., Any]:
-    """Returns a function of the library.
+    """Return a function of the library.
 
     Args:
         name: its name.
         result: the type of what it returns, or None.
         parameters: the types of its arguments.
     """
-    found = _library()[name]  # One of its own: others may see other types in the same handles.
-    found.restype, found.argtypes = result, parameters
-    return cast("Callable[..., Any]", found)
+    symbol = _library()[
+        name
+    ]  # A private object: other users may declare other types for the same symbol.
+    symbol.restype, symbol.argtypes = result, parameters
+    return cast("Callable[..., Any]", symbol)

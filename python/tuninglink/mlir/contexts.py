@@ -1,7 +1,7 @@
-"""One context per thread, and the diagnostics of what happens in it.
+"""One context per thread, and the diagnostics emitted in it.
 
-An MLIR context must not be used from two threads. Specs that a caller loads without naming a context
-live in the context of the calling thread.
+An MLIR context must not be used from two threads. A spec that is loaded without a context lives in the context of the
+calling thread.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _local = threading.local()
 
 
 def thread_context() -> mlir.Context:
-    """Returns the context of the calling thread, made at the first call."""
+    """Return the context of the calling thread. The first call creates it."""
     context: mlir.Context | None = getattr(_local, "context", None)
     if context is None:
         context = _local.context = mlir.Context()
@@ -30,10 +30,10 @@ def thread_context() -> mlir.Context:
 
 @contextmanager
 def collected_diagnostics(context: mlir.Context) -> Iterator[list[Diagnostic]]:
-    """Collects what the compiler says about IR in `context` while the block runs.
+    """Collect the compiler's diagnostics about IR in `context` while the block runs.
 
-    Errors that an `MLIRError` carries are not among them. The block runs without MLIR's threads: one that
-    reports something would wait for the Python that waits for it.
+    Errors that an `MLIRError` carries are left out. MLIR's thread pool is disabled meanwhile: a thread that emits a
+    diagnostic would wait for the Python lock, whose holder waits for that thread.
     """
     collected: list[Diagnostic] = []
 

@@ -1,7 +1,7 @@
-"""Diagnostics as data: what is wrong, where, and what else is involved.
+"""Diagnostics as data: a severity, a message, a place, and notes.
 
-The compiler's own diagnostics and ours become the same `Diagnostic`, and reach whoever renders or checks
-them through one `DiagnosticSink`.
+The compiler's diagnostics and Tuninglink's own have the same class, `Diagnostic`, and reach the renderer or the
+checker through one `DiagnosticSink`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Severity(Enum):
-    """How grave a diagnostic is; the value is the word that is printed."""
+    """The severity of a diagnostic. The value is the word that is printed."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -39,7 +39,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """One message, its place if it has one, and notes about the other places involved."""
+    """A message, its place if it has one, and notes about related places."""
 
     severity: Severity
     message: str
@@ -52,17 +52,17 @@ class Diagnostic:
 
 
 Anchor = mlir.Operation | mlir.OpView | mlir.Location | Place | None
-"""What a diagnostic can be attached to."""
+"""The places that a diagnostic can be attached to."""
 
 
 def place_of(location: mlir.Location) -> Place | None:
-    """Returns the first source position in `location`, or None if it names no file.
+    """Return the first source position in `location`, or None if it contains none.
 
-    Fused locations give their first part with a position, call sites give the callee, named locations
-    what they stand for.
+    A fused location yields the position of its first part that has one, a call site that of the callee, a named
+    location that of its child.
     """
     if type(location) is mlir.Location:
-        # The locations of diagnostics come without their kind.
+        # Locations of diagnostics have the base class.
         location = mlir.Location.from_attr(location.attr, location.context)
     if isinstance(location, mlir.FileLineColLoc):
         return Place(_file_name(location), location.start_line, location.start_col)
@@ -77,7 +77,7 @@ def place_of(location: mlir.Location) -> Place | None:
 
 
 def _file_name(location: mlir.FileLineColLoc) -> str:
-    """Returns the file's name. In damaged bytecode it may be no UTF-8, on which the bindings end the process."""
+    """Return the name of the file. The bindings abort on a name that is not UTF-8, as damaged bytecode may contain."""
     text = str(location)
     if "\\" not in text:
         return location.filename
@@ -88,33 +88,33 @@ def _file_name(location: mlir.FileLineColLoc) -> str:
 
 
 def note(message: str, at: Anchor = None) -> Diagnostic:
-    """Returns a note, to be attached to another diagnostic."""
+    """Return a note, to be attached to another diagnostic."""
     return Diagnostic(Severity.NOTE, message, _place(at))
 
 
 def error(message: str, at: Anchor = None, notes: Iterable[Diagnostic] = ()) -> Diagnostic:
-    """Returns an error; attach it to an exception or give it to a `DiagnosticSink`."""
+    """Return an error, to be raised in an exception or emitted to a `DiagnosticSink`."""
     return Diagnostic(Severity.ERROR, message, _place(at), tuple(notes))
 
 
 def from_mlir(diagnostic: mlir.Diagnostic | mlir.DiagnosticInfo) -> Diagnostic:
-    """Returns the compiler's diagnostic as ours; the original dies with the call that delivered it."""
+    """Convert a diagnostic of the compiler, which does not outlive the call that delivers it."""
     return Diagnostic(
         Severity[diagnostic.severity.name],
         diagnostic.message,
         place_of(diagnostic.location),
-        tuple(from_mlir(each) for each in diagnostic.notes),
+        tuple(from_mlir(note_) for note_ in diagnostic.notes),
     )
 
 
 class DiagnosticSink:
-    """Where diagnostics go. Whatever produces them knows the sink, never what becomes of them.
+    """A consumer of diagnostics, which hides from their producers what happens to them.
 
     Args:
-        handler: called with each diagnostic, in the order in which they are emitted.
+        handler: called with each diagnostic, in the order of emission.
 
     Attributes:
-        error_count: the number of errors emitted so far; a pass has failed when it grew.
+        error_count: the number of errors emitted so far. A pass that increases it has failed.
     """
 
     def __init__(self, handler: Callable[[Diagnostic], None]) -> None:
@@ -122,30 +122,30 @@ class DiagnosticSink:
         self.error_count = 0
 
     def emit(self, diagnostic: Diagnostic) -> None:
-        """Hands on a diagnostic that exists already."""
+        """Emit an existing diagnostic."""
         self.error_count += diagnostic.severity is Severity.ERROR
         self._handler(diagnostic)
 
     def error(self, message: str, at: Anchor = None, notes: Iterable[Diagnostic] = ()) -> None:
-        """Emits an error at an operation, a location or a place."""
+        """Emit an error at an operation, a location or a place."""
         self.emit(error(message, at, notes))
 
     def warning(self, message: str, at: Anchor = None, notes: Iterable[Diagnostic] = ()) -> None:
-        """Emits a warning."""
+        """Emit a warning."""
         self.emit(Diagnostic(Severity.WARNING, message, _place(at), tuple(notes)))
 
     def remark(self, message: str, at: Anchor = None, notes: Iterable[Diagnostic] = ()) -> None:
-        """Emits a remark."""
+        """Emit a remark."""
         self.emit(Diagnostic(Severity.REMARK, message, _place(at), tuple(notes)))
 
 
 def once(diagnostics: DiagnosticSink) -> DiagnosticSink:
-    """Returns a sink that hands each diagnostic on once, however often it is emitted."""
-    said: set[Diagnostic] = set()
+    """Return a sink that forwards each diagnostic once, however often it is emitted."""
+    emitted: set[Diagnostic] = set()
 
     def emit(diagnostic: Diagnostic) -> None:
-        if diagnostic not in said:
-            said.add(diagnostic)
+        if diagnostic not in emitted:
+            emitted.add(diagnostic)
             diagnostics.emit(diagnostic)
 
     return DiagnosticSink(emit)

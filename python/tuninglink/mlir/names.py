@@ -1,4 +1,4 @@
-"""The names of operations and attributes that the compiler gives a meaning to, as IREE 3.13 spells them."""
+"""Names of operations and attributes with a meaning to the compiler, as IREE 3.13 spells them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import Final
 
 # Operations of the transform dialect.
 NAMED_SEQUENCE: Final = "transform.named_sequence"
-GET_PARENT: Final = "transform.get_parent_op"
 FOREACH_MATCH: Final = "transform.foreach_match"
 RUN_REGISTERED: Final = "transform.apply_registered_pass"
 INCLUDE: Final = "transform.include"
@@ -49,7 +48,7 @@ FUNCTION: Final = "func.func"
 UTIL_FUNCTION: Final = "util.func"
 UTIL_CALL: Final = "util.call"
 EXECUTABLE_TARGET: Final = "hal.executable.target"
-"""The attribute with the target of code that stands outside of a variant."""
+"""The attribute with the target of code outside of a variant."""
 CONSTRAINTS: Final = "iree_codegen.smt.constraints"
 CONSTRAINT_KNOB: Final = "iree_codegen.smt.knob"
 CONSTRAINT_LOOKUP: Final = "iree_codegen.smt.lookup"
@@ -73,26 +72,31 @@ CONSUMED: Final = "transform.consumed"
 READONLY: Final = "transform.readonly"
 
 ADD_BATCH_LOOP: Final = "iree-codegen-insert-batch-dim-for-batchless-conv"
-"""The pass that adds a batch loop to a convolution of one image. On llvm-cpu it runs after specs, and loses what
-they configured; run by a spec, it leaves nothing to do."""
+"""The pass that adds a batch loop to a convolution of a single image.
+
+On llvm-cpu it runs after specs and drops their configuration. A spec that runs it first leaves it without effect.
+"""
 
 MATERIALIZE_ENCODINGS: Final = "iree-codegen-materialize-device-encoding"
-"""The pass on functions that chooses the layouts of data-tiled operands. On llvm-cpu it runs after specs, which cannot
-configure what it replaces; run before them, it leaves nothing to do."""
+"""The function pass that chooses the layouts of data-tiled operands.
 
-# Ours.
+On llvm-cpu it runs after specs, which cannot configure the ops that it replaces. Run before the specs, it leaves
+nothing to replace.
+"""
+
+# Names that Tuninglink defines.
 CHAINED_ENTRY_POINT: Final = "tuninglink.entry_point"
-"""The attribute of the entry points in a chain, which take the decided ops beside the root."""
+"""The attribute of the entry points in a chain, which take the decided ops in addition to the root."""
 NO_ENTRY: Final = "tuninglink.no_entry"
-"""The attribute of a matcher that linking adds: its pair is none of the entries."""
+"""The attribute of a matcher that linking adds, whose pair does not count as an entry."""
 LIST: Final = "tuninglink.list"
-"""The attribute of a sequence to which linking moved a `foreach_match` of the sequence that includes it."""
+"""The attribute of a sequence that linking outlined, with a `foreach_match` of the including sequence."""
 NO_OPERATION: Final = "tuninglink.none"
 """A name that no op has."""
 
 # Attributes that hold a configuration.
 EMBEDDED_SPEC: Final = "iree_codegen.tuning_spec_mlirbc"
-"""The attribute under which the compiler looks for a spec, as bytecode, on a dispatch."""
+"""The attribute of a dispatch in which the compiler looks for a spec, as bytecode."""
 COMPILATION_INFO: Final = "compilation_info"
 LOWERING_CONFIG: Final = "lowering_config"
 TRANSLATION_INFO: Final = "translation_info"
@@ -100,7 +104,7 @@ DECOMPOSITION_CONFIG: Final = "decomposition_config"
 ROOT_OP: Final = "root_op"
 UKERNEL: Final = "iree_codegen.ukernel"
 SPEC_APPLIED: Final = "__tuning_spec_applied__"
-"""What the compiler's own default specs leave on each operation that they configure."""
+"""The attribute that the compiler's own default specs set on each op that they configure."""
 
 SYMBOL_NAME: Final = "sym_name"
 SYMBOL_VISIBILITY: Final = "sym_visibility"

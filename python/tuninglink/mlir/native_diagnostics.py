@@ -1,6 +1,6 @@
-"""Listening to the diagnostics of a context through the C interface, also while Python's lock is free.
+"""Handlers for the diagnostics of a context that run without Python's lock, through the C interface.
 
-The handlers of the bindings need the lock to be held when they are called; these do not.
+The bindings' own handlers require the caller to hold the lock.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _Handler = CFUNCTYPE(c_int8, c_void_p, c_void_p)
 
 @contextmanager
 def handled(context: mlir.Context, handle: Callable[[Diagnostic], None]) -> Iterator[None]:
-    """Gives what the compiler says about IR in `context` to a function while the block runs."""
+    """Pass the compiler's diagnostics about IR in `context` to a function while the block runs."""
     detach = attach(pointer_of(context), lambda pointer: handle(read_diagnostic(pointer)))
     try:
         yield
@@ -34,7 +34,7 @@ def handled(context: mlir.Context, handle: Callable[[Diagnostic], None]) -> Iter
 
 
 def attach(context: int, handle: Callable[[int], None]) -> Callable[[], None]:
-    """Has a function called with a pointer to each diagnostic of a context; returns what ends that."""
+    """Call a function with a pointer to each diagnostic of a context. Return the function that detaches it."""
 
     def called(diagnostic: int, _: int | None) -> int:
         handle(diagnostic)
@@ -47,7 +47,7 @@ def attach(context: int, handle: Callable[[int], None]) -> Callable[[], None]:
     callback = _Handler(called)
     number = attach_handler(context, callback, None, None)
 
-    def detach(_: object = callback) -> None:  # which keeps it alive
+    def detach(_: object = callback) -> None:  # the default argument keeps the callback alive
         detach_handler(context, number)
 
     return detach
@@ -56,17 +56,17 @@ def attach(context: int, handle: Callable[[int], None]) -> Callable[[], None]:
 def read_diagnostic(
     pointer: int, notes_at: Callable[[mlir.Location], Iterable[Diagnostic]] = lambda _: ()
 ) -> Diagnostic:
-    """Returns a diagnostic of the compiler as ours.
+    """Convert a diagnostic of the compiler.
 
     Args:
         pointer: the diagnostic.
-        notes_at: returns notes to add to a diagnostic at a location, before its own.
+        notes_at: returns notes for a diagnostic at a location, which precede its own.
     """
     severity = function("mlirDiagnosticGetSeverity", c_int, c_void_p)(pointer)
     bare = object_at(
         mlir.Location, function("mlirDiagnosticGetLocation", c_void_p, c_void_p)(pointer)
     )
-    location = mlir.Location.from_attr(bare.attr, bare.context)  # Now of its own kind.
+    location = mlir.Location.from_attr(bare.attr, bare.context)  # Now of its derived class.
     count = function("mlirDiagnosticGetNumNotes", c_ssize_t, c_void_p)(pointer)
     get_note = function("mlirDiagnosticGetNote", c_void_p, c_void_p, c_ssize_t)
     notes = (read_diagnostic(get_note(pointer, index), notes_at) for index in range(count))

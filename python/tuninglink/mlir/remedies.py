@@ -1,4 +1,4 @@
-"""What to do about errors of MLIR's parser that name a word which there is not."""
+"""Remedies for errors of MLIR's parser about unknown words."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ _SEQUENCE: Final = re.compile(r"transform\.named_sequence\s+(?:\w+\s+)?@([\w$.\-
 
 
 def with_remedy(diagnostic: Diagnostic, text: str) -> Diagnostic:
-    """Returns an error of the parser or the verifier, with notes: the nearest known word, and the sequence.
+    """Return an error of the parser or the verifier with notes: the nearest known word, and the sequence.
 
     Args:
         diagnostic: the error.
         text: the text that was parsed.
     """
-    written, known = _misspelt(diagnostic, text)
-    meant = nearest(written, known) if written and written not in known else ""
-    if not meant:
+    word, candidates = _misspelt(diagnostic, text)
+    suggestion = nearest(word, candidates) if word and word not in candidates else ""
+    if not suggestion:
         return diagnostic
-    remedy = note(f"there is no '{written}'; did you mean '{meant}'?", diagnostic.place)
+    remedy = note(f"unknown name '{word}'; did you mean '{suggestion}'?", diagnostic.place)
     return replace(diagnostic, notes=(remedy, *_enclosing(diagnostic, text), *diagnostic.notes))
 
 
 def _misspelt(diagnostic: Diagnostic, text: str) -> tuple[str, list[str]]:
-    """Returns the word that an error is about, and the words that may stand there; nothing if it is about none."""
+    """Return the misspelt word of an error and the words allowed in its place, or nothing."""
     message = diagnostic.message
     if match := _UNKNOWN_PARAMETER.match(message):
         return match[1], list(_OPTIONS)
@@ -56,7 +56,7 @@ def _misspelt(diagnostic: Diagnostic, text: str) -> tuple[str, list[str]]:
 
 
 def _enclosing(diagnostic: Diagnostic, text: str) -> list[Diagnostic]:
-    """Returns a note with the named sequence that an error is in."""
+    """Return a note that names the sequence around an error, if there is one."""
     place = diagnostic.place
     if place is None:
         return []

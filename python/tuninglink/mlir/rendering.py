@@ -1,4 +1,4 @@
-"""Showing diagnostics to people as MLIR's tools do: place, message, source line, caret, notes."""
+"""Rendering of diagnostics as MLIR's tools print them: place, message, source line, caret, notes."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from tuninglink.mlir.diagnostics import Diagnostic, Place
 
 TAB_STOP = 8
-"""The width of a tab in a shown source line."""
+"""The width of a tab in a printed source line."""
 
 LONGEST_LINE = 5_000
-"""A longer source line (a large constant, say) is cut: its end tells nobody anything."""
+"""The limit above which a source line, such as a large constant, is truncated."""
 
 _BOLD, _GREEN, _RESET = "\033[1m", "\033[0;1;32m", "\033[0m"
 _COLORS = {
@@ -31,13 +31,13 @@ _COLORS = {
 
 
 class Sources:
-    """The lines of source files, for showing them under diagnostics.
+    """The lines of source files, for printing under diagnostics.
 
-    Files are read when a diagnostic first names them, and once.
+    A file is read once, when a diagnostic first names it.
 
     Args:
-        texts: the contents of sources that are no files, or that may have changed since they were read,
-            by the name that diagnostics give them.
+        texts: the contents of sources that are not files, or that may have changed since they were read, by their name
+            in diagnostics.
     """
 
     def __init__(self, texts: Mapping[str, bytes] | None = None) -> None:
@@ -45,12 +45,12 @@ class Sources:
         self._lines: dict[str, list[bytes]] = {}
 
     def add(self, name: str, text: bytes) -> None:
-        """Makes `text` the content of `name`."""
+        """Set the content of `name`."""
         self._texts[name] = text
         self._lines.pop(name, None)
 
     def line(self, place: Place) -> bytes | None:
-        """Returns the line at `place` without its end, or None if there is none to be shown."""
+        """Return the line at `place` without its line break, or None if it cannot be shown."""
         if place.line < 1 or place.column < 1:
             return None
         lines = self._lines.get(place.file)
@@ -62,12 +62,12 @@ class Sources:
         text = self._texts.get(name)
         if text is None:
             text = read_source(name)
-        # What is no text, bytecode above all, has no lines that say anything to people.
+        # Bytecode has no lines to show.
         return [] if b"\0" in text or text.startswith(b"ML\xefR") else text.split(b"\n")
 
 
 def read_source(name: str) -> bytes:
-    """Returns the content of a file, or nothing if `name` is none: a device or a pipe is not to be read."""
+    """Return the content of a regular file, or nothing: a device or a pipe must not be read."""
     path = Path(name)
     try:
         return path.read_bytes() if path.is_file() else b""
@@ -82,22 +82,22 @@ def render(
     color: bool = False,
     nowhere: str = "",
 ) -> str:
-    """Returns a diagnostic and its notes as text that ends with a newline.
+    """Return a diagnostic and its notes as text that ends with a newline.
 
-    A note at the place of what comes before it is shown without the source line, as MLIR does it.
+    A note at the place of the diagnostic before it has no source line, as in MLIR.
 
     Args:
-        diagnostic: what is shown.
-        sources: where source lines come from; files if left out.
+        diagnostic: the diagnostic.
+        sources: the sources of lines; by default the files.
         color: whether to use colors.
-        nowhere: what stands in place of the place of a diagnostic that has none.
+        nowhere: the prefix of a diagnostic without a place.
     """
     sources = sources or Sources()
     text = _render_one(diagnostic, sources, color=color, nowhere=nowhere)
     previous = diagnostic.place
     for note in diagnostic.notes:
-        shown = sources if note.place != previous else None
-        text += _render_one(note, shown, color=color, nowhere=nowhere)
+        note_sources = sources if note.place != previous else None
+        text += _render_one(note, note_sources, color=color, nowhere=nowhere)
         previous = note.place
     return text
 
@@ -109,16 +109,16 @@ def print_diagnostic(
     *,
     nowhere: str = "",
 ) -> None:
-    """Renders a diagnostic to standard error or another stream, in colors if that is a terminal."""
+    """Render a diagnostic to standard error or another stream, in color on a terminal."""
     stream = stream or sys.stderr
     text = render(diagnostic, sources, color=wants_color(stream), nowhere=nowhere)
-    # The compiler writes to the same place; what is said first must be read first.
+    # The compiler writes to the same stream: keep the order.
     stream.write(text)
     stream.flush()
 
 
 def wants_color(stream: TextIO) -> bool:
-    """Tells whether to use colors on `stream`: on a terminal, unless NO_COLOR is set."""
+    """Return whether to use colors on `stream`: on a terminal, unless NO_COLOR is set."""
     return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb" and stream.isatty()
 
 
@@ -142,17 +142,19 @@ def _render_one(
 
 
 def _source_line(line: bytes, column: int) -> tuple[str, int]:
-    """Returns a line as it is shown, and how many characters of it stand before the caret.
+    """Return a line as it is printed, and the number of characters before the caret.
 
-    Columns count bytes, from 1; characters are what is seen.
+    Columns count bytes from 1; the caret is placed by characters.
     """
     before = line[: column - 1].decode(errors="replace").expandtabs(TAB_STOP)
     shown = line.rstrip(b"\r").decode(errors="replace").expandtabs(TAB_STOP)
-    # A caret may stand behind the end of its line.
+    # The caret may be past the end of its line.
     indent = len(before) + max(0, column - 1 - len(line))
     if indent > LONGEST_LINE:
         start = indent - LONGEST_LINE // 2
         shown, indent = "..." + shown[start:], 3 + indent - start
     if len(shown) > LONGEST_LINE:
         shown = shown[:LONGEST_LINE] + "..."
-    return "".join(each if each.isprintable() else "\ufffd" for each in shown), indent
+    return "".join(
+        character if character.isprintable() else "\ufffd" for character in shown
+    ), indent

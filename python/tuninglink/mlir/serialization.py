@@ -23,24 +23,24 @@ BYTECODE_MAGIC = b"ML\xefR"
 """The first bytes of MLIR bytecode (https://mlir.llvm.org/docs/BytecodeFormat/#magic-number)."""
 
 _CODE_OF_LINE: Final = re.compile(rb'(?:"(?:[^"\\]|\\.)*"|[^"/]|/(?!/))*+(?=//|$)')
-"""What a line holds before its comment. Strings of MLIR do not span lines."""
+"""The part of a line before its comment. Strings in MLIR do not span lines."""
 
 _PARSERS_SEVERAL: Final = "source must contain a single top-level operation"
 _SEVERAL: Final = "expected one module, found "
 
 
 def is_bytecode(data: bytes) -> bool:
-    """Tells bytecode from text by its first bytes."""
+    """Return whether data is bytecode, by its first bytes."""
     return data.startswith(BYTECODE_MAGIC)
 
 
 def parse_module(data: bytes, source: str, context: mlir.Context) -> mlir.Operation:
-    """Parses and verifies a module.
+    """Parse and verify a module.
 
     Args:
-        data: MLIR text in UTF-8, except for its comments, or bytecode.
-        source: what diagnostics call the input, usually its path.
-        context: where the module is to live.
+        data: bytecode, or MLIR text in UTF-8, whose comments may have another encoding.
+        source: the name of the input in diagnostics, usually its path.
+        context: the context of the module.
 
     Returns:
         The `builtin.module`.
@@ -59,15 +59,15 @@ def parse_module(data: bytes, source: str, context: mlir.Context) -> mlir.Operat
                 return mlir.Module.parse(data, context).operation
             parsed = mlir.Operation.parse(text, source_name=source, context=context).operation
         except mlir.MLIRError as failure:
-            result = [
+            errors = [
                 _placed(from_mlir(diagnostic), start) for diagnostic in failure.error_diagnostics
             ]
-            if result[0].message.startswith(_SEVERAL) and _is_program(text, context):
+            if errors[0].message.startswith(_SEVERAL) and _is_program(text, context):
                 message = "expected a module that is or carries a tuning spec, found a program"
                 raise SpecError(error(message, start)) from None
-            raise SpecError(*(with_remedy(each, text) for each in result)) from None
+            raise SpecError(*(with_remedy(diagnostic_, text) for diagnostic_ in errors)) from None
         except RuntimeError:
-            # The bindings fail to hand over a message that quotes bytes which are no UTF-8.
+            # The bindings fail to decode a message that quotes bytes other than UTF-8.
             raise SpecError(error("the bytecode is damaged", start)) from None
     if parsed.name != names.MODULE:
         message = f"expected a module that is or carries a tuning spec, found '{parsed.name}'"
@@ -76,10 +76,10 @@ def parse_module(data: bytes, source: str, context: mlir.Context) -> mlir.Operat
 
 
 def decode(data: bytes, source: str) -> str:
-    """Returns MLIR text that comes as bytes.
+    """Decode MLIR text.
 
     Raises:
-        SpecError: there is nothing, or it is no text in UTF-8.
+        SpecError: the text is empty or not UTF-8.
     """
     start = Place(source, 1, 1)
     if not data.strip():
@@ -88,12 +88,12 @@ def decode(data: bytes, source: str) -> str:
 
 
 def without_mark(data: bytes) -> bytes:
-    """Returns text without the byte order mark that some editors put before UTF-8."""
+    """Return text without the byte order mark that some editors put before UTF-8."""
     return data.removeprefix(codecs.BOM_UTF8)
 
 
 def is_undecodable(failure: BaseException) -> bool:
-    """Tells whether an exception is that of the bindings for a string in the IR that is not UTF-8."""
+    """Return whether the bindings raised an exception because a string in the IR is not UTF-8."""
     return isinstance(failure, RuntimeError) and "conversion error" in str(failure)
 
 
@@ -108,9 +108,9 @@ def _text(data: bytes, start: Place) -> str:
 
 
 def _decode_code(data: bytes, start: Place) -> str:
-    """Decodes text in which only comments may have bytes that are not UTF-8, as for the compiler's parser.
+    """Decode text whose comments may contain bytes that are not UTF-8, as the compiler's parser accepts it.
 
-    Such comments are taken for Latin-1.
+    Such comments are decoded as Latin-1.
 
     Raises:
         SpecError: such a byte is outside of a comment.
@@ -133,7 +133,7 @@ def _decode_line(line: bytes, start: Place, number: int) -> str:
 
 
 def _is_program(text: str, context: mlir.Context) -> bool:
-    """Tells whether text with several operations at the top level is a program."""
+    """Return whether text with several top-level operations is a program."""
     try:
         module = mlir.Module.parse(text, context)
     except mlir.MLIRError:
@@ -142,7 +142,7 @@ def _is_program(text: str, context: mlir.Context) -> bool:
 
 
 def _placed(diagnostic: Diagnostic, start: Place) -> Diagnostic:
-    """Gives a place to errors that the parser puts at line 0 of its buffer, or nowhere."""
+    """Add a place to errors that the parser reports at line 0 of its buffer, or nowhere."""
     if diagnostic.place and diagnostic.place.line:
         return diagnostic
     if diagnostic.message.startswith(_PARSERS_SEVERAL):
@@ -152,12 +152,12 @@ def _placed(diagnostic: Diagnostic, start: Place) -> Diagnostic:
 
 
 def to_bytecode(operation: mlir.Operation | mlir.OpView) -> bytes:
-    """Returns `operation` as bytecode, locations included."""
+    """Return `operation` as bytecode, locations included."""
     buffer = io.BytesIO()
     operation.write_bytecode(buffer)
     return buffer.getvalue()
 
 
 def to_text(operation: mlir.Operation | mlir.OpView) -> str:
-    """Returns `operation` as text without locations, ending with a newline."""
+    """Return `operation` as text without locations, ending with a newline."""
     return str(operation).rstrip("\n") + "\n"

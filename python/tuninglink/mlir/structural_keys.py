@@ -1,4 +1,4 @@
-"""Structural keys: equal for operations that do the same, whatever their symbols and values are called."""
+"""Structural keys: equal for operations that differ only in the names of symbols and values."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 def structural_key(
     operation: mlir.Operation, replaced: Mapping[str, str] = MappingProxyType({})
 ) -> Hashable:
-    """Returns the structural key of an operation, regions included; only for comparison within one context.
+    """Return the structural key of an operation and its regions. Keys compare within one context only.
 
-    Locations and the symbol that the operation defines do not count.
+    The key ignores locations and the symbol that the operation defines.
 
     Args:
         operation: the operation.
-        replaced: for symbols that the operation refers to, the symbols that they count as.
+        replaced: for referenced symbols, the symbols to use in their place.
     """
     return _KeyBuilder(replaced).operation(operation)
 
@@ -42,7 +42,7 @@ class _KeyBuilder:
         results = tuple((self._number(result), result.type) for result in operation.results)
         replaced = self._replaced
         if operation.name in (names.MATCH_DAG, names.MATCH_REGIONS):
-            self._replaced = {}  # What a matcher shows of a program refers to its symbols.
+            self._replaced = {}  # The program that a matcher shows has its own symbols.
         blocks = tuple(
             tuple(self._block(block) for block in region.blocks) for region in operation.regions
         )

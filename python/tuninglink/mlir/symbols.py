@@ -1,4 +1,4 @@
-"""Symbols, fresh names for them, and renaming many at once with all their uses."""
+"""Symbols, fresh names, and renaming of many symbols together with their uses."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ if TYPE_CHECKING:
 
 
 def symbol_name(operation: mlir.Operation | mlir.OpView) -> str | None:
-    """Returns the name of the symbol that `operation` defines, or None if it defines none."""
+    """Return the name of the symbol that `operation` defines, or None."""
     attribute = operation.attributes.get(names.SYMBOL_NAME)
     return attribute.value if isinstance(attribute, mlir.StringAttr) else None
 
 
 def symbols(table: mlir.Operation | mlir.OpView) -> dict[str, mlir.Operation]:
-    """Returns the symbols that `table` defines, in order."""
+    """Return the symbols that `table` defines, by name, in order."""
     return {name: op for op in body(table) if (name := symbol_name(op)) is not None}
 
 
 def join_path(path: Iterable[str]) -> str:
-    """Returns a nested reference as one string: names joined with `::`, those that need it in quotes.
+    """Return a nested reference as one string: names joined with `::`, quoted where necessary.
 
-    Different references give different strings, so that a symbol named `a::b` is not the symbol `b` in `a`.
+    Different references give different strings: a symbol named `a::b` differs from the symbol `b` in `a`.
     """
     return "::".join([_quoted(name) if ":" in name or '"' in name else name for name in path])
 
 
 def reference(attribute: mlir.Attribute) -> str:
-    """Returns a symbol reference as one string, as `join_path` writes it."""
+    """Return a symbol reference as one string, as `join_path` writes it."""
     if isinstance(attribute, mlir.FlatSymbolRefAttr):
         return join_path([attribute.value])
     assert isinstance(attribute, mlir.SymbolRefAttr)
@@ -43,11 +43,13 @@ def reference(attribute: mlir.Attribute) -> str:
 
 
 def split_path(path: str) -> list[str]:
-    """Returns the names that `join_path` joined."""
+    """Return the names of a string that `join_path` wrote."""
     if '"' not in path:
         return path.split("::")
-    finditer = _PATH_NAME.finditer(path)
-    return [_ESCAPED.sub(r"\1", each[1]) if each[1] is not None else each[2] for each in finditer]
+    matches = _PATH_NAME.finditer(path)
+    return [
+        _ESCAPED.sub(r"\1", match[1]) if match[1] is not None else match[2] for match in matches
+    ]
 
 
 def _quoted(name: str) -> str:
@@ -56,11 +58,11 @@ def _quoted(name: str) -> str:
 
 
 class FreshNames:
-    """Gives names that nothing has yet, as IREE's linker does: `name`, `name_0`, `name_1` and so on.
+    """A generator of unused names, numbered as by IREE's linker: `name`, `name_0`, `name_1` and so on.
 
     Args:
-        taken: names that are not given.
-        reserved: names that are given to who has them, and to no other symbol.
+        taken: names in use.
+        reserved: names that only their present owner may keep.
         start: the first number to try.
     """
 
@@ -72,31 +74,31 @@ class FreshNames:
         self._taken = set(taken)
         self._next: dict[str, int] = {}
 
-    def take(self, wanted: str) -> str:
-        """Returns `wanted` if nobody has taken it, else the first free `wanted_N`, and takes it."""
-        if wanted not in self._taken:
-            self._taken.add(wanted)
-            return wanted
-        count = self._next.get(wanted, self._start)
-        while (name := f"{wanted}_{count}") in self._reserved or name in self._taken:
+    def take(self, name: str) -> str:
+        """Reserve and return `name` if it is unused, or else the first unused `name_N`."""
+        if name not in self._taken:
+            self._taken.add(name)
+            return name
+        count = self._next.get(name, self._start)
+        while (fresh := f"{name}_{count}") in self._reserved or fresh in self._taken:
             count += 1
-        self._next[wanted] = count + 1
-        self._taken.add(name)
-        return name
+        self._next[name] = count + 1
+        self._taken.add(fresh)
+        return fresh
 
 
 def rename_symbols(table: mlir.Operation, renames: Mapping[str, str]) -> None:
-    """Renames symbols of `table` and every reference to them, in one walk.
+    """Rename symbols of `table` and every reference to them, in one walk.
 
-    References are found wherever they stand: as the callee of an `include`, in the lists of a
-    `foreach_match`, at the root of a nested reference, inside arrays, dictionaries and dialect attributes.
-    A symbol table within `table` that defines one of the names itself keeps its references to it, and what a
-    matcher shows of a program keeps those to the program's symbols.
+    References are renamed wherever they occur: in the callee of an `include`, in the lists of a `foreach_match`, at
+        the root of a nested reference, inside arrays, dictionaries and dialect attributes. A nested symbol table that
+        defines one of the names keeps its references to that name. The program that a matcher shows keeps the
+        references to its own symbols.
 
     Args:
         table: the operation whose symbols are renamed, usually a module.
-        renames: old name to new name. New names must be unused, or old names of other symbols that are renamed as
-            well. Of a symbol that is gone from `table`, the references then are to the symbol of the new name.
+        renames: old name to new name. A new name must be unused, or the old name of another renamed symbol. An old
+            name without a symbol in `table` redirects its references to the symbol of the new name.
     """
     renaming = SymbolRenaming(renames)
     if renaming:
@@ -106,10 +108,10 @@ def rename_symbols(table: mlir.Operation, renames: Mapping[str, str]) -> None:
 
 
 def references(attribute: mlir.Attribute) -> Iterator[tuple[str, ...]]:
-    """Yields every reference to a symbol in `attribute`, from the outermost name to the innermost.
+    """Yield every reference to a symbol in `attribute`, from the outermost name to the innermost.
 
-    Of attributes whose parts the bindings do not show, the names that can be meant are read off the printed
-    form: too many rather than too few.
+    The bindings do not expose the parts of some attributes. Their references are read from the printed form, which may
+    yield too many, never too few.
     """
     if isinstance(attribute, _LEAVES):
         return
@@ -129,16 +131,17 @@ def references(attribute: mlir.Attribute) -> Iterator[tuple[str, ...]]:
 
 
 def referring_sequences(module: mlir.Operation) -> set[str]:
-    """Returns the symbols of the named sequences in a module that may refer to symbols, found in one walk."""
+    """Return the symbols of the named sequences in a module that may contain references, in one walk."""
     referring: set[str] = set()
     refers: dict[mlir.Attribute, bool] = {}
     sequence = ""
 
-    def look(operation: mlir.Operation) -> mlir.WalkResult:
+    def inspect_op(operation: mlir.Operation) -> mlir.WalkResult:
         nonlocal sequence
         name = operation.name
         attributes = operation.attributes
         count = len(attributes)
+        # `count` becomes the number of attributes that may hold references, apart from `value`.
         if name == names.NAMED_SEQUENCE:
             sequence = symbol_name(operation) or ""
             value = attributes.get("arg_attrs")
@@ -158,35 +161,35 @@ def referring_sequences(module: mlir.Operation) -> set[str]:
             referring.add(sequence)
         return mlir.WalkResult.ADVANCE
 
-    module.walk(look, mlir.WalkOrder.PRE_ORDER)
+    module.walk(inspect_op, mlir.WalkOrder.PRE_ORDER)
     return referring
 
 
 def references_in(root: mlir.Operation) -> Iterator[tuple[str, ...]]:
-    """Yields every reference to a symbol in `root`, as often as it stands there.
+    """Yield every reference to a symbol in `root`, as often as it occurs.
 
-    What a matcher shows of a program refers to the program's symbols, and is left out.
+    The program that a matcher shows is left out: its references are to its own symbols.
     """
-    result: list[tuple[str, ...]] = []
-    known: dict[mlir.Attribute, tuple[tuple[str, ...], ...]] = {}
+    reference_paths: list[tuple[str, ...]] = []
+    paths_by_attribute: dict[mlir.Attribute, tuple[tuple[str, ...], ...]] = {}
 
     def visitor(operation: mlir.Operation) -> mlir.WalkResult | None:
         for attribute in operation.attributes.values():
-            paths = known.get(attribute)
+            paths = paths_by_attribute.get(attribute)
             if paths is None:
-                paths = known[attribute] = tuple(references(attribute))
-            result.extend(paths)
+                paths = paths_by_attribute[attribute] = tuple(references(attribute))
+            reference_paths.extend(paths)
         return mlir.WalkResult.SKIP if operation.name in _SHOWING else None
 
     visit(root, visitor)
-    yield from result
+    yield from reference_paths
 
 
 class SymbolRenaming:
-    """Renames symbols of one table and the references to them. Each distinct attribute is read once.
+    """A renaming of the symbols of one table and their references. Each distinct attribute is read once.
 
     Args:
-        renames: as `rename_symbols` takes them.
+        renames: as for `rename_symbols`.
     """
 
     def __init__(self, renames: Mapping[str, str]) -> None:
@@ -194,28 +197,28 @@ class SymbolRenaming:
         self._done: dict[mlir.Attribute, mlir.Attribute] = {}
 
     def __bool__(self) -> bool:
-        """Tells whether any name changes."""
+        """Return whether any name changes."""
         return bool(self._renames)
 
     def rename(self, operation: mlir.Operation) -> None:
-        """Renames the symbol that an op in the table defines, and the references in the op, in its context."""
+        """Rename the symbol that an op in the table defines, and the references in the op."""
         self.rename_symbol(operation, symbol_name(operation))
         self.rename_references(operation)
 
     def rename_symbol(self, operation: mlir.Operation, name: str | None) -> None:
-        """Renames the symbol `name` that an op in the table defines."""
+        """Rename the symbol `name`, which an op in the table defines."""
         if name in self._renames:
             operation.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(self._renames[name])
 
     def rename_references(self, operation: mlir.Operation) -> None:
-        """Renames the references in an op in the table."""
+        """Rename the references in an op in the table."""
         if operation.name == names.MODULE:
             self._rename_in_table(operation)
         else:
             visit(operation, self._rename_in_op)
 
     def _rename_in_table(self, table: mlir.Operation) -> None:
-        """Renames the references in a nested table, whose own symbols hide those around it."""
+        """Rename the references in a nested table, whose own symbols hide outer ones."""
         hidden = self._renames.keys() & symbols(table).keys()
         inner = self
         if hidden:
@@ -236,14 +239,14 @@ class SymbolRenaming:
         return mlir.WalkResult.SKIP if operation.name in _SHOWING else None
 
     def replace(self, attribute: mlir.Attribute) -> mlir.Attribute:
-        """Returns an attribute with the references in it renamed; the same object if there are none."""
+        """Return an attribute with its references renamed; the same object if it contains none."""
         if isinstance(attribute, _LEAVES):
             return attribute
-        done = self._done.get(attribute)
-        if done is None:
-            done = self._done[attribute] = self._replace(attribute)
-        # Equal attributes are one attribute; returning the handle given lets the caller compare handles.
-        return attribute if done == attribute else done
+        cached = self._done.get(attribute)
+        if cached is None:
+            cached = self._done[attribute] = self._replace(attribute)
+        # Equal attributes are the same attribute. Returning the argument lets the caller compare by identity.
+        return attribute if cached == attribute else cached
 
     def _replace(self, attribute: mlir.Attribute) -> mlir.Attribute:
         if isinstance(attribute, mlir.FlatSymbolRefAttr):
@@ -261,10 +264,10 @@ class SymbolRenaming:
         return self._replace_inside(attribute)
 
     def _replace_inside(self, attribute: mlir.Attribute) -> mlir.Attribute:
-        """Replaces references inside an attribute whose parts the bindings do not show.
+        """Replace references inside an attribute whose parts the bindings do not expose.
 
-        MLIR's own replacement does know the parts, one symbol at a time. Which symbols can occur is read
-        off the printed form; that may only skip symbols that cannot be there.
+        MLIR's own replacement handles such attributes, one symbol at a time. The printed form tells which symbols can
+        occur, and so which replacements can be skipped.
         """
         mentioned = set(_REFERENCE.findall(str(attribute)))
         present = [name.strip('"') for name in mentioned]
@@ -276,7 +279,7 @@ class SymbolRenaming:
             holder = mlir.Operation.create(names.MODULE, regions=1)
             holder.regions[0].blocks.append()
         holder.attributes[_HOLDER] = attribute
-        # In two steps, as a new name may be another symbol's old one.
+        # In two steps, as a new name may be the old name of another symbol.
         for step, old in enumerate(renames):
             mlir.SymbolTable.replace_all_symbol_uses(old, f"\0{step}", scratch.operation)
         for step, new in enumerate(renames.values()):
@@ -295,7 +298,7 @@ _INERT = {
     names.MATCH_DIM_MULTIPLE: (2, ""),
     names.MATCH_DIMS_EQUAL: (1, ""),
 }
-"""How many required attributes frequent ops have, and which optional one; none of them holds references."""
+"""The number of required attributes of frequent ops, and an optional one. None of them holds references."""
 _HOLDER = "tuninglink.attribute"
 _PATH_NAME = re.compile(r'"((?:[^"\\]|\\.)*)"|([^:]+)')
 _ESCAPED = re.compile(r"\\(.)")

@@ -1,4 +1,4 @@
-"""Visiting operations, and what they lead to."""
+"""Walks over operations and over graphs."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ def visit(
     visitor: Callable[[mlir.Operation], mlir.WalkResult | None],
     order: mlir.WalkOrder = mlir.WalkOrder.PRE_ORDER,
 ) -> None:
-    """Calls `visitor` with `root` and every operation inside, parents before their children by default.
+    """Call `visitor` with `root` and every operation inside, parents before their children by default.
 
-    The visitor may return a `WalkResult` to skip what is inside the operation or to end the walk. It may
-    change attributes, but must not erase or move operations: collect them first. An exception of the
-    visitor ends the walk and comes out as it is, where the bindings' own walk would wrap it.
+    The visitor may return a `WalkResult` to skip the regions of the operation or to end the walk. It may change
+    attributes but must not erase or move operations: collect them first. An exception of the visitor ends the walk and
+    is raised unchanged, where the bindings' own walk would wrap it.
     """
     raised: list[BaseException] = []
 
@@ -38,45 +38,45 @@ def visit(
 
 
 def collect(root: mlir.Operation | mlir.OpView, *names: str) -> list[mlir.Operation]:
-    """Returns the operations in `root`, itself included, whose name is one of `names`, in walk order."""
-    wanted = frozenset(names)
-    result: list[mlir.Operation] = []
+    """Return the operations in `root`, including itself, whose name is one of `names`, in walk order."""
+    name_set = frozenset(names)
+    operations: list[mlir.Operation] = []
 
     def keep(operation: mlir.Operation) -> None:
-        if operation.name in wanted:
-            result.append(operation)
+        if operation.name in name_set:
+            operations.append(operation)
 
     visit(root, keep)
-    return result
+    return operations
 
 
 def children(operation: mlir.Operation) -> list[mlir.Operation]:
-    """Returns the operations directly inside all regions of `operation`, in order.
+    """Return the operations directly inside the regions of `operation`, in order.
 
-    Iterating a block makes an `OpView` of each operation, for which the bindings import the Python module of its
-    dialect; 0.2 s for linalg. A walk does not.
+    Iterating a block creates an `OpView` for each operation, for which the bindings import the module of its dialect:
+    0.2 s for linalg. A walk does not.
     """
-    result: list[mlir.Operation] = []
+    operations: list[mlir.Operation] = []
 
     def keep(inner: mlir.Operation) -> mlir.WalkResult | None:
         if inner == operation:
             return None
-        result.append(inner)
+        operations.append(inner)
         return mlir.WalkResult.SKIP
 
     visit(operation, keep)
-    return result
+    return operations
 
 
 def postorder(
     roots: Iterable[Node], successors: Callable[[Node], Iterable[Node]]
 ) -> Iterator[Node]:
-    """Yields all nodes that `roots` lead to, each once and behind its successors, cycles aside."""
+    """Yield the nodes reachable from `roots`, each once and after its successors, except in cycles."""
     entered: set[Node] = set()
     path: list[Node] = []
     waiting = [iter(roots)]
     while waiting:
-        node = next((each for each in waiting[-1] if each not in entered), None)
+        node = next((successor for successor in waiting[-1] if successor not in entered), None)
         if node is not None:
             entered.add(node)
             path.append(node)
@@ -88,9 +88,9 @@ def postorder(
 
 
 def body(operation: mlir.Operation | mlir.OpView) -> Iterator[mlir.Operation]:
-    """Yields the operations directly inside the first region of `operation`, in order.
+    """Yield the operations directly inside the first region of `operation`, in order.
 
-    The operations may be moved or erased while iterating only after they were yielded to a list.
+    Collect them in a list before moving or erasing any of them.
     """
     for block in operation.regions[0].blocks:
         for child in block.operations:

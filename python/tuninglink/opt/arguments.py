@@ -1,4 +1,4 @@
-"""Telling apart what a command line names: passes, flags of the compiler, the input, and mistakes."""
+"""Classification of command line arguments: passes, flags of the compiler, inputs, and mistakes."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ _PASS_NAME = re.compile(r"[\w.-]+")
 
 @dataclass(frozen=True)
 class OptRequest:
-    """What is to be run on what.
+    """The passes to run and their input.
 
     Attributes:
-        context: the context in which passes were looked up.
+        context: the context for looking up passes.
         input: the path of the input.
         pipeline: the passes.
-        nest_implicitly: whether they were given as flags: then they run on whatever the input's
-            outermost operation is, and what runs on other operations is nested.
+        nest_implicitly: whether the passes were given as flags. They then run on the outermost operation of the input,
+            whatever it is, and passes for other operations are nested.
         runs_python: whether a pass written in Python is among them.
-        needs_target_backends: whether a pass among them looks for target backends.
-        compiler_flags: the flags that are for the compiler.
-        handed_over: the command that does instead what only `iree-opt` can do, or nothing.
+        needs_target_backends: whether a pass among them uses target backends.
+        compiler_flags: the flags for the compiler.
+        handed_over: the command to run instead for features of `iree-opt` only, or empty.
     """
 
     context: mlir.Context
@@ -53,22 +53,23 @@ class OptRequest:
     handed_over: tuple[str, ...] = ()
 
     def pipeline_for(self, root: str) -> OpPipeline:
-        """Returns the passes for an input whose outermost operation is called `root`."""
+        """Return the passes for an input with an outermost operation called `root`."""
         return replace(self.pipeline, anchor=root) if self.nest_implicitly else self.pipeline
 
 
 def resolve(
     options: Options, arguments: Sequence[str], registry: PassRegistry, context: mlir.Context
 ) -> OptRequest:
-    """Finds out what is to be run on what, with passes of the compiler looked up in `context`.
+    """Determine the passes and the input. The compiler's passes are looked up in `context`.
 
     Raises:
         UsageError: the command line is wrong.
-        PipelineError: the pipeline is malformed, or names what there is not.
+        PipelineError: the pipeline is malformed, or contains an unknown name.
     """
     lookup = PassLookup(context, registry)
-    passes = [each for each in options.line.unknown if _is_pass(each, lookup)]
-    other = [each for each in options.line.unknown if each not in passes]
+    passes = [flag for flag in options.line.unknown if _is_pass(flag, lookup)]
+    other = [flag for flag in options.line.unknown if flag not in passes]
+    # Passes are given as flags, or as a textual pipeline.
     if passes and options.pipeline is not None:
         raise UsageError("'-pass-pipeline' option can't be used with individual pass options")
     if options.pipeline is None:
@@ -77,20 +78,22 @@ def resolve(
     else:
         pipeline = parse_pipeline(options.pipeline)
     nest_implicitly = options.pipeline is None
+    # Run `iree-opt` for features that only it has, as long as no pass is written in Python.
     python_pass = next(
         (leaf.name for leaf in leaves(pipeline) if lookup.python_pass(leaf.name)), None
     )
-    exclusive = next((each.name for each in other if each.name in IREE_OPT_ONLY), None)
+    exclusive = next((flag.name for flag in other if flag.name in IREE_OPT_ONLY), None)
     if exclusive and python_pass:
         raise UsageError(
-            f"for the --{exclusive} option: only iree-opt can do that, and it does not know "
-            f"'{python_pass}'; run the passes of the compiler apart from those written in Python"
+            f"for the --{exclusive} option: only iree-opt supports it, and iree-opt does not have "
+            f"'{python_pass}'; run the compiler's passes separately from those written in Python"
         )
     if exclusive or (_prints_inside_pipelines(options, pipeline, lookup) and not python_pass):
         command = (iree_opt.executable(), *arguments)
         return OptRequest(context, "", pipeline, nest_implicitly, handed_over=command)
-    for each in other:
-        _check_spelling(each, registry)
+    for flag in other:
+        _check_spelling(flag, registry)
+    # The remaining flags are the compiler's, and the words are inputs.
     flags, inputs = options.line.split(other, iree_opt.flags_with_value)
     if len(inputs) > 1:
         raise UsageError(
@@ -109,7 +112,7 @@ def resolve(
 
 
 def dump(pipeline: OpPipeline) -> str:
-    """Returns a pipeline as `--dump-pass-pipeline` prints it."""
+    """Return a pipeline in the format of `--dump-pass-pipeline`."""
     count = len(pipeline.children)
     return f"Pass Manager with {count} passes:\n{_indented(pipeline, '')}\n\n"
 
@@ -119,13 +122,13 @@ def _is_pass(flag: Unknown, lookup: PassLookup) -> bool:
         return False
     if lookup.compiler.knows(flag.name):
         return True
-    # Asking for the compiler's flags takes less time than loading passes and looking for plug-ins.
+    # Querying the compiler's flags takes less time than loading passes and looking for plug-ins.
     is_flag = not flag.name.startswith(OWN_PREFIX) and flag.name in iree_opt.flags_with_value()
     return not is_flag and lookup.python_pass(flag.name) is not None
 
 
 def _prints_inside_pipelines(options: Options, pipeline: OpPipeline, lookup: PassLookup) -> bool:
-    """Tells whether selected passes are to be printed that may be inside pipelines of the compiler."""
+    """Return whether selected passes may be inside pipelines of the compiler, and are to be printed."""
     compiler = lookup.compiler
     return options.instrumentation.is_selective and any(
         compiler.knows(leaf.name) and compiler.expand(leaf) != (leaf,) for leaf in leaves(pipeline)
@@ -133,21 +136,21 @@ def _prints_inside_pipelines(options: Options, pipeline: OpPipeline, lookup: Pas
 
 
 def _check_spelling(flag: Unknown, registry: PassRegistry) -> None:
-    """Refuses what looks like one of our own flags, which the compiler cannot suggest.
+    """Reject an argument similar to one of Tuninglink's own flags, which the compiler cannot suggest.
 
     Raises:
-        UsageError: there is no such flag; names the nearest.
+        UsageError: the flag is unknown. The message names the nearest one.
     """
     if flag.name in iree_opt.flags_with_value():
         return
-    ours = (*FLAGS, *registry.all())
-    if not nearest(flag.name, ours):
-        # It may be a flag that the compiler does not list; if not, the compiler says so.
+    own = (*FLAGS, *registry.all())
+    if not nearest(flag.name, own):
+        # It may be a flag that the compiler does not list. The compiler reports an unknown one.
         return
-    meant = nearest(flag.name, (*iree_opt.flags_with_value(), *iree_opt.pass_names(), *ours))
+    suggestion = nearest(flag.name, (*iree_opt.flags_with_value(), *iree_opt.pass_names(), *own))
     raise UsageError(
         f"Unknown command line argument '{flag.argument}'.  Try: 'tuninglink-opt --help'\n"
-        f"tuninglink-opt: Did you mean '--{meant}'?"
+        f"tuninglink-opt: Did you mean '--{suggestion}'?"
     )
 
 

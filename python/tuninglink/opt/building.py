@@ -1,4 +1,4 @@
-"""Turning the tree of a pipeline into passes of a pass manager."""
+"""Conversion of the tree of a pipeline to passes of a pass manager."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 
 class PipelineBuilder:
-    """Makes pass managers from pipelines.
+    """A builder of pass managers from pipelines.
 
     Args:
-        context: the context of what they run on.
-        lookup: the passes there are.
-        instrumentation: what runs tell about themselves.
-        run: runs a pass written in Python and returns whether it succeeded; must not raise.
-        warn: is told what cannot be done as it is asked for.
-        nest_implicitly: whether a pass that stands at the top, but runs on other operations, is nested
-            (as for passes given as flags) instead of refused.
+        context: the context of the operations.
+        lookup: the lookup of passes.
+        instrumentation: the reports of the run.
+        run: runs a pass written in Python and returns whether it succeeded. It must not raise.
+        warn: receives warnings about unsupported requests.
+        nest_implicitly: whether a top-level pass that runs on other operations is nested (as for passes given as
+            flags) instead of rejected.
     """
 
     def __init__(
@@ -53,15 +53,15 @@ class PipelineBuilder:
         self._print_selected = instrumentation.is_selective
 
     def build(self, pipeline: OpPipeline) -> NativePassManager:
-        """Returns a pass manager that runs `pipeline`.
+        """Return a pass manager that runs `pipeline`.
 
         Raises:
-            PipelineError: a pass or an option does not exist, or a pass stands at a wrong place.
+            PipelineError: a pass or an option does not exist, or a pass is misplaced.
         """
         for leaf in leaves(pipeline):
             self._lookup.check(leaf.name, leaf.place)
         if self._instrumentation.prints or self._runs_python_below(pipeline):
-            # Python's handles on IR are for one thread; what several print would be a muddle.
+            # Python's handles on IR are for one thread, and output of several threads would be interleaved.
             self._context.enable_multithreading(False)  # noqa: FBT003
         manager = NativePassManager(pipeline.anchor, self._context)
         self._instrumentation.apply(manager.bindings)
@@ -69,7 +69,7 @@ class PipelineBuilder:
         return manager
 
     def _runs_python_below(self, pipeline: OpPipeline) -> bool:
-        """Tells whether a pass written in Python runs on other operations than the outermost."""
+        """Return whether a pass written in Python runs on operations other than the outermost."""
         nests = [child for child in pipeline.children if isinstance(child, OpPipeline)]
         below = (self._lookup.python_pass(leaf.name) for nest in nests for leaf in leaves(nest))
         passes = map(self._lookup.python_pass, (leaf.name for leaf in leaves(pipeline)))
@@ -87,21 +87,21 @@ class PipelineBuilder:
             python_pass = self._lookup.python_pass(child.name)
             if python_pass is None:
                 parts = self._lookup.compiler.expand(child)
-                title, wanted = child.name, self._restriction(parts, nest.anchor)
+                title, required = child.name, self._restriction(parts, nest.anchor)
             else:
-                parts, title, wanted = (child,), python_pass.__name__, python_pass.anchor
-            misplaced = wanted is not None and nest.anchor not in (wanted, ANY)
+                parts, title, required = (child,), python_pass.__name__, python_pass.anchor
+            misplaced = required is not None and nest.anchor not in (required, ANY)
             if misplaced and not nest_implicitly:
-                raise PipelineError(_misplaced(child, title, wanted or ANY, nest.anchor))
+                raise PipelineError(_misplaced(child, title, required or ANY, nest.anchor))
             expanded = OpPipeline(nest.anchor, parts)
             if parts != (child,) and (misplaced or self._looks_into(child, expanded)):
                 self._add_children(passes, expanded, nest_implicitly=misplaced)
                 continue
-            target = passes.nest(wanted) if misplaced and wanted else passes
+            target = passes.nest(required) if misplaced and required else passes
             self._add_element(target, child, python_pass)
 
     def _looks_into(self, pipeline: Element, expanded: OpPipeline) -> bool:
-        """Tells whether to take a pipeline apart, in order to print around some of its passes."""
+        """Return whether to expand a pipeline, in order to print around some of its passes."""
         if not self._print_selected:
             return False
         unnamed = [
@@ -109,17 +109,17 @@ class PipelineBuilder:
         ]
         if unnamed:
             message = (
-                f"passes inside '{pipeline.name}' are not printed: it cannot be taken apart, since "
-                f"'{unnamed[0]}' has no name that a pipeline could contain"
+                f"passes inside '{pipeline.name}' are not printed: it cannot be expanded, since "
+                f"'{unnamed[0]}' has no name for textual pipelines"
             )
             self._warn(Diagnostic(Severity.WARNING, message, pipeline.place))
         return not unnamed
 
     def _restriction(self, parts: tuple[Element | OpPipeline, ...], anchor: str) -> str | None:
-        """Returns what the first of `parts` that cannot run on `anchor` would run on."""
+        """Return the op that the first of `parts` is restricted to that cannot run on `anchor`."""
         if anchor == ANY:
             return None
-        # What is nested in a pipeline has been placed by who wrote the pipeline.
+        # Nested passes were placed by the author of the pipeline.
         top = (part for part in parts if isinstance(part, Element))
         restrictions = (self._lookup.compiler.restriction(part, anchor) for part in top)
         return next(filter(None, restrictions), None)
@@ -150,7 +150,7 @@ class PipelineBuilder:
         )
 
     def _add_printed(self, passes: Passes, element: Element, pass_: Pass | None) -> None:
-        """Adds a pass inside a pass manager of its own, the only kind that prints around one pass."""
+        """Add a pass inside a separate pass manager, which is the only way to print around one pass."""
         managers: dict[str, NativePassManager] = {}
 
         def run(operation: mlir.Operation) -> bool:
@@ -178,10 +178,10 @@ def _make(pass_type: type[Pass], element: Element) -> Pass:
         raise PipelineError(placed) from None
 
 
-def _misplaced(element: Element, title: str, wanted: str, anchor: str) -> Diagnostic:
+def _misplaced(element: Element, title: str, required: str, anchor: str) -> Diagnostic:
     message = (
-        f"Can't add pass '{title}' restricted to '{wanted}' on a PassManager intended to run on "
+        f"Can't add pass '{title}' restricted to '{required}' on a PassManager intended to run on "
         f"'{anchor}', did you intend to nest?"
     )
-    remedy = f"it stands right where '{wanted}' is the anchor: {wanted}({element})"
+    remedy = f"nest it in '{required}': {required}({element})"
     return error(message, element.place, [note(remedy)])

@@ -1,4 +1,4 @@
-"""What `tuninglink-opt` does with a command line."""
+"""The run of a `tuninglink-opt` command line."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _STANDARD_INPUT = "<stdin>"
 _NOWHERE = "<unknown>:0"
-"""What the compiler's tools write in place of the place of a diagnostic that has none."""
+"""The compiler's text for the place of a diagnostic without one."""
 
 _SHOWN = {
     "errors": {Severity.ERROR},
@@ -46,9 +46,10 @@ _SHOWN = {
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Runs a command line, the name of the program first, and returns its exit code."""
+    """Run a command line, whose first word is the name of the program, and return its exit code."""
     program = Path(arguments[0]).name
     reporter = _Reporter()
+    # Read the command line.
     try:
         options = read_options(arguments[1:])
         reporter.configure(options)
@@ -61,13 +62,14 @@ def run(arguments: Sequence[str]) -> int:
             return 0
         request = resolve(options, arguments[1:], registry, _new_context())
         if request.handed_over:
-            # The compiler's programs expect to be told by a signal when nobody reads their output.
+            # The compiler's programs expect a signal when the reader of their output closes the pipe.
             signal.signal(signal.SIGPIPE, signal.SIG_DFL)
             os.execv(request.handed_over[0], list(request.handed_over))  # noqa: S606
         flags = list(request.compiler_flags)
         if options.expectations:
-            # The operation at a diagnostic is not to be expected as a note of its own.
+            # Expectations do not cover the note with the operation at a diagnostic.
             flags.insert(0, "--mlir-print-op-on-diagnostic=false")
+        # Run the passes.
         set_up_process(program, flags, target_backends=request.needs_target_backends)
         return _Run(options, request, registry, reporter).process()
     except UsageError as failure:
@@ -76,12 +78,12 @@ def run(arguments: Sequence[str]) -> int:
         for diagnostic in failure.diagnostics:
             reporter.show(diagnostic, nowhere=program)
     except BrokenPipeError:
-        pass  # Whoever was reading has seen enough.
+        pass  # The reader of the output closed the pipe.
     return 1
 
 
 class _Reporter:
-    """Shows diagnostics on standard error, as far as somebody wants to see them."""
+    """A printer of diagnostics to standard error, filtered by verbosity."""
 
     def __init__(self) -> None:
         self.sources = Sources()
@@ -101,13 +103,13 @@ class _Reporter:
         if not self._notes:
             diagnostic = Diagnostic(diagnostic.severity, diagnostic.message, diagnostic.place)
         text = render(diagnostic, self.sources, color=self._color, nowhere=nowhere)
-        # The compiler writes to the same place: what is said first must be read first.
+        # The compiler writes to the same stream: keep the order.
         sys.stderr.write(text)
         sys.stderr.flush()
 
 
 class _Run:
-    """One run over an input."""
+    """A run over one input."""
 
     def __init__(
         self, options: Options, request: OptRequest, registry: PassRegistry, reporter: _Reporter
@@ -117,12 +119,13 @@ class _Run:
         self._registry = registry
         self._reporter = reporter
         self._expectations: Expectations | None = None
-        # Made before the compiler knew its flags, it serves as long as there are none.
+        # This context was created before the compiler received its flags, so it is usable only without any.
         self._spare = None if request.compiler_flags or options.expectations else request.context
 
     def process(self) -> int:
-        """Processes the input and writes the output; returns the exit code."""
+        """Process the input and write the output. Return the exit code."""
         options, path = self._options, self._request.input
+        # Read the input and its expectations.
         data = without_mark(_read(path))
         name = _STANDARD_INPUT if path == STANDARD_STREAM else path
         self._reporter.sources.add(name, data)
@@ -134,6 +137,7 @@ class _Run:
             self._expectations = Expectations(
                 name, data, self._reporter.show, only_expected=only_expected
             )
+        # Process each chunk of a split input separately.
         if options.split_marker:
             sink = DiagnosticSink(self._reporter.show)
             chunks = list(split_input(name, data, options.split_marker, sink))
@@ -145,6 +149,7 @@ class _Run:
             output = self._process(chunk)
             succeeded = succeeded and output is not None
             outputs.append(output or b"")
+        # Verify the expectations, and write the output.
         if self._expectations:
             succeeded = self._expectations.verify()
         if succeeded or options.output == STANDARD_STREAM:
@@ -152,10 +157,10 @@ class _Run:
         return 0 if succeeded else 1
 
     def _process(self, chunk: Chunk) -> bytes | None:
-        """Returns the output for one chunk, or None if there were errors."""
+        """Return the output for one chunk, or None after errors."""
         context, self._spare = self._spare or _new_context(), None
         if self._request.runs_python:
-            # What Python builds must be known beforehand; the parser and the compiler load what they need.
+            # Python can only build ops of loaded dialects. The parser and the compiler load dialects on demand.
             context.load_all_available_dialects()
         context.allow_unregistered_dialects = self._options.allow_unregistered
         if not self._options.threads:
@@ -205,19 +210,17 @@ class _Run:
 
 
 def _new_context() -> mlir.Context:
-    """Returns a context that loads dialects when they are met: loading all takes longer than a small run."""
-    create: Any = (
-        mlir.Context
-    )  # what the bindings make of it takes more arguments than the stubs know
+    """Return a context that loads dialects on demand: loading all takes longer than a small run."""
+    create: Any = mlir.Context  # the stubs do not declare this argument of the bindings
     context: mlir.Context = create(load_on_create_dialects=[])
     return context
 
 
 def _about(options: Options, registry: PassRegistry, program: str) -> str | None:
-    """Returns what is asked for about the program itself, None if it is to run."""
+    """Return the requested information about the program, or None if it is to run passes."""
     if not (options.help or options.version or options.list_passes or options.completion):
         return None
-    from tuninglink.opt import help as opt_help  # noqa: PLC0415 - seldom needed
+    from tuninglink.opt import help as opt_help  # noqa: PLC0415 - rarely needed
 
     if options.help:
         return opt_help.help_text(program, registry)

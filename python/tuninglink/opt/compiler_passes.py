@@ -1,4 +1,4 @@
-"""The compiler's passes, by name: which there are, what they consist of, and where they may stand."""
+"""The compiler's passes, by name: their existence, their parts, and their restrictions."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
 UNPRINTABLE = frozenset({"iree-llvmcpu-tile"})
-"""Passes whose options cannot be printed with their default values: the compiler crashes."""
+"""Passes whose default options cannot be printed: the compiler crashes."""
 
 UNKNOWN = "does not refer to a registered pass or pass pipeline"
 _TARGET_BACKENDS = "target-registry="
-"""The option that all passes have that look for target backends."""
+"""The option of all passes that use target backends."""
 
 _RESTRICTED = re.compile(r"restricted to '([^']*)'")
 _NO_SUCH_OPTION = re.compile(r"no such option (\S+)")
 
 
 class CompilerPasses:
-    """Asks the compiler about its passes.
+    """Queries of the compiler about its passes.
 
-    A pipeline that the compiler knows by name consists of passes; to put one where its passes cannot run
-    ends the process, so it is looked into before it is used.
+    A named pipeline of the compiler consists of passes. Adding one where its passes cannot run ends the process, so it
+    is expanded before it is used.
     """
 
     def __init__(self, context: mlir.Context) -> None:
@@ -38,17 +38,17 @@ class CompilerPasses:
         self._known: dict[str, bool] = {}
 
     def knows(self, name: str) -> bool:
-        """Tells whether there is a pass or a pipeline called `name`."""
-        known = self._known.get(name)
-        if known is None:
-            known = self._known[name] = UNKNOWN not in (self._failure(ANY, name) or "")
-        return known
+        """Return whether a pass or a pipeline called `name` exists."""
+        exists = self._known.get(name)
+        if exists is None:
+            exists = self._known[name] = UNKNOWN not in (self._failure(ANY, name) or "")
+        return exists
 
     def expand(self, element: Element) -> tuple[Element | OpPipeline, ...]:
-        """Returns what a pipeline consists of, or the pass itself.
+        """Return the parts of a pipeline, or the pass itself.
 
         Raises:
-            PipelineError: the options are wrong.
+            PipelineError: the options are invalid.
         """
         try:
             children = parse_pipeline(self._printed(element)).children
@@ -60,41 +60,41 @@ class CompilerPasses:
         return children
 
     def needs_target_backends(self, element: Element) -> bool:
-        """Tells whether a pass, or one in a pipeline, looks for the target backends of the process."""
+        """Return whether a pass, or one in a pipeline, uses the target backends of the process."""
         try:
             return _TARGET_BACKENDS in self._printed(element)
         except ValueError:
-            return False  # What is wrong with it will be said when it is used.
+            return False  # The error is reported when the pass is used.
 
     def restriction(self, element: Element, anchor: str) -> str | None:
-        """Returns the operation that a pass is restricted to, if that keeps it from running on `anchor`."""
+        """Return the operation that a pass is restricted to, if it cannot run on `anchor`."""
         restricted = _RESTRICTED.search(self._failure(anchor, str(element)) or "")
         return restricted[1] if restricted else None
 
     def explain(self, element: Element, failure: str) -> Diagnostic:
-        """Returns the compiler's message about wrong options as a diagnostic."""
+        """Return the compiler's message about invalid options as a diagnostic."""
         lines = [line for line in failure.splitlines() if line]
         message = lines[0] if lines else f"failed to add '{element}'"
         notes = [note(line) for line in lines[1:]]
         if _NO_SUCH_OPTION.search(message):
             options = self.options(element.name)
             notes.append(
-                note(f"its options are: {', '.join(options)}" if options else "it has none")
+                note(f"its options are: {', '.join(options)}" if options else "it has no options")
             )
         return error(message, element.place, notes)
 
     def options(self, name: str) -> dict[str, str]:
-        """Returns the options of a pass and their defaults, as far as the compiler prints them."""
+        """Return the options of a pass with their defaults, as far as the compiler prints them."""
         match parse_pipeline(self._printed(Element(name))).children:
-            case (Element(name=found, options=text),) if found == name:
+            case (Element(name=printed, options=text),) if printed == name:
                 return dict(split_options(text))
         return {}
 
     def _printed(self, element: Element) -> str:
-        """Returns a pass or a pipeline as the compiler prints it, with the defaults of its options.
+        """Return a pass or a pipeline as the compiler prints it, with the defaults of its options.
 
         Raises:
-            ValueError: the options are wrong.
+            ValueError: the options are invalid.
         """
         if element.name in UNPRINTABLE:
             return f"{ANY}({element})"

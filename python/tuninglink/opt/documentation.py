@@ -1,4 +1,4 @@
-"""What a pass says about itself in its docstring."""
+"""The documentation of a pass, from its docstring."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ _SECTION = re.compile(r"^([A-Z][A-Za-z ]*):\n(?=(?:\n| {4}))", re.MULTILINE)
 
 
 def summary(pass_type: type[Pass]) -> str:
-    """Returns the first line of a pass's docstring, without the full stop."""
+    """Return the first line of a pass's docstring, without the final period."""
     return _docstring(pass_type).partition("\n")[0].rstrip(".")
 
 
 def sections(pass_type: type[Pass]) -> list[tuple[str, str]]:
-    """Returns the titles and texts of the sections of a pass's docstring.
+    """Return the titles and texts of the sections of a pass's docstring.
 
-    The first has no title: it is what stands before `Example:` and the like. Indentation is removed.
+    The first section has no title: it is the text before `Example:` and the like. Indentation is removed.
     """
     text = _docstring(pass_type)
     starts = list(_SECTION.finditer(text))
-    ends = [each.start() for each in starts] + [len(text)]
-    result = [("", text[: ends[0]].strip())]
+    ends = [start.start() for start in starts] + [len(text)]
+    titled_texts = [("", text[: ends[0]].strip())]
     for start, end in zip(starts, ends[1:], strict=True):
-        result.append((start[1], textwrap.dedent(text[start.end() : end]).strip()))
-    return result
+        titled_texts.append((start[1], textwrap.dedent(text[start.end() : end]).strip()))
+    return titled_texts
 
 
 def _docstring(pass_type: type[Pass]) -> str:

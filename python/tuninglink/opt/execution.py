@@ -1,7 +1,7 @@
-"""Running pipelines in which passes of the compiler and passes written in Python mix.
+"""Execution of pipelines that mix passes of the compiler and passes written in Python.
 
-A pipeline becomes one pass manager of the compiler, in which each pass written in Python is a pass like
-any other: nesting, verification, printed IR and timing are the compiler's own.
+A pipeline becomes one pass manager of the compiler, in which a pass written in Python is a pass like any other.
+Nesting, verification, printing of IR and timing are the compiler's own.
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ if TYPE_CHECKING:
 
 
 def run_pass(pass_: Pass, operation: mlir.Operation, diagnostics: DiagnosticSink) -> bool:
-    """Runs one pass and returns whether it succeeded; `diagnostics` has been told if not.
+    """Run one pass and return whether it succeeded. Failures are emitted to `diagnostics`.
 
     The context of the operation is current while the pass runs.
     """
+    # Expected failures become diagnostics.
     errors_before = diagnostics.error_count
     try:
         with operation.context:
@@ -40,13 +41,14 @@ def run_pass(pass_: Pass, operation: mlir.Operation, diagnostics: DiagnosticSink
             diagnostics.emit(diagnostic)
         return False
     except mlir.MLIRError as failure:
-        result = [from_mlir(each) for each in failure.error_diagnostics]
-        for diagnostic in result or [error(f"pass '{pass_.name}' failed: {failure}", operation)]:
+        errors = [from_mlir(diagnostic) for diagnostic in failure.error_diagnostics]
+        for diagnostic in errors or [error(f"pass '{pass_.name}' failed: {failure}", operation)]:
             diagnostics.emit(diagnostic)
         return False
     except BrokenPipeError:
-        # Whoever was reading has seen enough; that ends the run, and is no mistake.
+        # The reader of the output closed the pipe, which ends the run.
         raise
+    # Unexpected exceptions become diagnostics as well.
     except Exception as failure:  # noqa: BLE001 - it must not unwind through the compiler's frames
         if is_undecodable(failure):
             message = (
@@ -63,19 +65,19 @@ def run_pass(pass_: Pass, operation: mlir.Operation, diagnostics: DiagnosticSink
 
 
 class Execution:
-    """A pipeline in a context, ready to run on operations there.
+    """A pipeline in a context, ready to run on operations of that context.
 
     Args:
-        pipeline: what to run.
-        context: where the operations live. A handler should be attached that gives its diagnostics to
+        pipeline: the pipeline.
+        context: the context of the operations. It should have a handler that forwards its diagnostics to
             `diagnostics`.
         registry: the passes written in Python.
-        diagnostics: where passes written in Python emit theirs.
-        instrumentation: what the run tells about itself.
+        diagnostics: the sink for diagnostics of passes written in Python.
+        instrumentation: the reports of the run.
         nest_implicitly: see `PipelineBuilder`.
 
     Raises:
-        PipelineError: a pass or an option does not exist, or a pass stands at a wrong place.
+        PipelineError: a pass or an option does not exist, or a pass is misplaced.
     """
 
     def __init__(
@@ -109,23 +111,23 @@ class Execution:
         return str(self._manager.bindings)
 
     def run(self, operation: mlir.Operation) -> bool:
-        """Runs the pipeline and returns whether it succeeded; `diagnostics` has been told if not."""
+        """Run the pipeline and return whether it succeeded. Failures are emitted to `diagnostics`."""
         errors_before = self._diagnostics.error_count
         succeeded = self._manager.run(operation)
         if self._interruption:
             raise self._interruption
         if not succeeded and self._diagnostics.error_count == errors_before:
             advice = note("--mlir-print-ir-after-failure shows which one")
-            self._diagnostics.error("a pass failed without saying why", operation, [advice])
+            self._diagnostics.error("a pass failed without a diagnostic", operation, [advice])
         return succeeded
 
     def finish(self) -> None:
-        """Ends the execution; the timing report and the statistics are printed now, if wanted."""
+        """End the execution, and print the timing report and the statistics if requested."""
         self._manager.close()
 
     def _run_pass(self, pass_: Pass, operation: mlir.Operation) -> bool:
         try:
             return run_pass(pass_, operation, self._diagnostics)
-        except BaseException as interruption:  # noqa: BLE001 - goes on where the run was started
+        except BaseException as interruption:  # noqa: BLE001 - raised again in `run`
             self._interruption = interruption
             return False

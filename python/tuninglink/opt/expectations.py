@@ -1,4 +1,4 @@
-"""Checking diagnostics against the `expected-error` and other comments of an input."""
+"""Verification of diagnostics against comments of an input such as `expected-error`."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _POSIX_CLASSES = {
 
 @dataclass
 class _Expectation:
-    """One comment, and whether the diagnostic came that it expects.
+    """A comment, and whether its diagnostic was emitted.
 
     Attributes:
-        line: the line of the diagnostic, or None if it has no place at all.
-        pattern: what the message is searched for.
+        line: the line of the diagnostic, or None if it has no place.
+        pattern: the pattern to search for in the message.
     """
 
     severity: Severity
@@ -47,16 +47,16 @@ class _Expectation:
 
 
 class Expectations:
-    """The diagnostics that inputs say they expect.
+    """The diagnostics that inputs expect.
 
-    The file of each diagnostic is looked into, as MLIR's tools do it.
+    Expectations are read from the file of each diagnostic, as in MLIR's tools.
 
     Args:
         name: the name of the input.
         text: the input.
-        report: is given an error for each diagnostic that is not expected, and in the end for each
-            expected one that did not come.
-        only_expected: whether diagnostics that nobody expects are fine.
+        report: receives an error for each unexpected diagnostic, and at the end for each expected diagnostic that was
+            not emitted.
+        only_expected: whether to ignore unexpected diagnostics.
     """
 
     def __init__(
@@ -73,18 +73,18 @@ class Expectations:
         self._by_file = {name: _read(name, text, self._fail)}
 
     def check(self, diagnostic: Diagnostic) -> None:
-        """Checks whether a diagnostic, and each of its notes, is expected."""
+        """Check whether a diagnostic and its notes are expected."""
         self._check_one(diagnostic)
         for note in diagnostic.notes:
             self._check_one(note)
 
     def verify(self) -> bool:
-        """Reports what was expected and did not come; returns whether everything was as expected."""
-        missing = [each for each in chain(*self._by_file.values()) if not each.met]
-        # Those that have no place come last.
-        for each in sorted(missing, key=lambda each: each.line is None):
-            message = f'expected {each.severity.value} "{each.text}" was not produced'
-            self._fail(message, each.place if each.line is not None else None)
+        """Report expected diagnostics that were not emitted. Return whether all expectations were met."""
+        missing = [item for item in chain(*self._by_file.values()) if not item.met]
+        # Expectations without a place come last.
+        for item in sorted(missing, key=lambda item: item.line is None):
+            message = f'expected {item.severity.value} "{item.text}" was not produced'
+            self._fail(message, item.place if item.line is not None else None)
         return not self._failed
 
     def _check_one(self, diagnostic: Diagnostic) -> None:
@@ -108,11 +108,11 @@ class Expectations:
 
     def _expectations_at(self, place: Place | None) -> list[_Expectation]:
         if place is None:
-            return [each for each in chain(*self._by_file.values()) if each.line is None]
+            return [item for item in chain(*self._by_file.values()) if item.line is None]
         if place.file not in self._by_file:
             text = read_source(place.file)
             self._by_file[place.file] = _read(place.file, text, self._fail)
-        return [each for each in self._by_file[place.file] if each.line == place.line]
+        return [item for item in self._by_file[place.file] if item.line == place.line]
 
     def _fail(self, message: str, place: Place | None) -> None:
         self._failed = True
@@ -120,20 +120,22 @@ class Expectations:
 
 
 def _read(name: str, text: bytes, fail: Callable[[str, Place | None], None]) -> list[_Expectation]:
-    """Returns the expectations in `text`, in order."""
-    result: list[_Expectation] = []
+    """Return the expectations in `text`, in order."""
+    expectations: list[_Expectation] = []
     for_next_line: list[_Expectation] = []
-    # `@above` and `@below` mean the nearest line that is no expectation itself.
+    # `@above` and `@below` refer to the nearest line without an expectation.
     last_other_line = 1
     lines = text.decode(errors="replace").split("\n")
     for number, line in enumerate(lines, 1):
+        # A line without an expectation resolves the pending `@below`.
         match = _EXPECTATION.search(line.rstrip())
         if match is None:
-            for each in for_next_line:
-                each.line = number
+            for pending in for_next_line:
+                pending.line = number
             for_next_line.clear()
             last_other_line = number
             continue
+        # A line with an expectation refers to another line by its offset.
         place = Place(name, number, len(line[: match.start()].encode()) + 1)
         try:
             pattern = _pattern(match["text"], is_regex=bool(match["regex"]))
@@ -146,7 +148,7 @@ def _read(name: str, text: bytes, fail: Callable[[str, Place | None], None]) -> 
         expectation = _Expectation(
             Severity(match["severity"]), match["text"], place, number, pattern
         )
-        result.append(expectation)
+        expectations.append(expectation)
         match match["where"]:
             case None:
                 pass
@@ -159,11 +161,11 @@ def _read(name: str, text: bytes, fail: Callable[[str, Place | None], None]) -> 
                 for_next_line.append(expectation)
             case offset:
                 expectation.line = number + int(offset)
-    return result
+    return expectations
 
 
 def _pattern(text: str, *, is_regex: bool) -> re.Pattern[str]:
-    """Returns what a message is searched for: literal text, with regular expressions in `{{}}`."""
+    """Return the pattern of a message: literal text, with regular expressions in `{{}}`."""
     if not is_regex:
         return re.compile(re.escape(text))
     literal, *parts = text.split("{{")
@@ -177,7 +179,7 @@ def _pattern(text: str, *, is_regex: bool) -> re.Pattern[str]:
 
 
 def _python_syntax(pattern: str) -> str:
-    """Writes a POSIX regular expression as Python reads it."""
+    """Convert a POSIX regular expression to Python's syntax."""
     for posix, python in _POSIX_CLASSES.items():
         pattern = pattern.replace(posix, python)
     return pattern

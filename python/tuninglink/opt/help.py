@@ -1,4 +1,4 @@
-"""What `tuninglink-opt` says about itself and about passes."""
+"""Help texts of `tuninglink-opt` and of passes."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _PASS_OR_OPTION = re.compile(r" {6}(?:--(?P<pass>[\w.-]+)| {2}--(?P<option>[\w.-
 
 
 def version(program: str) -> str:
-    """Returns the versions of this program and of the compiler."""
-    ours, compiler = installed_version("tuninglink"), installed_version("iree-base-compiler")
-    return f"{program} {ours}\niree-base-compiler {compiler}\n"
+    """Return the versions of this program and of the compiler."""
+    own, compiler = installed_version("tuninglink"), installed_version("iree-base-compiler")
+    return f"{program} {own}\niree-base-compiler {compiler}\n"
 
 
 def help_text(program: str, registry: PassRegistry) -> str:
-    """Returns what `--help` prints: our flags, our passes, and what the compiler says about its own."""
+    """Return the text of `--help`: Tuninglink's flags and passes, and the compiler's own help."""
     lines = [
         f"OVERVIEW: iree-opt with passes written in Python\n\nUSAGE: {program} [options] <input file>",
         "\nOPTIONS:\n",
@@ -47,7 +47,7 @@ def help_text(program: str, registry: PassRegistry) -> str:
 
 
 def pass_list(registry: PassRegistry) -> str:
-    """Returns what `--list-passes` prints: every pass with its options and defaults."""
+    """Return the text of `--list-passes`: every pass with its options and defaults."""
     lines = ["Passes written in Python:", *_python_passes(registry), "", "Passes of the compiler:"]
     _, _, passes = iree_opt.help_text().partition(iree_opt.PASSES_HEADING)
     lines += _with_defaults(_dedented(passes.splitlines()[1:]))
@@ -55,7 +55,7 @@ def pass_list(registry: PassRegistry) -> str:
 
 
 def completion(shell: str, program: str, registry: PassRegistry) -> str:
-    """Returns a script for `shell` that completes the flags and passes there are now, and file names."""
+    """Return a script for `shell` that completes the present flags and passes, and file names."""
     spellings = {
         *map(dashed, FLAGS),
         *(f"--{name}" for name in registry.all()),
@@ -70,7 +70,7 @@ def completion(shell: str, program: str, registry: PassRegistry) -> str:
 
 
 def _dedented(lines: list[str]) -> Iterator[str]:
-    """Yields the lines of the list of passes, which ends where the next flag starts."""
+    """Yield the lines of the list of passes, which ends at the next flag."""
     for line in lines:
         if line.startswith("  -") or (line and not line.startswith(" ")):
             return
@@ -103,7 +103,7 @@ def _described(left: str, right: str) -> str:
 
 
 def _with_defaults(lines: Iterator[str] | list[str]) -> Iterator[str]:
-    """Adds to options of the compiler's passes the defaults, which it prints only in pipelines."""
+    """Add defaults to options of the compiler's passes. The compiler prints them only in pipelines."""
     passes = CompilerPasses(mlir.Context())
     options: dict[str, str] = {}
     for line in lines:

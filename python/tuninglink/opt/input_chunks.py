@@ -1,4 +1,4 @@
-"""Inputs of `tuninglink-opt`: files split into chunks, and chunks parsed into operations."""
+"""Inputs of `tuninglink-opt`: splitting of files into chunks, and parsing of chunks."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from tuninglink.mlir.diagnostics import DiagnosticSink
 
 SPLIT_MARKER = "// -----"
-"""What stands between the chunks of a file."""
+"""The separator of the chunks of a file."""
 
 _MARKER_TAIL = 2
-"""How many characters at the end of a marker may be wrong for it to be worth a warning."""
+"""The number of characters at the end of a marker that may be wrong for a warning."""
 
 _UNNAMED = "-"
-"""What the bindings call the source of a module that they parse."""
+"""The bindings' name of the source of a module that they parse."""
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """A part of an input, MLIR text or bytecode, and the line and the column where it starts, from 1."""
+    """A part of an input, MLIR text or bytecode, with its first line and column, counted from 1."""
 
     name: str
     text: bytes
@@ -40,37 +40,37 @@ class Chunk:
 
     @property
     def in_place(self) -> bytes:
-        """The text behind as much white space as gives it the lines and columns it has in the input."""
+        """The text after as much white space as keeps its lines and columns in the input."""
         return b"\n" * (self.line - 1) + b" " * (self.column - 1) + self.text
 
     @property
     def is_first(self) -> bool:
-        """Whether the chunk starts where the input does."""
+        """Whether the chunk starts at the beginning of the input."""
         return (self.line, self.column) == (1, 1)
 
 
 def split_input(
     name: str, data: bytes, marker: str, diagnostics: DiagnosticSink | None = None
 ) -> Iterator[Chunk]:
-    """Splits an input at each `marker`, wherever it stands; what comes before the first may be missing.
+    """Split an input at each `marker`. The part before the first marker may be empty.
 
-    A marker with a mistake at its end is no marker, and worth a warning.
+    A marker with a mistake at its end does not split, and gets a warning.
     """
-    encode = marker.encode()
-    prefix, tail = encode[:-_MARKER_TAIL], encode[-_MARKER_TAIL:]
+    encoded = marker.encode()
+    prefix, tail = encoded[:-_MARKER_TAIL], encoded[-_MARKER_TAIL:]
     start, search = 0, 0
     line, line_start = 1, 0
-    while (result := data.find(prefix, search)) >= 0:
-        search = result + len(prefix)
+    while (position := data.find(prefix, search)) >= 0:
+        search = position + len(prefix)
         if data[search : search + len(tail)] != tail or search + len(tail) >= len(data):
             if diagnostics:
                 column = search - (data.rfind(b"\n", 0, search) + 1) + 1
                 place = Place(name, line + data.count(b"\n", line_start, search), column)
                 diagnostics.warning("near miss with file split marker", place)
             continue
-        if result > start:
-            yield Chunk(name, data[start:result], line, start - line_start + 1)
-        search = result + len(encode)
+        if position > start:
+            yield Chunk(name, data[start:position], line, start - line_start + 1)
+        search = position + len(encoded)
         line += data.count(b"\n", line_start, search)
         line_start = data.rfind(b"\n", 0, search) + 1
         start = search
@@ -81,60 +81,62 @@ def split_input(
 def parse(
     chunk: Chunk, context: mlir.Context, diagnostics: DiagnosticSink, *, implicit_module: bool
 ) -> mlir.Operation | None:
-    """Parses and verifies a chunk.
+    """Parse and verify a chunk.
 
     Args:
-        chunk: what to parse.
-        context: where the operation is to live. No handler of its diagnostics need be attached.
-        diagnostics: is told what is wrong.
-        implicit_module: whether what is not one module is put into one.
+        chunk: the chunk.
+        context: the context of the operation. It needs no handler of diagnostics.
+        diagnostics: receives the errors.
+        implicit_module: whether to wrap the source in a module unless it is one.
 
     Returns:
-        The operation, or None if there were errors.
+        The operation, or None after errors.
     """
     source = chunk.in_place
-    result: list[Diagnostic] = []
-    with handled(context, result.append):
+    collected: list[Diagnostic] = []
+    with handled(context, collected.append):
         operation = _parse(source, chunk.name, context)
     if implicit_module and (operation is None or operation.name != names.MODULE):
-        # The bindings put what is not one module into one, but do not let the source have a name.
-        result.clear()
-        with handled(context, result.append):
-            operation = _parse_into_module(source, context, result)
+        # The bindings wrap other sources in a module, but do not accept a name of the source.
+        collected.clear()
+        with handled(context, collected.append):
+            operation = _parse_into_module(source, context, collected)
         if operation is not None:
             _relocate(operation, chunk)
-    for diagnostic in result:
+    for diagnostic in collected:
         diagnostics.emit(_placed(diagnostic, chunk))
     return operation
 
 
 def _parse(source: bytes, name: str, context: mlir.Context) -> mlir.Operation | None:
-    """Parses and verifies one operation, which the bindings cannot do with bytes under a name.
+    """Parse and verify one operation, which the bindings do not support for named bytes.
 
-    The handlers of the context get the errors. One that was attached through the bindings must not be among them: it
-    crashes without Python's lock.
+    The handlers of the context receive the errors. Handlers attached through the bindings must not be among them: they
+    crash without Python's lock.
     """
     parse = function("mlirOperationCreateParse", c_void_p, c_void_p, StringRef, StringRef)
     encoded = name.encode(errors="surrogateescape")
-    result = parse(pointer_of(context), StringRef.of(source), StringRef.of(encoded))
-    if not result:
+    operation = parse(pointer_of(context), StringRef.of(source), StringRef.of(encoded))
+    if not operation:
         return None
-    module = function("mlirModuleFromOperation", c_void_p, c_void_p)(result)
-    return object_at(mlir.Module, module).operation if module else object_at(mlir.Operation, result)
+    module = function("mlirModuleFromOperation", c_void_p, c_void_p)(operation)
+    return (
+        object_at(mlir.Module, module).operation if module else object_at(mlir.Operation, operation)
+    )
 
 
 def _parse_into_module(
-    source: bytes, context: mlir.Context, found: list[Diagnostic]
+    source: bytes, context: mlir.Context, diagnostics: list[Diagnostic]
 ) -> mlir.Operation | None:
     try:
         return mlir.Module.parse(source, context).operation
     except mlir.MLIRError as failure:
-        found += map(from_mlir, failure.error_diagnostics)
+        diagnostics += map(from_mlir, failure.error_diagnostics)
         return None
 
 
 def _relocate(module: mlir.Operation, chunk: Chunk) -> None:
-    """Gives locations in a source without a name the name that it should have had."""
+    """Rename the source in locations that have the bindings' name for it."""
     context = module.context
 
     def relocated(location: mlir.Location) -> mlir.Location | None:
@@ -161,7 +163,7 @@ def _relocate(module: mlir.Operation, chunk: Chunk) -> None:
 
 
 def _placed(diagnostic: Diagnostic, chunk: Chunk) -> Diagnostic:
-    """Gives a diagnostic the name of its source, and what is about all of a chunk the chunk's place."""
+    """Name the source of a diagnostic, and place diagnostics about a whole chunk at its start."""
     place = diagnostic.place
     if place and place.file == _UNNAMED:
         place = replace(place, file=chunk.name)

@@ -1,4 +1,4 @@
-"""What a run of a pipeline tells about itself: printed IR, times, statistics, verification."""
+"""Reports of a pipeline's run: printed IR, times, statistics, verification."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Instrumentation:
-    """What a run tells about itself on standard error.
+    """The reports of a run on standard error.
 
     Attributes:
         before_all: print IR before each pass.
         after_all: print IR after each pass.
-        before: print IR before the passes in these lists of names, which commas separate.
+        before: print IR before the passes in these comma-separated lists of names.
         after: print IR after the passes in these lists.
-        module_scope: print the whole module, not only what the pass ran on.
-        only_on_change: of what is to be printed after a pass, print only what the pass has changed.
-        only_on_failure: print after each pass that fails, and after no other.
-        tree_directory: print to files in a tree of folders instead.
-        timing: whether to print a timing report in the end.
-        statistics: whether to print the statistics of passes in the end.
-        statistics_display: how to print them: `list` or `pipeline`.
-        verify_each: whether IR is verified after each pass.
+        module_scope: print the whole module, not only the pass's operation.
+        only_on_change: after a pass, print IR only if the pass changed it.
+        only_on_failure: print IR only after failed passes.
+        tree_directory: print to files in a tree of directories instead.
+        timing: whether to print a timing report at the end.
+        statistics: whether to print the statistics of passes at the end.
+        statistics_display: the format of the statistics: `list` or `pipeline`.
+        verify_each: whether to verify IR after each pass.
     """
 
     before_all: bool = False
@@ -56,7 +56,7 @@ class Instrumentation:
         return self.is_selective or self.before_all or self.after_all or self.only_on_failure
 
     def around(self, name: str) -> Instrumentation:
-        """Returns what is told by a pass manager with the pass called `name` alone."""
+        """Return the instrumentation of a pass manager with only the pass called `name`."""
         return replace(
             self,
             before_all=self.before_all or name in split_names(self.before),
@@ -68,7 +68,7 @@ class Instrumentation:
         )
 
     def apply(self, manager: PassManager) -> None:
-        """Prepares a pass manager, except for printing around selected passes."""
+        """Configure a pass manager, except for printing around selected passes."""
         manager.enable_verifier(self.verify_each)
         if self.prints and not self.is_selective:
             manager.enable_ir_printing(
@@ -86,5 +86,5 @@ class Instrumentation:
 
 
 def split_names(lists: Iterable[str]) -> set[str]:
-    """Returns the names in lists that commas separate."""
+    """Return the names in comma-separated lists."""
     return {name for list_ in lists for name in list_.split(",")}

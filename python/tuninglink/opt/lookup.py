@@ -1,4 +1,4 @@
-"""Finding passes by name among the compiler's and those written in Python."""
+"""Lookup of passes by name among the compiler's and those written in Python."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     from tuninglink.opt.pass_registry import PassRegistry
 
 OWN_PREFIX = "tuninglink-"
-"""Names that start with this are looked up among Tuninglink's passes first."""
+"""The prefix of names that are looked up among Tuninglink's passes first."""
 
 
 class PassLookup:
-    """Looks passes up among the compiler's and those written in Python."""
+    """A lookup of passes among the compiler's and those written in Python."""
 
     def __init__(self, context: mlir.Context, registry: PassRegistry) -> None:
         self.compiler = CompilerPasses(context)
         self._registry = registry
 
     def python_pass(self, name: str) -> type[Pass] | None:
-        """Returns the pass called `name` if it is written in Python.
+        """Return the pass called `name` if it is written in Python, or None.
 
-        Where both know a name the compiler's pass is meant, so that a plug-in cannot change what a
-        pipeline of the compiler does. Plug-ins are only looked for if nobody else knows the name.
+        The compiler's pass has precedence over one of a plug-in, so that a plug-in cannot change a pipeline of the
+        compiler. Plug-ins are searched last.
         """
         if name.startswith(OWN_PREFIX) and name in self._registry.own:
             return self._registry.own[name]
@@ -42,12 +42,12 @@ class PassLookup:
         return self._registry.own.get(name) or self._registry.plugged_in.get(name)
 
     def check(self, name: str, place: Place | None = None, prefix: str = "") -> None:
-        """Checks that there is a pass or a pipeline called `name`, which was written at `place`.
+        """Check that a pass or a pipeline called `name`, written at `place`, exists.
 
         Raises:
-            PipelineError: there is none; gives the nearest name.
+            PipelineError: it does not exist. The message suggests the nearest name.
         """
         if self.python_pass(name) or self.compiler.knows(name):
             return
-        you_mean = did_you_mean(name, chain(self._registry.all(), iree_opt.pass_names()))
-        raise PipelineError(error(f"{prefix}'{name}' {UNKNOWN}{you_mean}", place))
+        suggestion = did_you_mean(name, chain(self._registry.all(), iree_opt.pass_names()))
+        raise PipelineError(error(f"{prefix}'{name}' {UNKNOWN}{suggestion}", place))

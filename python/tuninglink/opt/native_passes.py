@@ -1,4 +1,4 @@
-"""A pass manager of the compiler that passes written in Python can be added to at any depth."""
+"""A pass manager of the compiler to which passes written in Python can be added at any depth."""
 
 from __future__ import annotations
 
@@ -42,23 +42,23 @@ _CREATE_PASS = (c_void_p, *[StringRef] * 4, c_ssize_t, c_void_p, _Callbacks, c_v
 
 
 class Passes:
-    """A list of passes that run on operations of one kind, inside a `NativePassManager`."""
+    """A list of passes for operations of one kind, inside a `NativePassManager`."""
 
     def __init__(self, manager: NativePassManager, handle: int) -> None:
         self._manager = manager
         self._handle = handle
 
     def nest(self, anchor: str) -> Passes:
-        """Appends a list that runs on each operation called `anchor` directly inside."""
+        """Append a list of passes for the operations called `anchor` directly inside."""
         nest = function("mlirOpPassManagerGetNestedUnder", c_void_p, c_void_p, StringRef)
         return Passes(self._manager, nest(self._handle, self._manager.keep_string(anchor)))
 
     def add_native(self, text: str) -> None:
-        """Appends passes of the compiler, given as text.
+        """Append passes of the compiler, given as text.
 
         Raises:
-            ValueError: the text is wrong, or a pass does not run on operations of this kind; carries the
-                compiler's message.
+            ValueError: the text is malformed, or a pass does not run on operations of this kind. The message is the
+                compiler's.
         """
         message: list[bytes] = []
 
@@ -66,20 +66,20 @@ class Passes:
             message.append(part.copy())
 
         add = function("mlirOpPassManagerAddPipeline", c_int8, *_ADD_PIPELINE)
-        kept = self._manager.keep_string(text)
-        if not add(self._handle, kept, StringCallback(take), None):
+        kept_text = self._manager.keep_string(text)
+        if not add(self._handle, kept_text, StringCallback(take), None):
             raise ValueError(b"".join(message).decode(errors="replace"))
 
     def add_python(
         self, title: str, text: str, anchor: str, run: Callable[[mlir.Operation], bool]
     ) -> None:
-        """Appends a pass that calls a function.
+        """Append a pass that calls a function.
 
         Args:
-            title: what the pass is called in timing reports and in front of printed IR.
-            text: what it is in the printed pipeline.
-            anchor: the name of the operations that it runs on, or nothing for any.
-            run: is called with each operation, and returns whether the pass succeeded; must not raise.
+            title: the name of the pass in timing reports and in headers of printed IR.
+            text: the text of the pass in the printed pipeline.
+            anchor: the name of its operations, or empty for any.
+            run: receives each operation and returns whether the pass succeeded. It must not raise.
         """
         create = function("mlirCreateExternalPass", c_void_p, *_CREATE_PASS)
         add = function("mlirOpPassManagerAddOwnedPass", None, c_void_p, c_void_p)
@@ -93,8 +93,8 @@ class NativePassManager:
     """A pass manager.
 
     Attributes:
-        bindings: the same pass manager as the Python bindings see it.
-        passes: what runs on the operation that `run` is given.
+        bindings: the pass manager as an object of the bindings.
+        passes: the passes for the operation given to `run`.
     """
 
     def __init__(self, anchor: str, context: mlir.Context) -> None:
@@ -104,24 +104,24 @@ class NativePassManager:
         self.passes = Passes(self, of(pointer_of(self.bindings)))
 
     def run(self, operation: mlir.Operation) -> bool:
-        """Runs all passes and returns whether they succeeded; handlers of the context get diagnostics.
+        """Run all passes and return whether they succeeded. Handlers of the context receive diagnostics.
 
-        Other Python threads run meanwhile, so that an interrupt need not wait for the compiler.
+        Python's lock is released meanwhile, so that an interrupt need not wait for the compiler.
         """
         run = function("mlirPassManagerRunOnOp", c_int8, c_void_p, c_void_p)
         return bool(run(pointer_of(self.bindings), pointer_of(operation)))
 
     def close(self) -> None:
-        """Ends the pass manager, which prints its timing report and statistics if it is to."""
+        """End the pass manager, which prints its timing report and statistics if enabled."""
         del self.bindings
         self._kept.clear()
 
     def keep_string(self, text: str) -> StringRef:
-        """Returns a string that lives as long as the pass manager."""
+        """Return a string that lives as long as the pass manager."""
         return StringRef.of(self.keep(text.encode()))
 
     def keep(self, value: _Kept) -> _Kept:
-        """Keeps something that the compiler holds on to."""
+        """Keep a value alive as long as the pass manager."""
         self._kept.append(value)
         return value
 
@@ -133,7 +133,7 @@ def _callbacks(run: Callable[[mlir.Operation], bool]) -> _Callbacks:
         if not run(object_at(mlir.Operation, operation)):
             fail(external_pass)
 
-    # The structure keeps its functions alive. There is no state: a pass may be its own clone.
+    # The structure keeps its functions alive. A pass has no state and may be its own clone.
     clone = _Clone(lambda data: data)
     return _Callbacks(_Destroy(), _Destroy(), _Initialize(), clone, _Run(called))
 

@@ -1,4 +1,4 @@
-"""Options of passes: what a dataclass declares, read from and written in MLIR's syntax."""
+"""Options of passes, declared by dataclass fields, in MLIR's syntax."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _QUOTES = "'\""
 
 @dataclass(frozen=True)
 class Option:
-    """One option of a pass.
+    """An option of a pass.
 
     Attributes:
-        name: what it is called in pipelines.
+        name: its name in pipelines.
         field: the name of the dataclass field.
         type: the type of a value, or of an element of a list: `bool`, `int`, `float` or `str`.
         is_list: whether the value is a tuple of such values.
-        choices: the only values that there are, or empty if any will do.
+        choices: the allowed values, or empty for any.
         default: the value without the option.
-        help: one line.
+        help: one line of help.
     """
 
     name: str
@@ -44,23 +44,23 @@ class Option:
 
     @property
     def value_name(self) -> str:
-        """What stands for a value in `--help`: `<string>`, or `<int>,...` for a list."""
+        """The placeholder of a value in `--help`: `<string>`, or `<int>,...` for a list."""
         word = "string" if self.type is str else self.type.__name__
         value = "|".join(self.choices) or f"<{word}>"
         return f"{value},..." if self.is_list else value
 
     def parse(self, text: str) -> Any:
-        """Returns the value that `text` stands for.
+        """Parse a value.
 
         Raises:
-            ValueError: it stands for none; says what is expected.
+            ValueError: the text is not a value. The message says what is expected.
         """
         if not self.is_list:
             return self._parse_one(_unwrap(text, _QUOTES + "{"))
         return tuple(map(self._parse_one, split_list(text)))
 
     def print(self, value: Any) -> str:
-        """Returns the text that `parse` reads as `value`."""
+        """Return a value in the syntax of `parse`."""
         if not self.is_list:
             return _print_one(value)
         return "{" + ",".join(map(_print_one, value)) + "}"
@@ -81,10 +81,10 @@ class Option:
 
 @cache
 def options_of(pass_type: type[Pass]) -> tuple[Option, ...]:
-    """Returns the options of a pass in the order in which they are declared.
+    """Return the options of a pass in the order of declaration.
 
     Raises:
-        TypeError: a field has a type that options do not have, or no default.
+        TypeError: a field has an unsupported type, or no default.
     """
     hints = get_type_hints(pass_type)
     fields = dataclasses.fields(pass_type)
@@ -92,10 +92,10 @@ def options_of(pass_type: type[Pass]) -> tuple[Option, ...]:
 
 
 def make_pass(pass_type: type[Pass], text: str) -> Pass:
-    """Returns a pass with the options in `text`, as in `name=value flag list={a,b} quoted='x y'`.
+    """Return a pass with the options in `text`, as in `name=value flag list={a,b} quoted='x y'`.
 
     Raises:
-        PipelineError: there is no such option, or a value does not fit; names the nearest option.
+        PipelineError: an option is unknown, or a value is invalid. The message suggests the nearest option.
     """
     options = {option.name: option for option in options_of(pass_type)}
     values: dict[str, Any] = {}
@@ -110,13 +110,13 @@ def make_pass(pass_type: type[Pass], text: str) -> Pass:
                 f"invalid value '{value}' for option '{name}' of '{pass_type.name}': {failure}"
             )
             raise PipelineError(error(message)) from None
-        given = values.get(option.field, ())
-        values[option.field] = (*given, *parsed) if option.is_list else parsed
+        previous = values.get(option.field, ())
+        values[option.field] = (*previous, *parsed) if option.is_list else parsed
     return pass_type(**values)
 
 
 def print_pass(pass_: Pass) -> str:
-    """Returns the text of a pass in a pipeline, with all its options as MLIR prints them."""
+    """Return the text of a pass in a pipeline, with all options in MLIR's syntax."""
     options = options_of(type(pass_))
     if not options:
         return pass_.name
@@ -125,22 +125,22 @@ def print_pass(pass_: Pass) -> str:
 
 
 def split_options(text: str) -> Iterator[tuple[str, str]]:
-    """Yields names and values in the text of options; what is only named has an empty value."""
+    """Yield names and values from the text of options. A name without a value has an empty one."""
     for part in _split(text, None):
         name, _, value = part.partition("=")
         yield name, value
 
 
 def split_list(text: str) -> tuple[str, ...]:
-    """Returns the elements of `a,b`, `{a,b}` or `{'a, b',c}`."""
+    """Return the elements of `a,b`, `{a,b}` or `{'a, b',c}`."""
     inner = _unwrap(text.strip(), "{")
     if not inner.strip():
         return ()
-    return tuple(_unwrap(each.strip(), _QUOTES) for each in _split(inner, ","))
+    return tuple(_unwrap(element.strip(), _QUOTES) for element in _split(inner, ","))
 
 
 def opens_quote(text: str, index: int) -> bool:
-    """Tells whether a quoted value starts at `index`: not every apostrophe is a quote."""
+    """Return whether a quoted value starts at `index`. Some apostrophes are not quotes."""
     return text[index] in _QUOTES and (index == 0 or text[index - 1] in "=,{ \t\n")
 
 
@@ -163,14 +163,14 @@ def _option(pass_type: type[Pass], field: dataclasses.Field[Any], hint: Any) -> 
 
 
 def _no_such_option(pass_name: str, name: str, options: Iterable[str]) -> Any:
-    known = list(options)
-    message = f"'{pass_name}' has no option '{name}'{did_you_mean(name, known)}"
-    listed = f"its options are: {', '.join(known)}" if known else "it has no options"
+    option_names = list(options)
+    message = f"'{pass_name}' has no option '{name}'{did_you_mean(name, option_names)}"
+    listed = f"its options are: {', '.join(option_names)}" if option_names else "it has no options"
     return error(message, notes=[note(listed)])
 
 
 def _split(text: str, separator: str | None) -> list[str]:
-    """Splits at `separator`, or at white space, wherever it is not quoted or in braces."""
+    """Split at `separator`, or at white space, outside of quotes and braces."""
     parts: list[str] = []
     start, depth, quote = 0, 0, ""
     for index, character in enumerate(text):
@@ -190,7 +190,7 @@ def _split(text: str, separator: str | None) -> list[str]:
 
 
 def _unwrap(text: str, openings: str) -> str:
-    """Removes the quotes or braces around `text` that start with one of `openings`."""
+    """Remove quotes or braces around `text`, if they are among `openings`."""
     closing = {"{": "}"}.get(text[:1], text[:1])
     if len(text) > 1 and text[0] in openings and text[-1] == closing:
         return text[1:-1]
@@ -201,7 +201,7 @@ def _print_one(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     text = str(value)
-    if text and not any(each.isspace() or each in ",={}[]()'\"" for each in text):
+    if text and not any(character.isspace() or character in ",={}[]()'\"" for character in text):
         return text
     quote = '"' if "'" in text else "'"
     return f"{quote}{text}{quote}"

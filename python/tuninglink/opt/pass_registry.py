@@ -1,4 +1,4 @@
-"""The passes that are known by name: those that come with Tuninglink and those of plug-ins."""
+"""The registered passes: those of Tuninglink and those of plug-ins."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ GROUP = "tuninglink.passes"
 
 
 class PassRegistry:
-    """Knows passes by name, and imports none before somebody asks.
+    """A registry of passes by name, which imports passes on demand.
 
     Args:
-        own: the passes that come with Tuninglink, by name.
-        warn: is told about plug-ins that cannot be used.
-        entry_points: gives the entry points of plug-ins; those of all installed packages if left out.
+        own: the passes of Tuninglink, by name.
+        warn: receives warnings about unusable plug-ins.
+        entry_points: returns the entry points of plug-ins; by default those of all installed packages.
     """
 
     def __init__(
@@ -42,32 +42,32 @@ class PassRegistry:
     def plugged_in(self) -> dict[str, type[Pass]]:
         """The passes of plug-ins, by name.
 
-        A plug-in that cannot be loaded, or whose pass is not one, is named in a warning and skipped.
+        A plug-in that cannot be loaded, or whose pass is invalid, is skipped with a warning.
         """
         plugged: dict[str, type[Pass]] = {}
-        for entry_point in sorted(self._entry_points(), key=lambda each: each.name):
+        for entry_point in sorted(self._entry_points(), key=lambda plugin: plugin.name):
             self._load(entry_point, plugged)
         return plugged
 
     def all(self) -> dict[str, type[Pass]]:
-        """Returns all passes by name, in alphabetical order."""
+        """Return all passes by name, in alphabetical order."""
         return dict(sorted({**self.plugged_in, **self.own}.items()))
 
     def _load(self, entry_point: EntryPoint, passes: dict[str, type[Pass]]) -> None:
         try:
             loaded = entry_point.load()
-            result: list[type[Pass]] = [loaded] if isinstance(loaded, type) else list(loaded)
-            for each in result:
-                check_pass(each)
-        except Exception as failure:  # noqa: BLE001 - whatever a stranger's code does wrong
+            pass_types: list[type[Pass]] = [loaded] if isinstance(loaded, type) else list(loaded)
+            for pass_type in pass_types:
+                check_pass(pass_type)
+        except Exception as failure:  # noqa: BLE001 - foreign code may raise anything
             reason = f"{type(failure).__name__}: {failure}"
             self._skip(entry_point, reason)
             return
-        for each in result:
-            if each.name in self.own or each.name in passes:
-                self._skip(entry_point, f"there is a pass '{each.name}' already")
+        for pass_type in pass_types:
+            if pass_type.name in self.own or pass_type.name in passes:
+                self._skip(entry_point, f"pass '{pass_type.name}' exists already")
             else:
-                passes[each.name] = each
+                passes[pass_type.name] = pass_type
 
     def _skip(self, entry_point: EntryPoint, reason: str) -> None:
         package = f" of package '{entry_point.dist.name}'" if entry_point.dist else ""
@@ -79,16 +79,16 @@ class PassRegistry:
 
 
 def check_pass(pass_type: object) -> None:
-    """Checks that `pass_type` is a pass that can be made with its default options.
+    """Check that `pass_type` is a pass that can be constructed with its default options.
 
     Raises:
-        TypeError: it is not; says why.
+        TypeError: it is not. The message is the reason.
     """
     if not (isinstance(pass_type, type) and issubclass(pass_type, Pass)):
         raise TypeError(f"{pass_type!r} is not a subclass of {Pass.__module__}.{Pass.__qualname__}")
     if not isinstance(getattr(pass_type, "name", None), str):
         raise TypeError(f"{pass_type.__qualname__} has no name")
-    # `@dataclass` leaves its parameters on the class that it is applied to, not on what is derived.
+    # `@dataclass` stores its parameters on the decorated class, not on derived ones.
     parameters = pass_type.__dict__.get("__dataclass_params__")
     if parameters is None or not parameters.frozen or not dataclasses.is_dataclass(pass_type):
         raise TypeError(f"{pass_type.__qualname__} is not a frozen dataclass")
@@ -98,7 +98,7 @@ def check_pass(pass_type: object) -> None:
 
 
 def _installed_entry_points() -> Iterable[EntryPoint]:
-    # Looking through what is installed takes longer than running most passes.
+    # Searching the installed packages takes longer than most passes run.
     from importlib.metadata import entry_points  # noqa: PLC0415
 
     return entry_points(group=GROUP)

@@ -1,4 +1,4 @@
-"""Textual pass pipelines, read into a tree: `builtin.module(a,func.func(b{option=1}))`."""
+"""Textual pass pipelines and their trees: `builtin.module(a,func.func(b{option=1}))`."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from tuninglink.mlir.diagnostics import Place, error
 from tuninglink.opt.options import opens_quote
 
 PIPELINE_SOURCE = "<pass-pipeline>"
-"""What diagnostics call the text of a pipeline."""
+"""The name of a pipeline's text in diagnostics."""
 
 ANY = "any"
-"""The anchor of passes that run on whatever operation there is."""
+"""The anchor of passes for any operation."""
 
 
 @dataclass(frozen=True)
 class Element:
-    """A pass, or a pipeline that the compiler knows by name, with the text of its options."""
+    """A pass, or a named pipeline of the compiler, with the text of its options."""
 
     name: str
     options: str = ""
@@ -29,7 +29,7 @@ class Element:
 
 @dataclass(frozen=True)
 class OpPipeline:
-    """Passes that run, one after the other, on each operation called `anchor` directly inside another."""
+    """Passes that run one after the other on each operation called `anchor` directly inside another."""
 
     anchor: str
     children: tuple[Element | OpPipeline, ...]
@@ -40,10 +40,10 @@ class OpPipeline:
 
 
 def parse_pipeline(text: str) -> OpPipeline:
-    """Returns the tree of a pipeline, whose names may or may not exist.
+    """Parse a pipeline into a tree. Its names may be unknown.
 
     Raises:
-        PipelineError: the text is malformed, or is not wrapped in one anchor.
+        PipelineError: the text is malformed, or not wrapped in a single anchor.
     """
     parser = _Parser(text)
     children = parser.children()
@@ -60,11 +60,11 @@ def parse_pipeline(text: str) -> OpPipeline:
 
 
 def leaves(nest: OpPipeline) -> list[Element]:
-    """Returns all elements in `nest`, however deep, in order."""
-    result: list[Element] = []
+    """Return all elements in `nest`, at any depth, in order."""
+    elements: list[Element] = []
     for child in nest.children:
-        result += leaves(child) if isinstance(child, OpPipeline) else [child]
-    return result
+        elements += leaves(child) if isinstance(child, OpPipeline) else [child]
+    return elements
 
 
 class _Parser:
@@ -73,24 +73,24 @@ class _Parser:
         self._offset = 0
 
     def children(self) -> tuple[Element | OpPipeline, ...]:
-        """Reads elements up to the end or to a closing parenthesis."""
-        result: list[Element | OpPipeline] = []
+        """Read elements up to the end or to a closing parenthesis."""
+        elements: list[Element | OpPipeline] = []
         while True:
             child = self._child()
             separated = self._peek() == ","
             if child:
-                result.append(child)
-            elif result or separated:
+                elements.append(child)
+            elif elements or separated:
                 raise self.failure("expected the name of a pass or of an operation")
             if not self._take(","):
-                return tuple(result)
+                return tuple(elements)
 
     def at_end(self) -> bool:
         self._skip_space()
         return self._offset == len(self._text)
 
     def failure(self, message: str, offset: int | None = None) -> PipelineError:
-        """Returns the error that something is wrong at `offset`, or where the parser stands."""
+        """Return an error at `offset`, or at the current position."""
         place = self._place(self._offset if offset is None else offset)
         return PipelineError(error(message, place))
 
@@ -122,7 +122,7 @@ class _Parser:
         return OpPipeline(anchor, children, self._place(start))
 
     def _options(self, start: int) -> str:
-        """Reads options in braces, which may hold quotes and further braces."""
+        """Read options in braces, which may contain quotes and nested braces."""
         opening = self._offset
         depth = 0
         while self._offset < len(self._text):
@@ -148,9 +148,9 @@ class _Parser:
 
     def _take(self, character: str) -> bool:
         self._skip_space()
-        result = self._peek() == character
-        self._offset += result
-        return result
+        is_next = self._peek() == character
+        self._offset += is_next
+        return is_next
 
     def _peek(self) -> str:
         return self._text[self._offset : self._offset + 1]

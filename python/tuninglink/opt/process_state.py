@@ -1,9 +1,8 @@
-"""What the compiler keeps once per process: command-line flags and target backends.
+"""Process-wide state of the compiler: command-line flags and target backends.
 
-Only the main function of `iree-opt` fills the global registry of target backends that passes of the HAL
-dialect look into, and what it registers lives in its stack frame. So it runs here, on a thread of its own,
-with a pipe for its input: once it has read what is in the pipe, its set-up is done, and there it waits for
-more until the process ends.
+Passes of the HAL dialect look into the global registry of target backends. Only the main function of `iree-opt` fills
+it, with objects in its stack frame. So that function runs here, on a separate thread and with a pipe for its input.
+Once it has read the content of the pipe, its set-up is done, and it waits for more input until the process ends.
 """
 
 from __future__ import annotations
@@ -25,20 +24,19 @@ if TYPE_CHECKING:
 
 
 def set_up_process(program: str, flags: Sequence[str], *, target_backends: bool) -> None:
-    """Sets flags of the compiler and makes its target backends known, if they are needed.
+    """Set flags of the compiler, and register its target backends if they are needed.
 
-    To be called once, from the main thread, before contexts are made that are to heed the flags. A flag
-    that does not exist, or whose value is wrong, ends the process with the compiler's own message and exit
-    code 1. Where target backends are known to the process, no session of the compiler can be started in it
-    any more: the compiler would end the process.
+    Call it once, from the main thread, before creating contexts that depend on the flags. An unknown flag, or an
+    invalid value, ends the process with the compiler's own message and exit code 1. Once target backends are
+    registered, a session of the compiler must not be started in this process: the compiler would abort.
 
     Args:
-        program: what messages call this program.
-        flags: flags of `iree-opt`, except for those that `iree-opt` acts on itself.
-        target_backends: whether a pass looks for target backends.
+        program: the name of this program in messages.
+        flags: flags of `iree-opt`, except for those that its main function implements.
+        target_backends: whether a pass uses target backends.
 
     Raises:
-        RuntimeError: the compiler did not do what this module relies on.
+        RuntimeError: the compiler does not behave as this module expects.
     """
     if target_backends:
         _park_opt_main(program, flags)
@@ -47,21 +45,21 @@ def set_up_process(program: str, flags: Sequence[str], *, target_backends: bool)
 
 
 def _park_opt_main(program: str, flags: Sequence[str]) -> None:
-    # The end of `writer` would be the end of the input: it is never closed.
+    # The pipe is never closed, since that would end the input.
     reader, writer = os.pipe()
     os.write(writer, b"\n")
-    # At the end, the input could be taken for the value that the last flag lacks.
+    # As the last argument, the input could become the value of a preceding flag.
     arguments = [program, f"/dev/fd/{reader}", *flags]
     thread = threading.Thread(target=_run_opt_main, args=(arguments,), daemon=True)
-    # The compiler installs signal handlers of its own; Python's are to stay.
-    handlers = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGPIPE)}
+    # The compiler installs signal handlers. Python's are restored.
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGPIPE)}
     thread.start()
     while _unread_bytes(reader):
         if not thread.is_alive():
             raise RuntimeError("iree-opt's main function returned without reading its input")
         time.sleep(0.0001)
-    for each, handler in handlers.items():
-        signal.signal(each, handler)
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
 
 
 def _unread_bytes(descriptor: int) -> int:

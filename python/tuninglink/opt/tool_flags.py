@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def _switch(target: str, help: str, *, sets: bool = True) -> Flag:  # noqa: A002 - of the command
-    """Returns a flag that sets a field, or clears it."""
+    """Return a flag that sets a field, or clears it."""
     return Flag(target, lambda text: read_boolean(text) is sets, switch=True, help=help)
 
 
@@ -27,13 +27,13 @@ def _value(
     optional: bool = False,
     repeats: bool = False,
 ) -> Flag:
-    """Returns a flag with a value."""
+    """Return a flag with a value."""
     value = value if "|" in value else f"<{value}>"
     return Flag(target, read, optional, repeats, help, metavar=value)
 
 
 def _choice(target: str, value: str, help: str, *, optional: bool = False) -> Flag:  # noqa: A002 - as above
-    """Returns a flag whose value is one of some words; without one, the first."""
+    """Return a flag with a choice of values. Without a value, it has the first."""
     words = value.split("|")
     read = one_of("", *words) if optional else one_of(*words)
     return _value(target, value, help, lambda text: read(text) or words[0], optional=optional)
@@ -161,12 +161,12 @@ IREE_OPT_ONLY: Final = frozenset(
         "verify-roundtrip",
     }
 )
-"""Flags that `iree-opt` acts on itself and nobody else can: a run with one of them becomes one of it."""
+"""Flags that only the main function of `iree-opt` implements. A run with one of them executes `iree-opt`."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """What a command line asks for.
+    """The options of a command line.
 
     Attributes:
         line: the command line, for passes and flags of the compiler.
@@ -174,21 +174,21 @@ class Options:
         version: whether to print the versions.
         list_passes: whether to list the passes.
         completion: the shell to complete commands in, or nothing.
-        output: where the result goes.
-        pipeline: the textual pipeline, if there is one.
-        split_marker: what separates the chunks of the input, or None if it is one.
-        output_marker: what separates them in the output.
-        expectations: whether diagnostics are compared with comments, `all` or `only-expected`.
-        implicit_module: whether what is not a module is put into one.
-        allow_unregistered: whether operations of unknown dialects are fine.
+        output: the path of the result.
+        pipeline: the textual pipeline, or None.
+        split_marker: the separator of chunks in the input, or None for a single chunk.
+        output_marker: the separator of chunks in the output.
+        expectations: whether to compare diagnostics with comments: `all` or `only-expected`, or empty.
+        implicit_module: whether to wrap other inputs in a module.
+        allow_unregistered: whether to accept operations of unknown dialects.
         bytecode: whether to write bytecode.
         bytecode_version: the version of bytecode, or None for the latest.
         dump_pipeline: whether to print the pipeline first.
-        threads: whether the compiler may use several.
-        notes: whether to show the notes of diagnostics.
-        verbosity: the least grave diagnostics that are shown.
-        color: whether to use colors, or None to find out.
-        instrumentation: what the run tells about itself.
+        threads: whether the compiler may use several threads.
+        notes: whether to print the notes of diagnostics.
+        verbosity: the least severe diagnostics to print.
+        color: whether to use colors, or None to detect it.
+        instrumentation: the reports of the run.
     """
 
     line: CommandLine
@@ -214,14 +214,14 @@ class Options:
 
 
 def read_options(arguments: Sequence[str]) -> Options:
-    """Reads a command line, without the name of the program.
+    """Parse a command line, without the name of the program.
 
     Raises:
-        UsageError: something is wrong with it.
+        UsageError: the command line is invalid.
     """
     aliases = {alias: FLAGS[name] for alias, name in ALIASES.items()}
     line = CommandLine(FLAGS | aliases, arguments)
     fields = Instrumentation.__dataclass_fields__
-    told = {name: value for name, value in line.values.items() if name in fields}
+    reports = {name: value for name, value in line.values.items() if name in fields}
     rest = {name: value for name, value in line.values.items() if name not in fields}
-    return Options(line, **rest, instrumentation=Instrumentation(**told))
+    return Options(line, **rest, instrumentation=Instrumentation(**reports))

@@ -1,4 +1,4 @@
-"""Pages for a browser: one file each, which loads nothing. The style and the helpers that all pages share live here."""
+"""Self-contained HTML pages, one file each, with a shared style and shared helpers."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from typing import Final
 _STYLE: Final = "/*shared style*/"
 _HELPERS: Final = "/*shared helpers*/"
 _DATA: Final = "/*data*/null"
-"""Where a template expects the shared parts, and its data."""
+"""The placeholders of the shared parts and of the data in a template."""
 
 
 def render_page(package: str, template: str, data: object) -> str:
-    """Returns a page.
+    """Return a page.
 
-    The page holds its data as JSON, and a script makes elements of them, so that no text of a program or of a spec is
-    ever taken for HTML.
+    The page contains its data as JSON, and a script creates the elements, so that text of a program or of a spec is
+    never interpreted as HTML.
 
     Args:
-        package: the package that the template is in.
+        package: the package with the template.
         template: the name of its file.
-        data: what the page shows: what `json` writes.
+        data: the data of the page, serializable as JSON.
     """
     page = _text(package, template).replace(_STYLE, _text(__name__, "style.css"))
     page = page.replace(_HELPERS, _text(__name__, "helpers.js"))
-    # Inside a script element only `<` can begin something else.
+    # Inside a script element, only `<` can begin markup.
     content = json.dumps(data, separators=(",", ":"), ensure_ascii=True).replace("<", "\\u003c")
     before, after = page.split(_DATA)
     return before + content + after

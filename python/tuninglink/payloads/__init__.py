@@ -1,4 +1,4 @@
-"""Payloads: for each entry a program that it matches."""
+"""Payloads: for each entry, a program that it matches."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Asking the compiler's interpreter which entries match payloads."""
+"""Runs of the compiler's interpreter that show which entries match payloads."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ _CONFIGURATIONS: Final = (names.LOWERING_CONFIG, names.COMPILATION_INFO)
 
 
 def matches(entry: Entry, payload: Payload) -> bool:
-    """Tells whether an entry, were it alone in its spec, matches the root op of a payload."""
+    """Return whether an entry, alone in its spec, matches the root op of a payload."""
     (number,) = _matching_entries([entry], [payload])
     return number is not None
 
 
 def winners(anatomy: Anatomy, payloads: Sequence[Payload]) -> list[Entry | None]:
-    """Returns the entry of a spec that matches the root op of each payload first, None where none does.
+    """Return the first entry of a spec that matches the root op of each payload, or None.
 
-    All payloads are given to the interpreter at once. The actions do not run, only the matchers do.
+    One run of the interpreter handles all payloads. It runs the matchers only, not the actions.
     """
     entries = anatomy.entries
     numbers = _matching_entries(entries, payloads)
@@ -54,34 +54,34 @@ def winners(anatomy: Anatomy, payloads: Sequence[Payload]) -> list[Entry | None]
 
 
 def configures(entry: Entry, payload: Payload) -> bool:
-    """Tells whether, in its whole spec, an entry is the one that configures the root op of a payload."""
+    """Return whether an entry configures the root op of a payload within its whole spec."""
     (winner,) = winners(entry.anatomy, [payload])
     return winner == entry and configuration(entry, payload) is not None
 
 
 def configuration(entry: Entry, payload: Payload) -> str | None:
-    """Returns the configuration that the root op of a payload gets from an entry alone, as text.
+    """Return the configuration that an entry alone gives to the root op of a payload, as text.
 
-    None if it gets none, or what it gets is refused.
+    None if the entry does not match, or if the compiler rejects the configuration.
     """
     try:
         dispatch = configured(entry, payload)
     except mlir.MLIRError:
         return None
-    result = [
-        *(dispatch.root.attributes.get(each) for each in _CONFIGURATIONS),
+    attributes = [
+        *(dispatch.root.attributes.get(name) for name in _CONFIGURATIONS),
         dispatch.function.attributes.get(names.TRANSLATION_INFO),
     ]
-    return ", ".join(str(each) for each in result if each is not None) or None
+    return ", ".join(str(attribute) for attribute in attributes if attribute is not None) or None
 
 
 def configured(entry: Entry, payload: Payload, target: mlir.Attribute | None = None) -> Workload:
-    """Returns the dispatch of a payload as an entry alone configures it, in the context of the entry.
+    """Return the dispatch of a payload as an entry alone configures it, in the context of the entry.
 
     The dispatch is for `target`, a `#hal.executable.target` of any context.
 
     Raises:
-        MLIRError: the compiler refuses what the entry does.
+        MLIRError: the compiler rejects the configuration.
     """
     spec = _alone(entry)
     dispatch = payload.dispatch(target, entry.anatomy.module.context)
@@ -93,20 +93,20 @@ def configured(entry: Entry, payload: Payload, target: mlir.Attribute | None = N
 def configured_if_matched(
     entry: Entry, module: mlir.Operation, target: mlir.Attribute
 ) -> Workload | None:
-    """Returns the dispatch in the body of a payload as an entry alone configures it, None if it does not match.
+    """Return the dispatch in a payload's body as an entry alone configures it, or None without a match.
 
-    That takes one run of the interpreter, where `matches` and `configured` take two.
+    It takes one run of the interpreter, where `matches` and `configured` take two.
 
     Args:
         entry: the entry.
-        module: the body, in the context of the entry, which is changed.
-        target: what the dispatch is for, a `#hal.executable.target` of the same context.
+        module: the body, in the context of the entry. It is changed.
+        target: the target of the dispatch, a `#hal.executable.target` of the same context.
 
     Raises:
-        MLIRError: the compiler refuses what the entry does; whether it matches is not known.
+        MLIRError: the compiler rejects the configuration. Whether the entry matches stays open.
     """
     spec = _Interpreted(entry.anatomy, [entry])
-    spec.add_entry_point([spec.tagging_action(entry, 0, behind=entry.action)])
+    spec.add_entry_point([spec.tagging_action(entry, 0, after=entry.action)])
     (function,) = collect(module, names.FUNCTION)
     function.attributes[names.EXECUTABLE_TARGET] = target
     spec.run(module)
@@ -118,7 +118,7 @@ def configured_if_matched(
 
 
 def spec_of(*entries: Entry) -> bytes:
-    """Returns a spec with nothing but some entries of a spec and what they use, as bytecode."""
+    """Return a spec with only some entries of a spec and the symbols that they use, as bytecode."""
     return _alone(*entries).bytecode()
 
 
@@ -129,11 +129,13 @@ def _alone(*entries: Entry) -> _Interpreted:
 
 
 def _matching_entries(entries: Sequence[Entry], payloads: Sequence[Payload]) -> list[int | None]:
-    """Returns the position of the first entry that matches each payload."""
+    """Return the position of the first matching entry for each payload."""
     if not entries or not payloads:
         return [None] * len(payloads)
     spec = _Interpreted(entries[0].anatomy, entries)
-    spec.add_entry_point([spec.tagging_action(each, number) for number, each in enumerate(entries)])
+    spec.add_entry_point(
+        [spec.tagging_action(entry, number) for number, entry in enumerate(entries)]
+    )
     module = _module_of(payloads, entries[0].anatomy.module.context)
     spec.run(module)
     matching_entries: list[int | None] = []
@@ -144,7 +146,7 @@ def _matching_entries(entries: Sequence[Entry], payloads: Sequence[Payload]) -> 
 
 
 def _module_of(payloads: Iterable[Payload], context: mlir.Context) -> mlir.Operation:
-    """Returns one module with the functions of all payloads, in order."""
+    """Return one module with the functions of all payloads, in order."""
     module = mlir.Module.create(mlir.Location.unknown(context)).operation
     block = module.regions[0].blocks[0]
     for number, payload in enumerate(payloads):
@@ -157,7 +159,7 @@ def _module_of(payloads: Iterable[Payload], context: mlir.Context) -> mlir.Opera
 
 
 class _Interpreted:
-    """A copy of some entries of a spec, and of what they use, with other actions, for the interpreter."""
+    """A copy of some entries of a spec and the symbols that they use, with other actions, to be interpreted."""
 
     def __init__(self, anatomy: Anatomy, entries: Sequence[Entry]) -> None:
         self._anatomy = anatomy
@@ -176,7 +178,7 @@ class _Interpreted:
         self._fresh = FreshNames(symbols(self._module))
 
     def _used(self) -> Iterable[mlir.Operation]:
-        """Returns what the entries use of the spec; it costs as much as that is, however large the spec."""
+        """Return the ops that the entries use. The cost does not depend on the size of the spec."""
         reached: dict[str, mlir.Operation] = {}
         waiting = [
             split_path(path)[0]
@@ -192,13 +194,13 @@ class _Interpreted:
             waiting.extend(self._anatomy.table.referenced(name))
         return reached.values()
 
-    def tagging_action(self, entry: Entry, number: int, behind: str = "") -> str:
-        """Adds an action that notes the number of an entry on the operation that it gets; returns its name.
+    def tagging_action(self, entry: Entry, number: int, after: str = "") -> str:
+        """Add an action that annotates its operation with the number of an entry. Return its name.
 
         Args:
             entry: the entry.
             number: the number.
-            behind: an action that runs before; none by default.
+            after: an action to run before it; none by default.
         """
         sequence = self._anatomy.table.lookup(entry.matcher)
         assert sequence is not None
@@ -208,8 +210,8 @@ class _Interpreted:
             with mlir.InsertionPoint(self._module.regions[0].blocks[0]):
                 block = named_sequence(name, types).regions[0].blocks[0]
             with mlir.InsertionPoint(block):
-                if behind:
-                    include(split_path(behind), list(block.arguments), [], FAILURES_PROPAGATE)
+                if after:
+                    include(split_path(after), list(block.arguments), [], FAILURES_PROPAGATE)
                 for argument in block.arguments:
                     if is_any_op(argument.type):
                         annotate(argument, _TAG, number)
@@ -218,10 +220,10 @@ class _Interpreted:
         return name
 
     def add_entry_point(self, actions: Sequence[str]) -> None:
-        """Adds the entry point, with an action for each entry.
+        """Add the entry point, with an action for each entry.
 
-        Of entries with the same matcher only the first is there, as the others never win: a `foreach_match` that
-        names a matcher twice sends the compiler into an endless recursion.
+        Of entries with the same matcher, only the first is kept, as the others never win. A `foreach_match` that names
+        a matcher twice sends the compiler into an endless recursion.
         """
         pairs: dict[str, str] = {}
         for entry, action in zip(self._entries, actions, strict=True):
@@ -239,14 +241,14 @@ class _Interpreted:
             yield_(list(loop.results))
 
     def bytecode(self) -> bytes:
-        """Returns the copy as bytecode."""
+        """Return the copy as bytecode."""
         return to_bytecode(self._module)
 
     def run(self, module: mlir.Operation) -> None:
-        """Applies the spec to a module.
+        """Apply the spec to a module.
 
         Raises:
-            MLIRError: the interpreter fails.
+            MLIRError: the interpreter failed.
         """
         context = module.context
         data = self.bytecode()

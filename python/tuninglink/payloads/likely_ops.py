@@ -1,4 +1,4 @@
-"""Which operations may be what a matcher looks for, most likely ones first."""
+"""Operations that a matcher may look for, most likely ones first."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from tuninglink.matching.conditions import Condition
 
-CONVOLUTION_STEPS: Final = frozenset(f"convolution {each}" for each in STEPS)
-"""What the sizes are called that are no sizes, but strides and dilations."""
+CONVOLUTION_STEPS: Final = frozenset(f"convolution {step}" for step in STEPS)
+"""Roles in conditions that are strides and dilations, not sizes."""
 
 _ATTENTIONS: Final = (names.ONLINE_ATTENTION, names.ATTENTION)
 
@@ -30,12 +30,12 @@ _ATTENTIONS: Final = (names.ONLINE_ATTENTION, names.ATTENTION)
 class Candidates:
     """The operations that a matcher may look for.
 
-    Everything is built in the current context, at the current location.
+    They are built in the current context, at the current location.
 
     Args:
-        condition: what the matcher demands.
-        sequences: the matcher and what it includes.
-        generalizes: whether the target's backend replaces named operations by generic ones before it matches.
+        condition: the condition of the matcher.
+        sequences: the matcher and the sequences that it includes.
+        generalizes: whether the target's backend generalizes named operations before it matches.
     """
 
     def __init__(
@@ -51,20 +51,20 @@ class Candidates:
 
     @cached_property
     def _shown(self) -> Mapping[str, mlir.Operation]:
-        """The first of the ops that show a graph, or regions, by their names."""
+        """The first of the ops that show a graph, or regions, by name."""
         shown: dict[str, mlir.Operation] = {}
         for sequence in self._sequences:
-            for each in collect(sequence, names.MATCH_DAG, names.MATCH_REGIONS):
-                shown.setdefault(each.name, each)
+            for op in collect(sequence, names.MATCH_DAG, names.MATCH_REGIONS):
+                shown.setdefault(op.name, op)
         return shown
 
     @property
     def are_shown(self) -> bool:
-        """Whether the matcher shows what it looks for: the operations then depend on more than the condition."""
+        """Whether the matcher shows a graph or regions. The operations then depend on more than the condition."""
         return bool(self._shown)
 
     def all(self) -> Iterator[Template]:
-        """Yields operations with the structure that the matcher demands; sizes may not fit."""
+        """Yield operations with the structure that the matcher requires. Their sizes may not fit."""
         if names.MATCH_DAG in self._shown:
             yield _graph(self._shown[names.MATCH_DAG])
             return
@@ -80,25 +80,25 @@ class Candidates:
                 yield from self._named(name)
 
     def _names(self) -> list[str]:
-        """Returns the names of the operations to try, in the order in which a backend leaves them as they are."""
-        wanted = self._condition.names
-        if wanted is None:
+        """Return the names of the operations to try, those that a backend leaves unchanged first."""
+        condition_names = self._condition.names
+        if condition_names is None:
             return [names.GENERIC]
 
         def order(name: str) -> tuple[bool, bool, bool, str]:
             is_lost = self._generalizes and name in _GENERALIZED
-            is_last = name == names.FILL  # It is there beside many other operations.
+            is_last = name == names.FILL  # A fill accompanies many other operations.
             return is_lost, is_last, self._generalizes and name != names.GENERIC, name
 
-        return sorted(wanted, key=order)
+        return sorted(condition_names, key=order)
 
     def _types(self, count: int) -> list[mlir.Type | None]:
-        result = {at: mlir.Type.parse(each) for at, each in self._condition.types.items()}
-        return [result.get(position) for position in range(count)]
+        types = {at: mlir.Type.parse(text) for at, text in self._condition.types.items()}
+        return [types.get(position) for position in range(count)]
 
     def _named(self, name: str) -> Iterator[Template]:
-        """Yields named operations, with the indexing maps that are demanded if they can have them."""
-        # Builds classes for the operations, which takes 90 ms.
+        """Yield named operations, with the required indexing maps where they can have them."""
+        # This import builds the classes of the ops, which takes 90 ms.
         from tuninglink.payloads.named_operations import TAKING_MAPS, named  # noqa: PLC0415
 
         maps = self._maps_attribute
@@ -110,15 +110,15 @@ class Candidates:
 
     def _attentions(self, name: str) -> Iterator[Template]:
         outputs = ATTENTION_OUTPUTS[name]
-        for each in [self._maps] if self._maps else layouts.attentions(outputs):
-            if not self._ranks.allow(*(len(one.results) for one in each)):
+        for maps in [self._maps] if self._maps else layouts.attentions(outputs):
+            if not self._ranks.allow(*(len(map_.results) for map_ in maps)):
                 continue
-            types = self._types(len(each))
+            types = self._types(len(maps))
             inputs = next((kind for kind in types[:3] if kind is not None), mlir.F16Type.get())
             rest = mlir.F32Type.get() if name == names.ONLINE_ATTENTION else inputs
-            first = len(each) - outputs
+            first = len(maps) - outputs
             filled = [kind or (inputs if at < first else rest) for at, kind in enumerate(types)]
-            yield attention(name, each, filled)
+            yield attention(name, maps, filled)
 
     def _generics(self) -> Iterator[Template]:
         for layout in [self._maps] if self._maps else self._layouts():
@@ -126,7 +126,7 @@ class Candidates:
 
     def _layouts(self) -> Iterator[list[mlir.AffineMap]]:
         condition, ranks = self._condition, self._ranks
-        # There are many: who asks for dimensions of all operands asks for the last ones more often than not.
+        # Prefer the least ranks: a matcher that reads dimensions of all operands usually reads the last ones.
         attempts = (ranks.tightened(), ranks) if ranks.mention(3) else (ranks,)
         if OpKind.CONVOLUTION in condition.kinds:
             strides, dilations = self._steps("strides"), self._steps("dilations")
@@ -148,7 +148,7 @@ class Candidates:
         }
 
     def _filled(self, count: int) -> list[mlir.Type]:
-        """Returns element types, those that are open as the others or as they usually are."""
+        """Return element types. Open ones are those of the other operands, or the usual ones."""
         types = self._types(count)
         inputs = next((kind for kind in types[:-1] if kind is not None), None)
         output = types[-1]
@@ -157,7 +157,7 @@ class Candidates:
         return [*(kind or inputs for kind in types[:-1]), output or inputs]
 
     def _with_regions(self, shown: mlir.Operation) -> Template:
-        """Returns the operation whose regions are demanded; all else of it is open."""
+        """Return the operation with the required regions. Everything else about it is open."""
         target = next(body(shown))
         types = [_opened(operand.type) for operand in target.operands]
         owner, block = new_block(types)
@@ -178,7 +178,7 @@ _GENERALIZED: Final = frozenset(
         *("linalg.transpose", "linalg.vecmat"),
     }
 )
-"""Operations that backends for GPUs replace before they match, as `tuninglink.compile` shows."""
+"""Operations that GPU backends replace before they match, as `tuninglink.compile` shows."""
 
 _MANY_OPERANDS: Final = 16
 

@@ -18,26 +18,26 @@ if TYPE_CHECKING:
 TAKING_MAPS: Final = frozenset(
     {"linalg.batch_matmul", "linalg.batch_reduce_matmul", "linalg.contract", "linalg.matmul"}
 )
-"""Named operations that take other indexing maps than their usual ones."""
+"""Named operations that accept other indexing maps than their usual ones."""
 
 _MATMUL_RANKS: Final = {
     "linalg.matmul": (2, 2, 2),
     "linalg.batch_matmul": (3, 3, 3),
     "linalg.batch_reduce_matmul": (3, 3, 2),
 }
-"""The ranks of named operations of which the bindings do not know them."""
+"""The ranks of named operations that the bindings do not provide."""
 
 
 def named(name: str, types: Sequence[mlir.Type | None], rank: int) -> Iterator[Template]:
-    """Yields named structured operations; the compiler may refuse some of them.
+    """Yield named structured operations. The compiler may reject some of them.
 
     Args:
-        name: such as `linalg.batch_matmul`.
-        types: the element types of the operands, from the first on; None for any.
-        rank: the rank of operations that take any.
+        name: the name, such as `linalg.batch_matmul`.
+        types: the element types of the first operands; None for any.
+        rank: the rank of operations of any rank.
     """
     if name.endswith("_unsigned"):
-        # The bindings end the process on a float.
+        # The bindings abort on a float.
         if any(isinstance(kind, mlir.FloatType) for kind in types):
             return
         types = [kind or mlir.IntegerType.get_signless(32) for kind in types]
@@ -48,7 +48,9 @@ def named(name: str, types: Sequence[mlir.Type | None], rank: int) -> Iterator[T
         yield _defined(builder, operands, types, None if name not in _ANY_RANK else rank)
     elif name in _MATMUL_RANKS:
         elements = _filled(types, 3)
-        tensors = [open_tensor(*each) for each in zip(_MATMUL_RANKS[name], elements, strict=True)]
+        tensors = [
+            open_tensor(*tensor) for tensor in zip(_MATMUL_RANKS[name], elements, strict=True)
+        ]
         owner, block = new_block(tensors)
         lhs, rhs, output = block.arguments
         with mlir.InsertionPoint(block):
@@ -61,37 +63,37 @@ def named(name: str, types: Sequence[mlir.Type | None], rank: int) -> Iterator[T
 def _defined(
     builder: Any, operands: Sequence[Any], types: Sequence[mlir.Type | None], rank: int | None
 ) -> Template:
-    """Returns an operation that the bindings define."""
+    """Return an operation whose definition the bindings provide."""
     elements: dict[str, mlir.Type] = {
         "I32": mlir.IntegerType.get_signless(32),
         "I64": mlir.IntegerType.get_signless(64),
         "F64": mlir.F64Type.get(),
     }
     values = [operand for operand in operands if operand.kind.name in _VALUES]
-    for each, kind in zip(values, types, strict=False):
+    for value, kind in zip(values, types, strict=False):
         if kind is not None:
-            elements[each.type_var.name] = kind
+            elements[value.type_var.name] = kind
     default = next((kind for kind in types if kind is not None), mlir.F32Type.get())
-    result: list[mlir.Type] = []
+    types_: list[mlir.Type] = []
     for value in values:
         element = elements.get(value.type_var.name, default)
         size_count = len(value.size_exprs or ()) if rank is None else rank
         is_scalar = value.kind.name == "SCALAR"
-        result.append(element if is_scalar else open_tensor(size_count, element))
-    owner, block = new_block(result)
+        types_.append(element if is_scalar else open_tensor(size_count, element))
+    owner, block = new_block(types_)
     inputs: list[Value] = []
     outputs: list[Value] = []
-    for each, argument in zip(values, block.arguments, strict=True):
-        (outputs if each.kind.name == "OUTPUT_TENSOR" else inputs).append(argument)
+    for value, argument in zip(values, block.arguments, strict=True):
+        (outputs if value.kind.name == "OUTPUT_TENSOR" else inputs).append(argument)
     with mlir.InsertionPoint(block):
         builder(*inputs, outs=outputs)
     return Template(owner, block, is_exact=False)
 
 
 def _listed(name: str, types: Sequence[mlir.Type | None], rank: int) -> Template:
-    """Returns one of the ops with a builder of their own."""
+    """Return an op of `_BUILDERS`."""
     inputs, build = _BUILDERS[name]
-    operands = [open_tensor(rank, each) for each in _filled(types, inputs + 1)]
+    operands = [open_tensor(rank, element) for element in _filled(types, inputs + 1)]
     owner, block = new_block(operands)
     with mlir.InsertionPoint(block):
         build(list(block.arguments), rank)
@@ -101,7 +103,9 @@ def _listed(name: str, types: Sequence[mlir.Type | None], rank: int) -> Template
 def _build_contract(arguments: Sequence[Value], rank: int) -> None:
     loops = [mlir.AffineExpr.get_dim(position) for position in range(rank + 1)]
     *batch, m, n, k = loops
-    maps = [mlir.AffineMap.get(rank + 1, 0, [*batch, *each]) for each in ((m, k), (k, n), (m, n))]
+    maps = [
+        mlir.AffineMap.get(rank + 1, 0, [*batch, *loops_]) for loops_ in ((m, k), (k, n), (m, n))
+    ]
     lhs, rhs, output = arguments
     linalg.contract(lhs, rhs, outs=[output], indexing_maps=maps)
 
@@ -129,7 +133,7 @@ _BUILDERS: Final[dict[str, tuple[int, Callable[[Sequence[Value], int], None]]]] 
     "linalg.softmax": (1, _build_softmax),
     "linalg.transpose": (1, _build_transpose),
 }
-"""For each op its number of inputs, and its builder for arguments of a rank."""
+"""For each op its number of inputs, and its builder."""
 
 
 def _filled(types: Sequence[mlir.Type | None], count: int) -> list[mlir.Type]:
@@ -139,4 +143,4 @@ def _filled(types: Sequence[mlir.Type | None], count: int) -> list[mlir.Type]:
 
 _VALUES: Final = frozenset({"INPUT_TENSOR", "OUTPUT_TENSOR", "SCALAR"})
 _ANY_RANK: Final = frozenset({"linalg.copy", names.FILL})
-"""Operations that the bindings define without sizes."""
+"""Operations that the bindings define for any rank."""

@@ -21,12 +21,12 @@ DYNAMIC = mlir.ShapedType.get_dynamic_size()
 
 @dataclass(frozen=True)
 class Template:
-    """A root op with the ops that compute its operands; a dynamic size is not yet chosen.
+    """A root op with the ops that compute its operands. A dynamic size is not yet chosen.
 
     Attributes:
-        owner: the operation around the block, which keeps it alive.
-        block: its arguments are the inputs; its last operation, a yield aside, is the root op.
-        is_exact: whether the matcher accepts these operations only.
+        owner: the operation that contains the block and keeps it alive.
+        block: its arguments are the inputs. Its last operation except for a yield is the root op.
+        is_exact: whether the matcher accepts only these operations.
     """
 
     owner: mlir.Operation
@@ -36,8 +36,8 @@ class Template:
     @cached_property
     def operations(self) -> tuple[mlir.Operation, ...]:
         """The operations, the root op last."""
-        result = [operation.operation for operation in self.block.operations]
-        return tuple(each for each in result if each.name != names.YIELD)
+        operations = [operation.operation for operation in self.block.operations]
+        return tuple(op for op in operations if op.name != names.YIELD)
 
     @property
     def root(self) -> mlir.Operation:
@@ -46,14 +46,14 @@ class Template:
 
     @cached_property
     def op(self) -> StructuredOp:
-        """The root op as data; only for templates whose attributes no longer change."""
+        """The root op as data. Use it only once the attributes of the template are final."""
         return StructuredOp(self.root)
 
     @cached_property
     def forgotten(self) -> int | None:
-        """The first argument whose users all match by name only, None without one.
+        """The first argument whose users all match by name only, or None.
 
-        The compiler matches no graph with such an argument.
+        The compiler does not match a graph with such an argument.
         """
         seen = {
             operand
@@ -69,37 +69,37 @@ class Template:
     def destinations(self) -> frozenset[Value]:
         """The arguments that are only used as destinations."""
         arguments = set(self.block.arguments)
-        starts, others = set[Value](), set[Value]()
+        starts, inputs = set[Value](), set[Value]()
         for operation in self.operations:
             outputs = destination_count(operation)
             operands = list(operation.operands)
             first = len(operands) - outputs
             starts |= arguments.intersection(operands[first:])
-            others |= arguments.intersection(operands[:first])
-        return frozenset(starts - others)
+            inputs |= arguments.intersection(operands[:first])
+        return frozenset(starts - inputs)
 
 
 def destination_count(operation: mlir.Operation) -> int:
-    """Returns how many of the last operands are destinations."""
+    """Return the number of trailing operands that are destinations."""
     is_structured = operation.name.startswith(("linalg.", "iree_linalg_ext."))
     return len(operation.results) if is_structured else 0
 
 
 def is_number(kind: mlir.Type) -> bool:
-    """Tells whether arithmetic is defined on a type: a float, or a signless integer."""
+    """Return whether arithmetic is defined on a type: a float, or a signless integer."""
     return isinstance(kind, mlir.FloatType) or (
         isinstance(kind, mlir.IntegerType) and kind.is_signless
     )
 
 
 def open_tensor(rank: int, element: mlir.Type) -> mlir.RankedTensorType:
-    """Returns the type of a tensor whose sizes are all dynamic."""
+    """Return the type of a tensor whose sizes are all dynamic."""
     location = mlir.Location.unknown(element.context)
     return mlir.RankedTensorType.get([DYNAMIC] * rank, element, loc=location)
 
 
 def new_block(types: Sequence[mlir.Type]) -> tuple[mlir.Operation, mlir.Block]:
-    """Returns a block with arguments of these types, and the module that keeps it alive."""
+    """Return a block with arguments of these types, and the module that keeps it alive."""
     module = mlir.Module.create().operation
     with mlir.InsertionPoint(module.regions[0].blocks[0]):
         holder = mlir.Operation.create(names.MODULE, regions=1)
@@ -110,7 +110,7 @@ def new_block(types: Sequence[mlir.Type]) -> tuple[mlir.Operation, mlir.Block]:
 def new_function(
     inputs: Sequence[mlir.Type], results: Sequence[mlir.Type]
 ) -> tuple[mlir.Operation, mlir.Block]:
-    """Returns a module with one function, and the block of its body."""
+    """Return a module with one function, and the block of its body."""
     module = mlir.Module.create().operation
     kind = mlir.FunctionType.get(list(inputs), list(results))
     with mlir.InsertionPoint(module.regions[0].blocks[0]):
@@ -127,7 +127,7 @@ def new_function(
 
 
 def build(name: str, result: mlir.Type, *operands: Value, **attributes: mlir.Attribute) -> Value:
-    """Builds an operation with one result at the current insertion point, and returns the result."""
+    """Build an operation with one result at the current insertion point, and return the result."""
     operation = mlir.Operation.create(
         name, results=[result], operands=list(operands), attributes=attributes
     )
@@ -138,11 +138,11 @@ def build(name: str, result: mlir.Type, *operands: Value, **attributes: mlir.Att
 def clone_into(
     operation: mlir.Operation, values: dict[Value, Value], results: Iterable[mlir.Type]
 ) -> mlir.Operation:
-    """Clones an operation at the current insertion point, with other types of its results.
+    """Clone an operation at the current insertion point, with other types of its results.
 
     Args:
         operation: the operation.
-        values: the replacement of each value that it uses; its results are added.
+        values: the replacement of each value that it uses. Its results are added.
         results: the types of the results.
     """
     clone = operation.clone().operation
@@ -156,11 +156,11 @@ def clone_into(
 
 
 def _replace_inside(operation: mlir.Operation, values: dict[Value, Value]) -> None:
-    """Replaces the values that operations in a region use from around it."""
+    """Replace the values that operations in regions use from outside."""
     for region in operation.regions:
         for block in region.blocks:
-            for each in block.operations:
-                inner = each.operation
+            for child in block.operations:
+                inner = child.operation
                 for position, operand in enumerate(inner.operands):
                     inner.operands[position] = values.get(operand, operand)
                 _replace_inside(inner, values)

@@ -17,29 +17,29 @@ if TYPE_CHECKING:
 
 
 class UnknownArithmeticError(Exception):
-    """An op would compute with types without arithmetic; the message names them."""
+    """An op would compute on types without arithmetic. The message names them."""
 
 
 def generic(maps: Sequence[mlir.AffineMap], types: Sequence[mlir.Type]) -> Template:
-    """Returns a `linalg.generic` with one output that multiplies its inputs and adds the products up.
+    """Return a `linalg.generic` with one output that sums up the products of its inputs.
 
-    With one input it adds that up, and without loops to reduce it writes what it computes.
+    Without reduction loops it stores the product.
 
     Args:
         maps: the indexing maps, the output's last.
         types: the element types of the operands.
 
     Raises:
-        UnknownArithmeticError: it cannot compute with such types.
+        UnknownArithmeticError: there is no arithmetic on a type.
     """
     for type_ in types:
         if not is_number(type_):
-            raise UnknownArithmeticError(f"how to compute with '{type_}' is not known")
+            raise UnknownArithmeticError(f"no arithmetic for '{type_}'")
     operands = [
-        open_tensor(len(each.results), kind) for each, kind in zip(maps, types, strict=True)
+        open_tensor(len(map_.results), kind) for map_, kind in zip(maps, types, strict=True)
     ]
     owner, block = new_block(operands)
-    kept = {each.position for each in maps[-1].results if isinstance(each, mlir.AffineDimExpr)}
+    kept = {dim.position for dim in maps[-1].results if isinstance(dim, mlir.AffineDimExpr)}
     iterators = ["parallel" if loop in kept else "reduction" for loop in range(maps[-1].n_dims)]
     kinds = [mlir.Attribute.parse(f"#linalg.iterator_type<{iterator}>") for iterator in iterators]
     attributes: dict[str, mlir.Attribute] = {
@@ -57,14 +57,15 @@ def generic(maps: Sequence[mlir.AffineMap], types: Sequence[mlir.Type]) -> Templ
         )
     locations = [mlir.Location.unknown() for _ in types]
     inner = operation.regions[0].blocks.append(*types, arg_locs=locations)
+    # The body multiplies the inputs, and adds the product to the accumulator.
     with mlir.InsertionPoint(inner):
         *inputs, accumulator = inner.arguments
-        result = _cast(inputs[0], types[-1])
+        value = _cast(inputs[0], types[-1])
         for input_ in inputs[1:]:
-            result = _arithmetic("mul", result, _cast(input_, types[-1]))
+            value = _arithmetic("mul", value, _cast(input_, types[-1]))
         if "reduction" in iterators:
-            result = _arithmetic("add", accumulator, result)
-        mlir.Operation.create("linalg.yield", operands=[result])
+            value = _arithmetic("add", accumulator, value)
+        mlir.Operation.create("linalg.yield", operands=[value])
     return Template(owner, block, is_exact=False)
 
 
@@ -73,28 +74,28 @@ def _arithmetic(what: str, lhs: Value, rhs: Value) -> Value:
     return build(f"arith.{what}{suffix}", lhs.type, lhs, rhs)
 
 
-def _cast(value: Value, wanted: mlir.Type) -> Value:
-    """Builds the conversion of a number to another type, as frontends write it."""
+def _cast(value: Value, type_: mlir.Type) -> Value:
+    """Build the conversion of a number to another type, with the casts of frontends."""
     kind = value.type
-    if kind == wanted:
+    if kind == type_:
         return value
-    if isinstance(kind, mlir.FloatType) and isinstance(wanted, mlir.FloatType):
-        if kind.width == wanted.width:
-            return _cast(_cast(value, mlir.F32Type.get()), wanted)
-        name = "extf" if kind.width < wanted.width else "truncf"
-    elif isinstance(kind, mlir.IntegerType) and isinstance(wanted, mlir.IntegerType):
-        name = "extsi" if kind.width < wanted.width else "trunci"
+    if isinstance(kind, mlir.FloatType) and isinstance(type_, mlir.FloatType):
+        if kind.width == type_.width:
+            return _cast(_cast(value, mlir.F32Type.get()), type_)
+        name = "extf" if kind.width < type_.width else "truncf"
+    elif isinstance(kind, mlir.IntegerType) and isinstance(type_, mlir.IntegerType):
+        name = "extsi" if kind.width < type_.width else "trunci"
     else:
-        name = "sitofp" if isinstance(wanted, mlir.FloatType) else "fptosi"
-    return build(f"arith.{name}", wanted, value)
+        name = "sitofp" if isinstance(type_, mlir.FloatType) else "fptosi"
+    return build(f"arith.{name}", type_, value)
 
 
 def attention(name: str, maps: Sequence[mlir.AffineMap], types: Sequence[mlir.Type]) -> Template:
-    """Returns an attention, online or not, with the maps and element types of its operands."""
+    """Return an attention or online attention with the given maps and element types of its operands."""
     outputs = ATTENTION_OUTPUTS[name]
     operands = [
-        kind if position == _SCALE else open_tensor(len(each.results), kind)
-        for position, (each, kind) in enumerate(zip(maps, types, strict=True))
+        kind if position == _SCALE else open_tensor(len(map_.results), kind)
+        for position, (map_, kind) in enumerate(zip(maps, types, strict=True))
     ]
     owner, block = new_block(operands)
     attributes: dict[str, mlir.Attribute] = {
@@ -116,4 +117,4 @@ def attention(name: str, maps: Sequence[mlir.AffineMap], types: Sequence[mlir.Ty
 
 
 _SCALE: Final = 3
-"""The position of the scale, which is a number, among the operands of an attention."""
+"""The position of the scale, a number, among the operands of an attention."""

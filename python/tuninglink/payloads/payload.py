@@ -1,4 +1,4 @@
-"""Payloads, and the error where there is none."""
+"""Payloads, and the error for entries without one."""
 
 from __future__ import annotations
 
@@ -23,13 +23,12 @@ if TYPE_CHECKING:
 
 
 class PayloadError(TuninglinkError):
-    """No payload can be made for an entry.
+    """No payload exists for an entry, or none was found.
 
     Attributes:
         entry: the entry.
-        reason: why not, in words.
-        verdict: refuted: it is proven that the matcher matches nothing; not decided: it may, but what it
-            matches is not known.
+        reason: the reason, in words.
+        verdict: refuted if the matcher provably matches nothing; undecided if no match was found.
     """
 
     def __init__(self, entry: Entry, reason: str, verdict: Verdict) -> None:
@@ -47,8 +46,8 @@ class Size:
     Attributes:
         loop: the number of the loop.
         role: the role of the loop.
-        size: how often it runs.
-        is_demanded: whether the matcher accepts no other size; else this one was chosen.
+        size: its trip count.
+        is_demanded: whether the matcher accepts no other size. Otherwise it was chosen.
     """
 
     loop: int
@@ -66,16 +65,16 @@ class Size:
 class Payload:
     """A program that an entry matches.
 
-    The program is plain text: it belongs to no context, and may be handed to another thread or process.
+    The program is text: it belongs to no context and can be passed to another thread or process.
 
     Attributes:
         entry: the entry.
-        target: what the sizes were chosen for, None for nothing in particular.
-        text: the program, for `iree-compile`: one public function whose results are those of the root op, which
-            stands in a dispatch of its own.
-        body: the dispatch as matchers see it: a module with one function, in which the root op is the last
-            operation but for the return.
-        shapes: the types of the root op's operands, for people.
+        target: the target that the sizes were chosen for, or None.
+        text: the program, for `iree-compile`: a public function that returns the results of the root op. The root op
+            has a dispatch to itself.
+        body: the dispatch as matchers see it: a module with one function, whose last operation before the return is
+            the root op.
+        shapes: the types of the root op's operands, for printing.
         sizes: the sizes of the root op's loops, in order.
     """
 
@@ -89,11 +88,11 @@ class Payload:
     def dispatch(
         self, target: mlir.Attribute | None = None, context: mlir.Context | None = None
     ) -> Workload:
-        """Returns the dispatch, for providers of constraints: nothing is compiled for it.
+        """Return the dispatch for providers of constraints, without compilation.
 
         Args:
-            target: a `#hal.executable.target` of any context, which goes onto the function.
-            context: where the dispatch is to live; by default the context of the calling thread.
+            target: a `#hal.executable.target` of any context, to be attached to the function.
+            context: the context of the dispatch; by default that of the calling thread.
         """
         module = mlir.Module.parse(self.body, context or thread_context()).operation
         (function,) = collect(module, names.FUNCTION)
@@ -105,6 +104,6 @@ class Payload:
 
 
 def root_of(function: mlir.Operation) -> mlir.Operation:
-    """Returns the root op of the function of a payload's body."""
+    """Return the root op of the function of a payload's body."""
     *_, root, _ = body(function)
     return root

@@ -31,43 +31,43 @@ _USUAL: Final[Mapping[OpKind, Mapping[Role, int]]] = {
     },
     OpKind.ATTENTION: {Role.BATCH: 4, Role.M: 256, Role.N: 64, Role.K1: 64, Role.K2: 256},
 }
-"""Moderate sizes of loops by kind and role: whole tiles of common configurations, and nothing large."""
+"""Moderate sizes of loops by kind and role: multiples of common tile sizes."""
 
 _USUAL_ELSEWHERE: Final = 64
 _USUAL_OUTER: Final = 4
 _ALIKE: Final = frozenset({Role.OUTPUT_IMAGE, Role.FILTER})
-"""Roles whose loops all have the usual size; of others, the innermost has it."""
+"""Roles whose loops all have the usual size. In other roles, only the innermost loop has it."""
 
 _OTHERS: Final = (512, 256, 128, 96, 64, 48, 32, 16, 8, 4, 3, 2, 1)
 _LARGEST: Final = 4096
-"""The largest size for the sake of tiles: their least common multiple may be huge."""
+"""The largest size chosen for its divisors: the least common multiple of tiles may be huge."""
 
 _NO_TILES: Final = frozenset({"promote_operands", "subgroup_basis", "lane_basis"})
-"""Parameters of lowering configurations whose numbers are not tile sizes of loops."""
+"""Parameters of lowering configs whose numbers are not tile sizes."""
 
 
 def usual_sizes(op: StructuredOp) -> list[int]:
-    """Returns a moderate size of each loop of an op."""
-    result = [_USUAL_ELSEWHERE] * op.loop_count
+    """Return a moderate size of each loop of an op."""
+    sizes = [_USUAL_ELSEWHERE] * op.loop_count
     for role, loops in op.loops.items():
         for loop in loops:
-            # Of several, the innermost is tiled, and the others are like a batch.
+            # Of several loops, the innermost is tiled, and the others are like a batch.
             is_outer = loop != loops[-1] and role not in _ALIKE
-            result[loop] = _USUAL_OUTER if is_outer else _USUAL[op.kind][role]
-    return result
+            sizes[loop] = _USUAL_OUTER if is_outer else _USUAL[op.kind][role]
+    return sizes
 
 
 def preferred_sizes(usual: int, tile: int) -> list[int]:
-    """Returns the sizes to try for a loop that is tiled by `tile`, best ones first: `usual` is a moderate one."""
-    together = lcm(usual, tile)
-    best = together if together <= _LARGEST else tile
+    """Return the sizes to try for a loop with a tile size, best ones first. `usual` is a moderate size."""
+    common = lcm(usual, tile)
+    best = common if common <= _LARGEST else tile
     rounded = -(-usual // tile) * tile
     return list(dict.fromkeys([best, rounded, 2 * tile, tile, usual, *_OTHERS]))
 
 
 def tiles(configurations: Iterable[mlir.Attribute], op: StructuredOp) -> dict[int, int]:
-    """Returns for each loop a preferred divisor of its size: what a configuration tiles it by."""
-    result: dict[int, int] = {}
+    """Return the tile size of each loop, a preferred divisor of its size, from configurations."""
+    tile_sizes: dict[int, int] = {}
     for config in map(_lowering_config, configurations):
         entries = _entries(config)
         for name, attribute in entries.items():
@@ -75,18 +75,18 @@ def tiles(configurations: Iterable[mlir.Attribute], op: StructuredOp) -> dict[in
                 for row in _rows(attribute):
                     for loop, size in enumerate(row):
                         if size > 0:
-                            result[loop] = lcm(result.get(loop, 1), size)
+                            tile_sizes[loop] = lcm(tile_sizes.get(loop, 1), size)
         if isinstance(config, iree_gpu.LoweringConfigAttr):
-            _add_intrinsic(config, op, result)
-    return {loop: tile for loop, tile in result.items() if tile <= _LARGEST}
+            _add_intrinsic(config, op, tile_sizes)
+    return {loop: tile for loop, tile in tile_sizes.items() if tile <= _LARGEST}
 
 
 def constants(sequences: Iterable[mlir.Operation]) -> tuple[mlir.Attribute, ...]:
-    """Returns the constants in sequences, which may be configurations."""
+    """Return the constants in sequences, which may be configurations."""
     return tuple(
-        each.attributes["value"]
+        op.attributes["value"]
         for sequence in sequences
-        for each in collect(sequence, names.PARAM_CONSTANT)
+        for op in collect(sequence, names.PARAM_CONSTANT)
     )
 
 
@@ -97,10 +97,10 @@ def _lowering_config(value: mlir.Attribute) -> mlir.Attribute:
 
 
 def _entries(config: mlir.Attribute) -> dict[str, mlir.Attribute]:
-    """Returns the parameters of a lowering configuration; empty for any other attribute.
+    """Return the parameters of a lowering config. Any other attribute has none.
 
-    Those for CPUs and the common ones have no class in the bindings, but what stands in their brackets is
-    written as a dictionary is, and the compiler's parser takes it apart.
+    The bindings have no class for those of CPUs and the common ones. Their parameters are written like a dictionary,
+    which the compiler's parser reads.
     """
     if isinstance(config, iree_gpu.LoweringConfigAttr):
         return entries_of(config.attributes)
@@ -110,31 +110,31 @@ def _entries(config: mlir.Attribute) -> dict[str, mlir.Attribute]:
 
 
 def _rows(attribute: mlir.Attribute) -> Iterator[list[int]]:
-    """Yields the lists of sizes in an attribute."""
+    """Yield the lists of sizes in an attribute."""
     if not isinstance(attribute, mlir.ArrayAttr):
         return
     numbers = integers_of(attribute)
     if numbers and len(numbers) == len(attribute):
         yield numbers
-    for each in attribute:
-        yield from _rows(each)
+    for element in attribute:
+        yield from _rows(element)
 
 
 def _add_intrinsic(
-    config: iree_gpu.LoweringConfigAttr, op: StructuredOp, found: dict[int, int]
+    config: iree_gpu.LoweringConfigAttr, op: StructuredOp, tile_sizes: dict[int, int]
 ) -> None:
-    """Rounds the innermost loops of m, n and k up to whole intrinsics."""
+    """Round the innermost loops of m, n and k up to whole intrinsics."""
     kind = config.mma_kind
     if not isinstance(kind, iree_gpu.MMAAttr | iree_gpu.VirtualMMAAttr):
         return
     m, n, k = kind.mnk_shape
-    wanted = {
+    multiples = {
         OpKind.CONTRACTION: {Role.M: m, Role.N: n, Role.K: k},
         OpKind.CONVOLUTION: {Role.OUTPUT_CHANNEL: n, Role.INPUT_CHANNEL: k},
     }
-    for role, size in wanted.get(op.kind, {}).items():
+    for role, size in multiples.get(op.kind, {}).items():
         for loop in op.loops[role][-1:]:
-            tile = found.get(loop, 1)
+            tile = tile_sizes.get(loop, 1)
             # Some pipelines count the tiles of reductions in intrinsics.
             is_reduction = op.iterator_types[loop] == REDUCTION
-            found[loop] = tile * size if is_reduction else lcm(tile, size)
+            tile_sizes[loop] = tile * size if is_reduction else lcm(tile, size)

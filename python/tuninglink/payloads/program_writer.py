@@ -1,4 +1,4 @@
-"""Programs from sized templates: the body of a dispatch, and a program for the compiler."""
+"""Programs from sized templates: the body of a dispatch, and a whole program for the compiler."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-# `iree.compiler.dialects.linalg` hands this on, but takes 90 ms to build classes for the operations.
+# `iree.compiler.dialects.linalg` re-exports this, but takes 90 ms to build the classes of the ops.
 from iree.compiler._mlir_libs import _mlirDialectsLinalg  # type: ignore[attr-defined]
 
 from tuninglink.matching.graphs import NAME_ONLY
@@ -25,46 +25,48 @@ if TYPE_CHECKING:
 
 
 def write_body(template: Template, sized: Sized, *, fills: bool) -> mlir.Operation:
-    """Returns a module with a function that does what the template does, on arguments.
+    """Return a module with a function that computes the template on its arguments.
 
-    It is built in the current context. What is accumulated starts from a `linalg.fill` if the body `fills`, as it does
-    in models; else from an argument.
+    It is built in the current context. With `fills`, an accumulation starts from a `linalg.fill`, as in models;
+    otherwise from an argument.
     """
-    made = [
+    created = [
         destination
         for destination in template.destinations
         if fills and _is_filled(template, destination)
     ]
-    given = [argument for argument in template.block.arguments if argument not in made]
+    arguments = [argument for argument in template.block.arguments if argument not in created]
     kinds = [_sized(result, sized) for result in template.root.results]
-    module, block = new_function([_sized(each, sized) for each in given], kinds)
-    values: dict[Value, Value] = dict(zip(given, block.arguments, strict=True))
+    module, block = new_function([_sized(argument, sized) for argument in arguments], kinds)
+    values: dict[Value, Value] = dict(zip(arguments, block.arguments, strict=True))
     with mlir.InsertionPoint(block):
-        values |= {each: _start(template, each, _sized(each, sized)) for each in made}
+        values |= {value: _start(template, value, _sized(value, sized)) for value in created}
         results = _clone_all(template, sized, values)
         mlir.Operation.create("func.return", operands=results)
     return module
 
 
 def write_program(template: Template, sized: Sized, *, fills: bool) -> mlir.Operation:
-    """Returns a program with a dispatch that does what the template does.
+    """Return a program with a dispatch that computes the template.
 
-    The dispatch is formed already, so that the compiler neither adds operations to it nor collapses its loops.
-    Destinations are created in it, as they are in the dispatches of models, from a `linalg.fill` only if the program
-    `fills`; other destinations are arguments.
+    The dispatch is formed already: the compiler neither adds operations to it nor collapses its loops. As in models,
+    destinations are created in the dispatch, and accumulations start from a `linalg.fill` with `fills` and from an
+    argument otherwise.
     """
-    made = {
+    created = {
         destination
         for destination in template.destinations
         if _is_made(template, destination, fills=fills)
     }
-    scalars = {each for each in template.block.arguments if each not in sized.shapes}
-    # The compiler would take the fill with a constant for a constant.
+    scalars = {value for value in template.block.arguments if value not in sized.shapes}
+    # A fill with a constant would be folded to a constant.
     is_fill = template.root.name == names.FILL
     taken = {scalar for scalar in scalars if is_fill or not is_number(scalar.type)}
-    given = [each for each in template.block.arguments if each not in made | (scalars - taken)]
+    arguments = [
+        value for value in template.block.arguments if value not in created | (scalars - taken)
+    ]
     results = [_sized(result, sized) for result in template.root.results]
-    module, block = new_function([_argument_type(each, sized) for each in given], results)
+    module, block = new_function([_argument_type(value, sized) for value in arguments], results)
     with mlir.InsertionPoint(block):
         region = mlir.Operation.create(
             "flow.dispatch.region",
@@ -73,10 +75,10 @@ def write_program(template: Template, sized: Sized, *, fills: bool) -> mlir.Oper
             regions=2,
         )
         mlir.Operation.create("func.return", operands=list(region.results))
-    values: dict[Value, Value] = dict(zip(given, block.arguments, strict=True))
+    values: dict[Value, Value] = dict(zip(arguments, block.arguments, strict=True))
     with mlir.InsertionPoint(region.regions[0].blocks.append()):
         for argument in template.block.arguments:
-            if argument in made:
+            if argument in created:
                 values[argument] = _start(template, argument, _sized(argument, sized))
             elif argument in taken:
                 values[argument] = _extract(values[argument])
@@ -91,7 +93,7 @@ _SCALE: Final = 0.125
 
 
 def _clone_all(template: Template, sized: Sized, values: dict[Value, Value]) -> list[Value]:
-    """Clones the operations at the current insertion point; returns the results of the root op."""
+    """Clone the operations at the current insertion point. Return the results of the root op."""
     for operation in template.operations:
         results = [_sized(result, sized) for result in operation.results]
         clone = clone_into(operation, values, results)
@@ -117,17 +119,17 @@ def _extract(tensor: Value) -> Value:
 
 
 def _is_made(template: Template, argument: Value, *, fills: bool) -> bool:
-    """Tells whether a destination is created in the dispatch, not passed to it."""
+    """Return whether a destination is created in the dispatch rather than passed to it."""
     return not _accumulates(template, argument) or (fills and _is_filled(template, argument))
 
 
 def _is_filled(template: Template, argument: Value) -> bool:
-    """Tells whether a destination can start from a constant."""
+    """Return whether a destination can start from a constant."""
     return _accumulates(template, argument) and is_number(argument.type.element_type)
 
 
 def _accumulates(template: Template, argument: Value) -> bool:
-    """Tells whether an op reads its destination."""
+    """Return whether an op reads its destination."""
     return any(
         argument in list(operation.operands) and _reads(operation, argument)
         for operation in template.operations
@@ -143,7 +145,7 @@ def _reads(operation: mlir.Operation, argument: Value) -> bool:
 
 
 def _start(template: Template, argument: Value, kind: mlir.Type) -> Value:
-    """Builds a destination: zeros to add to, or minus infinity to take the maximum with."""
+    """Build a destination: zeros for a sum, or minus infinity for a maximum."""
     assert isinstance(kind, mlir.RankedTensorType)
     empty = build("tensor.empty", kind)
     if not _accumulates(template, argument):

@@ -1,4 +1,4 @@
-"""The relations between the sizes of the tensors and loops of a template."""
+"""Relations between the sizes of the tensors and loops of a template."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 
 _LARGEST_SIZE: Final = 2**63 - 1
-"""What fits into the sizes of a tensor's type."""
+"""The largest size in the type of a tensor."""
 
 
 class UnsizedError(Exception):
-    """The relation between the sizes of an operation is not known."""
+    """The relation between the sizes of an operation is unknown."""
 
 
 class SizeRelations:
-    """The sizes of a template as expressions, and what holds between them.
+    """The sizes of a template as expressions, and the relations between them.
 
     Args:
         template: the template.
 
     Attributes:
-        unknowns: the sizes that the template leaves open.
-        relations: the conditions that they fulfil.
-        slack: conditions that may be broken: a tensor has no more elements than are read.
+        unknowns: the open sizes of the template.
+        relations: the conditions on them.
+        slack: optional conditions: a tensor has no more elements than are read.
         shapes: the shape of each tensor.
         loops: the sizes of the root op's loops.
 
     Raises:
-        UnsizedError: how the sizes of an operation hang together is not known.
+        UnsizedError: the relation between the sizes of an operation is unknown.
     """
 
     def __init__(self, template: Template) -> None:
@@ -63,7 +63,7 @@ class SizeRelations:
             self._add_operation(operation)
 
     def size(self, dimension: Dimension) -> Expression | None:
-        """Returns the size of a dimension of the root op, None if it has no such dimension."""
+        """Return the size of a dimension of the root op, or None if it does not exist."""
         kind, index, position = dimension
         root = self._template.root
         if kind == "loop":
@@ -88,7 +88,7 @@ class SizeRelations:
             ]
 
     def _add_operation(self, operation: mlir.Operation) -> None:
-        """Adds the relation between the shapes of an operation's operands and results."""
+        """Add the relations between the shapes of an operation's operands and results."""
         outputs = destination_count(operation)
         destinations = list(operation.operands)[len(operation.operands) - outputs :]
         for destination, result in zip(destinations, operation.results, strict=False):
@@ -97,13 +97,13 @@ class SizeRelations:
         if maps:
             self._add_loops(operation, maps)
         elif operation.name.startswith(("arith.", "math.", "linalg.softmax")):
-            for each in [*operation.operands, *operation.results][1:]:
-                self._same(operation.operands[0], each)
-        elif any(self._is_open(each) for each in (*operation.operands, *operation.results)):
-            raise UnsizedError(f"how the sizes of '{operation.name}' hang together is not known")
+            for value in [*operation.operands, *operation.results][1:]:
+                self._same(operation.operands[0], value)
+        elif any(self._is_open(value) for value in (*operation.operands, *operation.results)):
+            raise UnsizedError(f"the relation between the sizes of '{operation.name}' is unknown")
 
     def _is_open(self, value: Value) -> bool:
-        return any(each.term.kind is not Kind.CONSTANT for each in self.shapes.get(value, ()))
+        return any(size.term.kind is not Kind.CONSTANT for size in self.shapes.get(value, ()))
 
     def _same(self, one: Value, other: Value) -> None:
         if one in self.shapes and other in self.shapes:
@@ -112,8 +112,8 @@ class SizeRelations:
 
     def _add_loops(self, operation: mlir.Operation, maps: Sequence[mlir.AffineMap]) -> None:
         loops = [self._unknown() for _ in range(maps[0].n_dims)]
-        for operand, each in zip(operation.operands, maps, strict=False):
-            for size, expression in zip(self.shapes.get(operand, ()), each.results, strict=False):
+        for operand, map_ in zip(operation.operands, maps, strict=False):
+            for size, expression in zip(self.shapes.get(operand, ()), map_.results, strict=False):
                 if isinstance(expression, mlir.AffineDimExpr):
                     self.relations.append(size == loops[expression.position])
                     continue
@@ -121,7 +121,7 @@ class SizeRelations:
                     _, last = value_range(expression, loops)
                 except ValueError as failure:
                     raise UnsizedError(str(failure)) from None
-                # What lies behind the last element that is read may be there all the same.
+                # A tensor may have elements beyond the last one that is read.
                 self.relations.append(size >= last + 1)
                 self.slack.append(size == last + 1)
         if operation == self._template.root:
@@ -129,14 +129,14 @@ class SizeRelations:
 
     @cached_property
     def _role_sizes(self) -> dict[str, list[Expression]]:
-        """Returns the sizes in each role of the root op, and the strides and dilations of a convolution."""
+        """Return the sizes of each role of the root op, and the strides and dilations of a convolution."""
         op = self._template.op
         sizes = {
             role.name.lower(): [self.loops[at] for at in loops] for role, loops in op.loops.items()
         }
         for role, steps in zip(STEPS, (op.strides, op.dilations), strict=True):
             sizes[role] = [number(step) for step in steps]
-        return {role_name(op.kind, role): each for role, each in sizes.items()}
+        return {role_name(op.kind, role): role_sizes for role, role_sizes in sizes.items()}
 
 
 def _at(sequence: Sequence[Item], position: int) -> Item | None:

@@ -1,4 +1,4 @@
-"""Sizes for a template: a solver decides whether there are any, preferences choose among them."""
+"""Sizes for a template: a solver decides whether they exist, preferences choose among them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Sized:
 
     Attributes:
         loops: the sizes of the root op's loops.
-        demanded: the loops with a single possible size.
+        demanded: the loops with only one possible size.
         shapes: the shape of each tensor.
     """
 
@@ -52,8 +52,8 @@ class NoSizes:
     """The reason why a template has no sizes.
 
     Attributes:
-        verdict: refuted: there are no sizes; not decided: none are known.
-        reason: why not.
+        verdict: refuted if no sizes exist; undecided if none were found.
+        reason: the reason, in words.
     """
 
     verdict: Verdict
@@ -63,14 +63,14 @@ class NoSizes:
 def find_sizes(
     unsized: UnsizedOp, facts: Iterable[HasExtent], configurations: tuple[mlir.Attribute, ...]
 ) -> Sized | NoSizes:
-    """Finds sizes with which an operation satisfies facts, multiples of what configurations tile by if possible."""
+    """Find sizes with which an operation satisfies facts, preferably multiples of the configured tiles."""
     try:
         sizes = unsized.relations
         demands = _demands(facts, sizes.size)
     except UnsizedError as failure:
         return NoSizes(Verdict.NOT_DECIDED, str(failure))
     conditions = [*sizes.relations, *(condition for _, condition in demands)]
-    forced = forced_values(each.term for each in conditions)
+    forced = forced_values(condition.term for condition in conditions)
     if forced is not None and len(forced) == len(sizes.unknowns):
         everything = frozenset(range(len(sizes.loops)))
         return _sized(sizes, everything, lambda size: evaluate(size.term, forced))
@@ -79,7 +79,7 @@ def find_sizes(
 
 
 def find_contradiction(facts: Iterable[HasExtent]) -> NoSizes | None:
-    """Returns why facts contradict each other whatever the operation is, None if they do not."""
+    """Return the contradiction between facts, independent of the operation, or None."""
     facts = list(facts)
     if static_sizes(static_box(box(facts))) is not None:
         return None
@@ -94,11 +94,11 @@ def find_contradiction(facts: Iterable[HasExtent]) -> NoSizes | None:
 def _demands(
     facts: Iterable[HasExtent], size_of: Callable[[Dimension], Expression | None]
 ) -> list[tuple[str, Expression]]:
-    """Returns facts in words and as conditions."""
+    """Return the facts, in words and as conditions."""
     demands = []
     for fact in sorted(facts, key=repr):
         size = size_of(fact.dimension)
-        # An operation without the dimension is another one than the matcher looks for.
+        # An operation without the dimension cannot match.
         demands.append((in_words(fact), number(0) if size is None else holds(fact, size)))
     return demands
 
@@ -106,21 +106,21 @@ def _demands(
 def _sized(
     sizes: SizeRelations, demanded: frozenset[int], value: Callable[[Expression], int]
 ) -> Sized:
-    shapes = {key: [value(each) for each in shape] for key, shape in sizes.shapes.items()}
+    shapes = {key: [value(size) for size in shape] for key, shape in sizes.shapes.items()}
     return Sized([value(loop) for loop in sizes.loops], demanded, shapes)
 
 
 class _Question:
-    """A question to Z3 about sizes.
+    """A query to Z3 about sizes.
 
     Args:
-        conditions: what holds.
-        demands: what a matcher asks for, in words and as conditions.
+        conditions: the conditions on them.
+        demands: the demands of a matcher, in words and as conditions.
 
     Attributes:
         solver: the solver.
         writer: writes terms in its context.
-        labels: the demands in words, by the label under which Z3 tracks them.
+        labels: the demands in words, by their tracking labels in Z3.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class _Question:
         self.writer = TermWriter(context)
         self.solver = z3.Solver(ctx=context)
         self.solver.set("timeout", DEFAULT_LIMITS.start().solver_milliseconds())
-        self.solver.add(*(self.writer.truth(each.term) for each in conditions))
+        self.solver.add(*(self.writer.truth(condition.term) for condition in conditions))
         self.labels: dict[str, str] = {}
         for words, condition in demands:
             label = z3.Bool(f"fact {len(self.labels)}", context)
@@ -138,13 +138,13 @@ class _Question:
             self.solver.assert_and_track(self.writer.truth(condition.term), label)
 
     def refutation(self) -> NoSizes:
-        """Returns which demands contradict each other."""
-        core = [self.labels[str(each)] for each in self.solver.unsat_core()]
+        """Return the demands that contradict each other."""
+        core = [self.labels[str(label)] for label in self.solver.unsat_core()]
         return NoSizes(Verdict.REFUTED, contradiction(sorted(core)))
 
 
 class _Choice:
-    """Chooses sizes where relations and demands leave a choice."""
+    """A choice of sizes that satisfies relations and demands."""
 
     def __init__(
         self,
@@ -158,16 +158,16 @@ class _Choice:
         self._solver = self._question.solver
         self._context = self._solver.ctx
         write = self._question.writer
-        self._unknowns = [write.number(each.term) for each in sizes.unknowns]
+        self._unknowns = [write.number(size.term) for size in sizes.unknowns]
         self._loops = [write.number(loop.term) for loop in sizes.loops]
-        self._slack = [write.truth(each.term) for each in sizes.slack]
+        self._slack = [write.truth(wish.term) for wish in sizes.slack]
 
     def solve(self, tiles: Mapping[int, int]) -> Sized | NoSizes:
-        """Decides whether there are sizes, and chooses some."""
-        result = self._solver.check()
-        if result == z3.unsat:
+        """Decide whether sizes exist, and choose some."""
+        status = self._solver.check()
+        if status == z3.unsat:
             return self._question.refutation()
-        if result == z3.unknown:
+        if status == z3.unknown:
             reason = f"the solver gave up: {self._solver.reason_unknown()}"
             return NoSizes(Verdict.NOT_DECIDED, reason)
         if self._is_determined():
@@ -175,26 +175,26 @@ class _Choice:
         demanded = frozenset(
             loop for loop, size in enumerate(self._loops) if self._only_value(size) is not None
         )
-        for each in self._slack:
-            self._try(each)
+        for wish in self._slack:
+            self._try(wish)
         usual = usual_sizes(self._op)
-        # Small ones first: what is left of an image when its filter is known is the larger part.
+        # Small loops first: the filter of a convolution is fixed before its image.
         for loop in sorted(range(len(self._loops)), key=usual.__getitem__):
             if loop not in demanded:
                 self._choose(self._loops[loop], preferred_sizes(usual[loop], tiles.get(loop, 1)))
-        for each in self._unknowns:
-            self._choose(each, preferred_sizes(_USUAL, 1))
+        for size in self._unknowns:
+            self._choose(size, preferred_sizes(_USUAL, 1))
         return self._sized(demanded)
 
     def _is_determined(self) -> bool:
-        """Tells whether no size can have another value than in the model that was found."""
+        """Return whether the model that was found is the only one."""
         model = self._solver.model()
-        others = [each != model.eval(each, model_completion=True) for each in self._unknowns]
+        differences = [size != model.eval(size, model_completion=True) for size in self._unknowns]
         nothing = z3.BoolVal(val=False, ctx=self._context)
-        return bool(self._solver.check(z3.Or(nothing, *others)) == z3.unsat)
+        return bool(self._solver.check(z3.Or(nothing, *differences)) == z3.unsat)
 
     def _sized(self, demanded: frozenset[int]) -> Sized:
-        """Returns the sizes that the solver finds."""
+        """Return the sizes in the solver's model."""
         self._solver.check()
         model = self._solver.model()
 
@@ -205,7 +205,7 @@ class _Choice:
         return _sized(self._sizes, demanded, value)
 
     def _only_value(self, size: z3.ArithRef) -> int | None:
-        """Returns the only value that an unknown can have, None if it can have others."""
+        """Return the only value of an unknown, or None if there are several."""
         assert self._solver.check() == z3.sat
         value = int(self._solver.model().eval(size, model_completion=True).as_long())
         return value if self._solver.check(size != value) == z3.unsat else None
@@ -216,9 +216,11 @@ class _Choice:
         self._solver.add(wish)
         return True
 
-    def _choose(self, size: z3.ArithRef, wanted: Iterable[int]) -> None:
-        """Fixes an unknown to the first of the wanted values that it can have, else to the least."""
-        if self._only_value(size) is not None or any(self._try(size == each) for each in wanted):
+    def _choose(self, size: z3.ArithRef, preferences: Iterable[int]) -> None:
+        """Fix an unknown to the first possible value among `preferences`, or to its least value."""
+        if self._only_value(size) is not None or any(
+            self._try(size == value) for value in preferences
+        ):
             return
         self._try(size >= 1)
         optimize = z3.Optimize(ctx=self._context)
@@ -233,18 +235,19 @@ class _Choice:
 
 
 def holds(fact: HasExtent, size: Expression) -> Expression:
-    """Returns that a fact holds for a static size."""
-    asked = fact.extent
-    parts = [] if asked.size is None else [size == asked.size]
-    parts += [size >= int(asked.low)] if asked.low > -math.inf else []
-    parts += [size <= int(asked.high)] if asked.high < math.inf else []
-    parts += [size % asked.factor == 0] if asked.factor > 1 else []
+    """Return the condition that a fact holds for a size."""
+    extent = fact.extent
+    parts = [] if extent.size is None else [size == extent.size]
+    parts += [size >= int(extent.low)] if extent.low > -math.inf else []
+    parts += [size <= int(extent.high)] if extent.high < math.inf else []
+    parts += [size % extent.factor == 0] if extent.factor > 1 else []
     return all_of(*parts)
 
 
 def in_words(fact: HasExtent) -> str:
-    """Returns a fact in words."""
+    """Describe a fact in words."""
     kind, number, position = fact.dimension
+    # The name of the dimension.
     if kind in ("operand", "result"):
         what = f"dimension {position} of {kind} {number}"
     else:
@@ -253,7 +256,7 @@ def in_words(fact: HasExtent) -> str:
 
 
 def contradiction(facts: Sequence[str]) -> str:
-    """Returns in words that facts, which are in words themselves, contradict each other."""
+    """Describe a contradiction between facts in words."""
     if not facts:
         return "its operation has no sizes that fit together"
     if len(facts) == 1:

@@ -1,4 +1,4 @@
-"""Making a program that an entry matches."""
+"""Synthesis of a program that an entry matches."""
 
 from __future__ import annotations
 
@@ -36,44 +36,44 @@ if TYPE_CHECKING:
     from tuninglink.specs.structure import Entry
 
 _MOST_CANDIDATES: Final = 100
-"""How many operations are tried for a matcher that says little of what it looks for."""
+"""The number of operations to try for a matcher with few conditions."""
 
 _MOST_REJECTIONS: Final = 8
-"""After how many that had sizes, and that the interpreter did not match all the same, no more are tried."""
+"""The number of sized operations to try that the interpreter does not match."""
 
 _GENERALIZING: Final = frozenset({"rocm", "cuda"})
-"""Backends that replace named operations by generic ones before they match."""
+"""Backends that generalize named operations before specs match."""
 
 
 def payload_for(entry: Entry, target: Target | str | None = None) -> Payload:
-    """Makes a program that an entry matches.
+    """Make a program that an entry matches.
 
-    The operation is what the matcher demands, and the most common one where it leaves that open. The sizes that
-    it demands are found by a solver; those that it leaves open are moderate multiples of the tiles of the
-    configuration. The result was matched by the compiler's interpreter, with the entry alone; whether an earlier
-    entry of its spec takes it first, `configures` tells. The same entry always gets the same program.
+    The operation satisfies the conditions of the matcher, and is the most common one among those that do. A solver
+    finds the sizes; open ones are moderate multiples of the configuration's tiles. The interpreter has matched the
+    result with the entry alone. Whether an earlier entry of the spec matches it first is the result of `configures`.
+    The same entry always gets the same program.
 
     Args:
         entry: the entry.
-        target: what the program is for; named operations are kept for targets whose backend does.
+        target: the target of the program; named operations are kept for targets whose backend keeps them.
 
     Raises:
-        PayloadError: none can be made. The error says whether it is proven that there is none.
-        TargetError: there is no such target.
+        PayloadError: no program was found. The error says whether it is proven that none exists.
+        TargetError: the target is unknown.
     """
     return Synthesizer(target).payload(entry)
 
 
 class Synthesizer:
-    """Makes programs for many entries: what entries that differ in sizes only have in common is made once.
+    """A synthesizer of programs for many entries. It shares work between entries that differ only in sizes.
 
-    The entries are those of specs in one context.
+    The entries belong to specs in one context.
 
     Args:
-        target: what programs are for; named operations are kept for targets whose backend does.
+        target: the target of the programs; named operations are kept for targets whose backend keeps them.
 
     Raises:
-        TargetError: there is no such target.
+        TargetError: the target is unknown.
     """
 
     def __init__(self, target: Target | str | None = None) -> None:
@@ -82,18 +82,18 @@ class Synthesizer:
         self._unsized_ops = UnsizedOps(generalizes=generalizes)
 
     def payload(self, entry: Entry) -> Payload:
-        """Makes a program that an entry matches; see `payload_for`."""
+        """Return a program that an entry matches; see `payload_for`."""
         return self._made(entry, None).write()
 
     def configured(self, entry: Entry, attribute: mlir.Attribute) -> Configured:
-        """Makes a program that an entry matches, and has the entry configure it.
+        """Return a program that an entry matches, configured by the entry.
 
         Args:
             entry: the entry.
-            attribute: what the dispatch is for, a `#hal.executable.target` in the context of the entry.
+            attribute: the target of the dispatch, a `#hal.executable.target` in the context of the entry.
 
         Raises:
-            PayloadError: no program can be made.
+            PayloadError: no program was found.
         """
         return self._made(entry, attribute)
 
@@ -104,11 +104,11 @@ class Synthesizer:
 
 @dataclass(frozen=True)
 class Configured:
-    """A payload that is written when it is asked for, and its dispatch as its entry configures it.
+    """A payload, written on demand, and its dispatch with the entry's configuration.
 
     Attributes:
         shapes: see `Payload.shapes`.
-        dispatch: the dispatch; None if the compiler refuses what the entry does, and where nobody asked.
+        dispatch: the dispatch; None if it was not requested, or if the compiler rejects the configuration.
         write: writes the payload, in the thread of the entry's context.
     """
 
@@ -119,7 +119,7 @@ class Configured:
 
 @dataclass(frozen=True)
 class _Draft:
-    """A sized operation for an entry, of which a payload can be written."""
+    """A sized operation for an entry, from which a payload can be written."""
 
     entry: Entry
     target: Target | None
@@ -129,15 +129,15 @@ class _Draft:
 
     @property
     def template(self) -> Template:
-        """The operation."""
+        """The operation, with open sizes."""
         return self.unsized.template
 
     @cached_property
     def body(self) -> mlir.Operation:
-        """The body of a payload that the compiler takes."""
+        """The body of a payload. The compiler accepts it."""
         body = write_body(self.template, self.sized, fills=self.fills)
         body.verify()
-        if self.fills not in self.unsized.verified:  # where sizes make no difference
+        if self.fills not in self.unsized.verified:  # once for all sizes
             write_program(self.template, self.sized, fills=self.fills).verify()
             self.unsized.verified.add(self.fills)
         return body
@@ -150,12 +150,12 @@ class _Draft:
         return ", ".join(str(operand.type) for operand in root.operands)
 
     def payload(self) -> Payload:
-        """Writes the payload."""
+        """Write the payload."""
         with self.entry.anatomy.module.context, mlir.Location.unknown():
             body = write_body(self.template, self.sized, fills=self.fills)
             program = write_program(self.template, self.sized, fills=self.fills)
-        for each in (body, program):
-            each.verify()
+        for module in (body, program):
+            module.verify()
         sizes = tuple(
             Size(loop, self.template.op.roles[loop], size, loop in self.sized.demanded)
             for loop, size in enumerate(self.sized.loops)
@@ -182,10 +182,10 @@ class _Synthesis:
         return PayloadError(self._entry, reason, verdict)
 
     def run(self) -> Configured:
-        """Tries all operations that may do, and returns the first that does.
+        """Try the candidate operations, and return the first that the entry matches.
 
         Raises:
-            PayloadError: none does.
+            PayloadError: the entry matches none of them.
         """
         matcher = MatcherReader(self._entry.anatomy.table).read(self._entry.matcher)
         condition = exact_condition(matcher)
@@ -194,7 +194,7 @@ class _Synthesis:
             verdict = Verdict.REFUTED if is_refuted else Verdict.NOT_DECIDED
             raise self._error(condition.reason, verdict)
         if condition.names is not None and not condition.names:
-            raise self._error("no operation has all the names that it asks for", Verdict.REFUTED)
+            raise self._error("no operation has all the required names", Verdict.REFUTED)
         contradiction = find_contradiction(condition.sizes)
         if contradiction is not None:
             raise self._error(contradiction.reason, contradiction.verdict)
@@ -204,7 +204,7 @@ class _Synthesis:
             raise self._error(str(failure)) from None
 
     def _first_that_fits(self, condition: Condition) -> Configured:
-        """Returns a payload with the first operation that fits."""
+        """Return a payload with the first operation that fits."""
         action = _involved(self._entry.anatomy.table, self._entry.action)
         configurations = constants([*self._matcher, *action])
         failures: list[NoSizes] = []
@@ -231,31 +231,33 @@ class _Synthesis:
             raise self._error(reason)
         raise self._error(first.reason, first.verdict if is_proof else Verdict.NOT_DECIDED)
 
-    def _no_operation(self, wanted: frozenset[str]) -> PayloadError:
-        """Returns the error for operations of which none can be built."""
-        if not wanted:
-            return self._error("no operation has operands of the ranks that it asks for")
+    def _no_operation(self, op_names: frozenset[str]) -> PayloadError:
+        """Return the error for a matcher without candidate operations."""
+        if not op_names:
+            return self._error("no operation has operands of the required ranks")
         context = self._entry.anatomy.module.context
-        existing = sorted(name for name in wanted if context.is_registered_operation(name))
+        existing = sorted(name for name in op_names if context.is_registered_operation(name))
         if not existing:
-            names_ = " or ".join(f"'{each}'" for each in sorted(wanted))
-            return self._error(f"the compiler has no operation {names_}", Verdict.REFUTED)
-        names_ = " or ".join(f"'{each}'" for each in existing)
-        return self._error(f"no program with {names_} is known that fits")
+            names_ = " or ".join(f"'{name}'" for name in sorted(op_names))
+            return self._error(
+                f"the compiler does not define the operation {names_}", Verdict.REFUTED
+            )
+        names_ = " or ".join(f"'{name}'" for name in existing)
+        return self._error(f"no program with {names_} was found that fits")
 
     def _made(self, unsized: UnsizedOp, sized: Sized, condition: Condition) -> Configured | NoSizes:
-        """Returns the payload with a sized operation, if the compiler takes it and the entry matches it."""
+        """Return the payload with a sized operation, if the compiler accepts it and the entry matches it."""
         fills = _leaves_fills_alone(condition)
         draft = _Draft(self._entry, self._target, unsized, sized, fills)
         try:
             matched = self._matched(draft) if self._attribute is None else self._configured(draft)
         except mlir.MLIRError as failure:
             first, *_ = failure.error_diagnostics
-            reason = f"the compiler refuses what it may look for: {first.message}"
+            reason = f"the compiler rejects the candidate operation: {first.message}"
             return NoSizes(Verdict.NOT_DECIDED, reason)
         if matched is not None:
             return matched
-        reason = f"the interpreter does not find that it matches {draft.shapes}"
+        reason = f"the interpreter does not match it with {draft.shapes}"
         template = unsized.template
         if template.is_exact and template.forgotten is not None:
             reason += (
@@ -264,29 +266,29 @@ class _Synthesis:
         return NoSizes(Verdict.NOT_DECIDED, reason)
 
     def _matched(self, draft: _Draft) -> Configured | None:
-        """Returns a payload, None if the entry does not match it."""
+        """Return a payload, or None if the entry does not match it."""
         payload = draft.payload()
         is_matched = matches(self._entry, payload)
         return Configured(payload.shapes, None, lambda: payload) if is_matched else None
 
     def _configured(self, draft: _Draft) -> Configured | None:
-        """Returns a payload as the entry configures it, None if the entry does not match it."""
+        """Return a payload as the entry configures it, or None without a match."""
         assert self._attribute is not None
         body, shapes = draft.body, draft.shapes
         try:
             dispatch = configured_if_matched(self._entry, body, self._attribute)
         except mlir.MLIRError:
-            return self._matched(draft)  # The matcher alone may match all the same.
+            return self._matched(draft)  # The matcher alone may still match.
         return None if dispatch is None else Configured(shapes, dispatch, draft.payload)
 
 
 def _leaves_fills_alone(condition: Condition) -> bool:
-    """Tells whether a matcher surely does not match the fills beside the operation that it looks for."""
+    """Return whether a matcher certainly does not match the fills next to its operation."""
     if condition.names is not None:
         return names.FILL not in condition.names
     return bool(condition.kinds or condition.root is not None or condition.maps is not None)
 
 
 def _involved(table: SequenceTable, path: str) -> list[mlir.Operation]:
-    """Returns a sequence and, behind it, what it runs."""
+    """Return a sequence after the sequences that it runs."""
     return [sequence for _, sequence in table.closure(path)][::-1]

@@ -1,4 +1,4 @@
-"""The operations that matchers may look for, made once for matchers that differ in sizes only."""
+"""Candidate operations of matchers, shared by matchers that differ only in sizes."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from tuninglink.payloads.op_templates import Template
 
 _MOST: Final = 64
-"""How many things of a sort are kept."""
+"""The capacity of each cache."""
 
 
 class UnsizedOp:
-    """An operation that matchers may look for, and what is known about it whatever its sizes are.
+    """A candidate operation of matchers, with its properties that do not depend on sizes.
 
     Attributes:
         template: the operation.
-        verified: the ways to start from (filled or not) of programs with it that the compiler takes.
+        verified: the ways to start an accumulation (filled or not) for which the compiler accepts a program.
     """
 
     def __init__(self, template: Template) -> None:
@@ -39,12 +39,12 @@ class UnsizedOp:
         """The relations between its sizes.
 
         Raises:
-            UnsizedError: they are not known.
+            UnsizedError: a relation is unknown.
         """
         return SizeRelations(self.template)
 
     def tiles(self, configurations: tuple[mlir.Attribute, ...]) -> Mapping[int, int]:
-        """Returns what configurations tile its loops by, see `preferences.tiles`."""
+        """Return the tile sizes of its loops in configurations, see `preferred_sizes.tiles`."""
         if configurations not in self._tiles:
             _make_room(self._tiles)
             self._tiles[configurations] = tiles(configurations, self.template.op)
@@ -52,10 +52,10 @@ class UnsizedOp:
 
 
 class UnsizedOps:
-    """The operations that the matchers in a context may look for.
+    """The candidate operations of the matchers in a context.
 
     Args:
-        generalizes: whether the target's backend replaces named operations by generic ones before it matches.
+        generalizes: whether the target's backend generalizes named operations before specs match.
     """
 
     def __init__(self, *, generalizes: bool) -> None:
@@ -63,11 +63,11 @@ class UnsizedOps:
         self._known: dict[Hashable, _Replayed] = {}
 
     def of(self, condition: Condition, matcher: Sequence[mlir.Operation]) -> Iterator[UnsizedOp]:
-        """Yields the operations that a matcher may look for, most likely ones first.
+        """Yield the candidate operations of a matcher, most likely ones first.
 
         Args:
-            condition: what it demands.
-            matcher: the matcher and what it includes.
+            condition: its condition.
+            matcher: the matcher and the sequences that it includes.
         """
         candidates = Candidates(condition, matcher, generalizes=self._generalizes)
         if candidates.are_shown:
@@ -80,7 +80,7 @@ class UnsizedOps:
 
 
 class _Replayed:
-    """The items of an iterator and how it fails, again and again; it is asked for each item once."""
+    """The items of an iterator and its exception, cached for repeated iteration."""
 
     def __init__(self, source: Iterator[UnsizedOp]) -> None:
         self._source = source
@@ -92,16 +92,16 @@ class _Replayed:
         if self._failure is not None:
             raise self._failure
         try:
-            for each in self._source:
-                self._items.append(each)
-                yield each
+            for item in self._source:
+                self._items.append(item)
+                yield item
         except Exception as failure:
             self._failure = failure
             raise
 
 
 def _key(condition: Condition) -> Hashable:
-    """Returns all of a condition that candidates depend on."""
+    """Return the parts of a condition that determine the candidates."""
     maps = condition.maps
     tables = (condition.types, condition.ranks, condition.least_ranks, condition.counts)
     return (
@@ -114,6 +114,6 @@ def _key(condition: Condition) -> Hashable:
     )
 
 
-def _make_room(known: dict[Any, Any]) -> None:
-    if len(known) == _MOST:
-        known.clear()
+def _make_room(cache: dict[Any, Any]) -> None:
+    if len(cache) == _MOST:
+        cache.clear()

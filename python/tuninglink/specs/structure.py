@@ -278,11 +278,11 @@ def signature_problem(sequence: mlir.Operation) -> Diagnostic | None:
 
 
 def _prepares(operation: mlir.Operation) -> bool:
-    """Tells whether an operation runs a pass that the compiler would run later, or only finds what it runs on."""
-    if operation.name != names.RUN_REGISTERED:
-        return operation.name in (names.STRUCTURED_MATCH, names.GET_PARENT)
+    """Tells whether an operation runs a pass that the compiler would run later."""
     name = operation.attributes.get("pass_name")
-    return isinstance(name, mlir.StringAttr) and name.value in _PREPARATIONS
+    if operation.name != names.RUN_REGISTERED or not isinstance(name, mlir.StringAttr):
+        return False
+    return name.value in _PREPARATIONS
 
 
 def _is_plain_foreach_match(sequence: mlir.Operation) -> bool:

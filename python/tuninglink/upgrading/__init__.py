@@ -1,4 +1,4 @@
-"""Upgrading specs that were written for older compilers."""
+"""Upgrades of specs that were written for older compilers."""
 
 from typing import TYPE_CHECKING
 
@@ -17,4 +17,4 @@ _HOMES = {
     **dict.fromkeys(("upgrade", "upgrade_bytes"), "upgrading.upgrader"),
 }
 
-__getattr__ = lazy_face(__name__, _HOMES)  # whoever loads specs of today needs no rules
+__getattr__ = lazy_face(__name__, _HOMES)  # present specs need no rules

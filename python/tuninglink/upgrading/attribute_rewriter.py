@@ -1,4 +1,4 @@
-"""Applying attribute rules to every attribute of a spec."""
+"""Application of attribute rules to every attribute of a spec."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _DIALECTS: Final = ("#iree_codegen.", "#iree_gpu.", "#iree_cpu.")
 
 _LEAST_EXPANSION: Final = 1 << 17
 _MOST_EXPANSION: Final = 16
-"""How many times the length of the spec its aliases may be spelled out to, beyond what is allowed anyway."""
+"""The greatest expansion of aliases, as a multiple of the spec's length, beyond the least limit."""
 
-# Attributes that may be written without their name, by what they stand in and under which key.
+# Attributes that may be printed without their name, by their parent and key.
 _ELIDED: Final = {
     ("iree_codegen.compilation_info", "lowering_config"): "iree_codegen.lowering_config",
     ("iree_codegen.compilation_info", "translation_info"): "iree_codegen.translation_info",
@@ -38,7 +38,7 @@ _ELIDED: Final = {
 
 @dataclass
 class AttributeRewriter:
-    """Applies rules, in their order, to all attributes of a spec."""
+    """The application of rules, in order, to all attributes of a spec."""
 
     outline: SpecOutline
     rules: Sequence[AttributeRule]
@@ -49,14 +49,14 @@ class AttributeRewriter:
     _expanded: int = 0
 
     def rewrite(self, rewrites: Rewrites) -> None:
-        """Adds the changes to `rewrites`.
+        """Add the changes to `rewrites`.
 
         Raises:
-            SpecError: aliases would grow beyond all measure.
+            SpecError: the expansion of aliases exceeds its limit.
         """
         text = self.outline.source.text
         roots = [(*span, self._root(*span)) for span in self._spans()]
-        upgraded = [each for each in roots if self._upgrade(each[2], each[0], rewrites)]
+        upgraded = [root for root in roots if self._upgrade(root[2], root[0], rewrites)]
         parts = [(start, end, root.render()) for start, end, root in upgraded]
         self._upgrade_unused_aliases(rewrites)
         for alias in self.outline.aliases.values():
@@ -68,7 +68,7 @@ class AttributeRewriter:
                 rewrites.edits.replace(start, end, fresh)
 
     def _upgrade_unused_aliases(self, rewrites: Rewrites) -> None:
-        """Upgrades what unused aliases stand for, the last first, as they may use those before."""
+        """Upgrade the values of unused aliases, the last first, as they may use earlier ones."""
         for alias in reversed(self.outline.aliases.values()):
             if self._definitions[alias.name] is None:
                 tree = self._tree(alias.name)
@@ -77,7 +77,7 @@ class AttributeRewriter:
                     self._upgrade(use, alias.value, rewrites, is_alias=True)
 
     def _spans(self) -> Iterator[tuple[int, int]]:
-        """Yields where attributes stand that are in no other, apart from the definitions of aliases."""
+        """Yield the spans of outermost attributes, except for the definitions of aliases."""
         source, aliases = self.outline.source, self.outline.aliases
         done = 0
         for mark in source.marks:
@@ -99,7 +99,7 @@ class AttributeRewriter:
                     yield token.start, token.end
 
     def _end(self, mark: Mark) -> int | None:
-        """Returns where the attribute at `mark` ends, None if no rule could care for it."""
+        """Return the end of the attribute at `mark`, or None if no rule applies to it."""
         if mark.text in self.outline.aliases:
             return mark.end
         closer = self.outline.source.closers.get(mark.end)
@@ -112,22 +112,22 @@ class AttributeRewriter:
         return self._expand(value)
 
     def _tree(self, alias: str) -> Node | None:
-        """Returns what an alias is defined as, None if it is nothing that rules look at."""
+        """Return the value of an alias, or None if rules do not apply to it."""
         if alias not in self._trees:
-            self._trees[alias] = None  # an alias in terms of itself is none
-            result = self.outline.aliases[alias]
+            self._trees[alias] = None  # ends the recursion for an alias that uses itself
+            definition = self.outline.aliases[alias]
             source = self.outline.source
             before = self._expanded
-            is_relevant = source.text.startswith((*_DIALECTS, "{"), result.value)
-            value = parse(source, result.value, result.end) if is_relevant else None
+            is_relevant = source.text.startswith((*_DIALECTS, "{"), definition.value)
+            value = parse(source, definition.value, definition.end) if is_relevant else None
             self._trees[alias] = as_node(self._expand(value)) if value is not None else None
             for use in uses(self._trees[alias] or Leaf("")):
                 self._definitions.withdraw(use)  # copies of the tree are used, not the tree
-            self._sizes[alias] = result.end - result.value + self._expanded - before
+            self._sizes[alias] = definition.end - definition.value + self._expanded - before
         return self._trees[alias]
 
     def _expand(self, value: Value) -> Value:
-        """Puts what aliases stand for in the place of aliases."""
+        """Replace aliases by their values."""
         if isinstance(value, Leaf) and value.text in self.outline.aliases:
             tree = self._tree(value.text)
             if tree is None:
@@ -137,22 +137,23 @@ class AttributeRewriter:
             limit = _LEAST_EXPANSION + _MOST_EXPANSION * len(self.outline.source.text)
             if self._expanded > limit:
                 place = self.outline.source.place(alias.start)
-                raise SpecError(error(f"'{alias.name}' is used too often to be followed", place))
+                raise SpecError(error(f"'{alias.name}' is used too often to be expanded", place))
             return self._definitions.use(value.text, tree.copy())
         if isinstance(value, Node):
-            for each in value.fields:
-                each.value = self._expand(each.value)
+            for field_ in value.fields:
+                field_.value = self._expand(field_.value)
         return value
 
     def _upgrade(
         self, root: Value, start: int, rewrites: Rewrites, *, is_alias: bool = False
     ) -> bool:
-        """Applies the rules to one attribute, and tells whether that went well."""
+        """Apply the rules to one attribute, and return whether none refused it."""
         sequence = self.outline.sequence_at(start)
-        kinds, known, count = _kinds(root), 0, 0
+        # Nodes are collected again after each rule that changed something.
+        kinds, last_count, count = _kinds(root), 0, 0
         for rule in self.rules:
-            if count != known:
-                kinds, known = _kinds(root), count
+            if count != last_count:
+                kinds, last_count = _kinds(root), count
             for node in [node for target in rule.targets for node in kinds.get(target, ())]:
                 site = AttributeSite(node, count > 0, lambda: self.spaces.of(sequence))
                 try:
@@ -167,6 +168,7 @@ class AttributeRewriter:
                     if site.notes:
                         rewrites.record(rule.name, start, site.notes)
                         count += len(site.notes)
+        # Combinations that still fail in code generation are reported as failures.
         for node in _kinds(root).get("iree_codegen.compilation_info", ()) if count else ():
             failure = known_failure(node, lambda: self.spaces.of(sequence))
             if failure is not None:
@@ -175,7 +177,7 @@ class AttributeRewriter:
 
 
 def _kinds(root: Value) -> dict[str, list[Node]]:
-    """Returns the nodes of a tree by what they are."""
+    """Return the nodes of a tree by kind."""
     kinds: dict[str, list[Node]] = {}
     pending: list[tuple[Node, str, str | None]] = []
     first = as_node(root)
@@ -186,18 +188,18 @@ def _kinds(root: Value) -> dict[str, list[Node]]:
         kind = _kind(node, parent, key)
         if kind:
             kinds.setdefault(kind, []).append(node)
-        for each in reversed(node.fields):
-            value = each.value
+        for field_ in reversed(node.fields):
+            value = field_.value
             if isinstance(value, Leaf):
                 continue
             inner = value.node if isinstance(value, Expanded) else value
             if inner.bracket != "[":
-                pending.append((inner, kind, each.key))
+                pending.append((inner, kind, field_.key))
     return kinds
 
 
 def _kind(node: Node, parent: str, key: str | None) -> str:
-    """Returns what a node is, by its name, or by where it stands if it has none."""
+    """Return the kind of a node: its name, or one that follows from its parent and key."""
     if node.head:
         return node.head[1:]
     if node.bracket == "<":
@@ -206,13 +208,13 @@ def _kind(node: Node, parent: str, key: str | None) -> str:
         return ""
     if parent == "iree_codegen.translation_info":
         return "translation_info.options"
-    if any(each.key in {"qk_attrs", "pv_attrs"} for each in node.fields):
+    if any(field_.key in {"qk_attrs", "pv_attrs"} for field_ in node.fields):
         return "decomposition_config"
     return ""
 
 
 def known_failure(node: Node, find_space: Callable[[], IterationSpace | None]) -> str | None:
-    """Returns why code generation with an upgraded compilation info fails, None if that is not known."""
+    """Return the reason why code generation with an upgraded compilation info fails, if it is known to fail."""
     info = CompilationInfo.of(node)
     levels = info.levels if info is not None else None
     if info is None or levels is None:
@@ -220,14 +222,14 @@ def known_failure(node: Node, find_space: Callable[[], IterationSpace | None]) -
     has_intrinsic = levels.find("mma_kind") is not None
     if info.pipeline in TILE_AND_FUSE and has_intrinsic and levels.find("subgroup") is None:
         return (
-            "TileAndFuse needs 'subgroup' tile sizes where it has an intrinsic; without them today's compiler "
+            "TileAndFuse needs 'subgroup' tile sizes with an intrinsic; without them today's compiler "
             "fails ('lane distributed scf.forall must have a parent subgroup distributed loop')"
         )
     if info.pipeline in VECTOR_DISTRIBUTE and levels.find("subgroup_basis") is None:
         space = find_space()
         if space is not None and space.is_contraction_like:
             return (
-                "VectorDistribute needs a 'subgroup_basis', and the spec gives no subgroup counts to make one "
-                "of; without it today's compiler fails ('Could not find a subgroup basis from lowering config')"
+                "VectorDistribute needs a 'subgroup_basis', and the spec has no subgroup counts to derive one "
+                "from; without it today's compiler fails ('Could not find a subgroup basis from lowering config')"
             )
     return None

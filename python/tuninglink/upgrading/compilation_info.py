@@ -1,4 +1,4 @@
-"""Compilation infos and their parts: the lowering config, and the translation info with its options."""
+"""Compilation infos and their parts: lowering config, translation info and its options."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class CompilationInfo:
 
     @staticmethod
     def of(node: Node) -> CompilationInfo | None:
-        """Returns the compilation info that `node` is, None if a part is missing."""
+        """Return the parts of a compilation info, or None if one is missing."""
         lowering, translation = node.node("lowering_config"), node.node("translation_info")
         if lowering is None or translation is None:
             return None
@@ -45,7 +45,7 @@ class CompilationInfo:
 
     @property
     def pipeline(self) -> str | None:
-        """The enumerator of the pipeline, old or new, without dialect."""
+        """The enumerator of the pipeline, old or new, without its dialect."""
         value: Value | None = self.translation.value("pipeline")
         if value is None:
             first = self.translation.fields[0] if self.translation.fields else None
@@ -54,12 +54,12 @@ class CompilationInfo:
 
     @property
     def tile_sizes(self) -> list[list[int] | None]:
-        """The lists of tile sizes of a lowering config, None for one that is more than numbers."""
+        """The lists of tile sizes of a lowering config, with None for a list that contains other values."""
         lists = as_node(self.lowering.value("tile_sizes"))
         return [integers(field.value) for field in lists.fields] if lists is not None else []
 
     def tile_by_levels(self, **levels: Iterable[int]) -> None:
-        """Replaces the lowering config by a GPU lowering config with both operands promoted."""
+        """Replace the lowering config by a GPU lowering config with both operands promoted."""
         node = Node("", "{")
         for name, sizes in sorted({"promote_operands": (0, 1), **levels}.items()):
             node.add(name, int_list(sizes))
@@ -73,7 +73,7 @@ class CompilationInfo:
 
 
 def options_of(translation: Node) -> Node | None:
-    """Returns the options of a translation info, the dictionary at its end."""
+    """Return the options of a translation info: the dictionary at its end."""
     for field in translation.fields:
         node = as_node(field.value)
         if field.key is None and node is not None and node.bracket == "{":
@@ -82,28 +82,28 @@ def options_of(translation: Node) -> Node | None:
 
 
 def levels_of(lowering: Node | None) -> Node | None:
-    """Returns the dictionary in a GPU lowering config."""
+    """Return the dictionary in a GPU lowering config."""
     field = lowering.positional() if lowering is not None else None
     return as_node(field.value) if field is not None else None
 
 
 def subgroup_counts(levels: Node | None) -> list[int | None] | None:
-    """Returns the subgroups along rows and columns, each None if it is no number; None without counts."""
+    """Return the subgroup counts along rows and columns, with None for invalid ones, or None without counts."""
     if levels is None or not any(levels.find(name) for name in SUBGROUP_COUNTS):
         return None
     return [integer(levels.value(name)) if levels.find(name) else 1 for name in SUBGROUP_COUNTS]
 
 
 def remove_subgroup_counts(levels: Node) -> None:
-    """Takes the subgroup counts out of a GPU lowering config."""
+    """Remove the subgroup counts from a GPU lowering config."""
     for name in SUBGROUP_COUNTS:
         levels.remove(name)
 
 
 def set_subgroup_basis(levels: Node, basis: list[int], loops: Iterable[int]) -> str:
-    """Puts a subgroup basis in the place of subgroup counts, and returns its text."""
+    """Replace subgroup counts by a subgroup basis, and return its text."""
     text = f"[{basis}, {list(loops)}]"
-    field = next(result for name in SUBGROUP_COUNTS if (result := levels.find(name)) is not None)
+    field = next(count for name in SUBGROUP_COUNTS if (count := levels.find(name)) is not None)
     field.key, field.value = "subgroup_basis", Leaf(text)
     remove_subgroup_counts(levels)
     return text

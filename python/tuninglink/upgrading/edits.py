@@ -1,4 +1,4 @@
-"""Changes to a text, collected first and made together, with a way back to where things stood before."""
+"""Edits of a text: collected, applied together, and mapped back to offsets of the old text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, order=True)
 class Edit:
-    """Replaces what stands from `start` to `end` with `text`."""
+    """The replacement of the text from `start` to `end` by `text`."""
 
     start: int
     end: int
@@ -17,26 +17,26 @@ class Edit:
 
 @dataclass
 class Edits:
-    """Changes to one text. Of those that overlap, which only broken text brings about, the first is made."""
+    """The edits of a text. Of overlapping edits, which only malformed text causes, the first is applied."""
 
     edits: list[Edit] = field(default_factory=list)
 
     def replace(self, start: int, end: int, text: str) -> None:
-        """Replaces what stands from `start` to `end`."""
+        """Replace the text from `start` to `end`."""
         self.edits.append(Edit(start, end, text))
 
     def insert(self, at: int, text: str) -> None:
-        """Adds `text` before the character at `at`."""
+        """Add `text` before the character at `at`."""
         self.edits.append(Edit(at, at, text))
 
     def apply(self, text: str) -> Edited:
-        """Makes the changes."""
+        """Apply the edits."""
         pieces: list[str] = []
         anchors: list[tuple[int, int]] = [(0, 0)]
         position = length = 0
         for edit in sorted(set(self.edits)):
             if edit.start < position:
-                continue  # two operations found the same thing: the text is broken, and the compiler will say so
+                continue  # the text is malformed, which the compiler will report
             kept = text[position : edit.start]
             pieces += (kept, edit.text)
             length += len(kept)
@@ -50,20 +50,19 @@ class Edits:
 
 @dataclass(frozen=True)
 class Edited:
-    """A text after changes.
+    """A text after its edits.
 
     Attributes:
         text: the new text.
-        anchors: pairs of an offset in the new text and the one in the old text that it corresponds to, in
-            order; from each anchor on, up to the next, the two texts run in parallel, or the new text has
-            replaced the old.
+        anchors: pairs of an offset in the new text and the corresponding one in the old text, in order. Between two
+            anchors, the texts are equal, or the new text replaces the old.
     """
 
     text: str
     anchors: tuple[tuple[int, int], ...]
 
     def original(self, offset: int) -> int:
-        """Returns where in the old text the thing at `offset` of the new text comes from."""
+        """Return the offset in the old text that corresponds to `offset` in the new text."""
         index = bisect_right(self.anchors, (offset, len(self.text) + offset + 1 << 32)) - 1
         fresh, old = self.anchors[index]
         following = self.anchors[index + 1][1] if index + 1 < len(self.anchors) else None

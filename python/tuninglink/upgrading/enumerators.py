@@ -1,4 +1,4 @@
-"""The enumerators that today's compiler knows."""
+"""The enumerators of today's compiler."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ CPU_PIPELINES: Final = frozenset(
         "LinalgExtTileAndVectorize",
     }
 )
-"""The enumerators of `#iree_cpu.pipeline`, which have no bindings."""
+"""The enumerators of `#iree_cpu.pipeline`, which the bindings lack."""
 
 _LONGEST: Final = 80
 
 
 @cache
 def gpu_enumerators(enumeration: str) -> frozenset[str]:
-    """Returns the enumerators of an enumeration of the bindings of `iree_gpu`, such as `MMAIntrinsic`."""
+    """Return the enumerators of an enumeration in the bindings of `iree_gpu`, such as `MMAIntrinsic`."""
     from iree.compiler.dialects import iree_gpu  # noqa: PLC0415 - loads the compiler
 
-    return frozenset(each.name for each in getattr(iree_gpu, enumeration))
+    return frozenset(member.name for member in getattr(iree_gpu, enumeration))
 
 
 def unknown(what: str, name: str, known: Iterable[str], likely: str | None = None) -> str:
-    """Returns the message that a name is not known, with the nearest known one.
+    """Return the message that a name is unknown, with the nearest known one.
 
     Args:
-        what: what it is a name of.
+        what: the kind of name.
         name: the name.
-        known: the names that are known.
-        likely: the name in the form of those that are known.
+        known: the known names.
+        likely: the name in the form of the known names.
     """
-    meant = nearest((likely or name)[:_LONGEST], sorted(known), cutoff=0.5)
-    shown = name if len(name) <= _LONGEST else name[:_LONGEST] + "..."
-    hint = f"; the nearest known one is '{meant}'" if meant else ""
-    return f"unknown {what} '{shown}'{hint}"
+    suggestion = nearest((likely or name)[:_LONGEST], sorted(known), cutoff=0.5)
+    shortened = name if len(name) <= _LONGEST else name[:_LONGEST] + "..."
+    hint = f"; the nearest known one is '{suggestion}'" if suggestion else ""
+    return f"unknown {what} '{shortened}'{hint}"

@@ -1,4 +1,4 @@
-"""Keeping out of a spec what cannot be upgraded: it stays as a comment, and the rest works."""
+"""Exclusion of parts of a spec that cannot be upgraded: they become comments."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Exclusion:
-    """A spec without what cannot be upgraded.
+    """A spec without the parts that cannot be upgraded.
 
     Attributes:
         edited: the text.
-        excluded: by the index of the sequence that is left out, why.
-        aliases: by the name of the alias that is left out, why.
+        excluded: the reasons for excluded sequences, by index.
+        aliases: the reasons for excluded aliases, by name.
     """
 
     edited: Edited
@@ -36,25 +36,27 @@ def exclude(
     refused: Mapping[int, tuple[str, int]],
     aliases: Mapping[str, str],
 ) -> Exclusion:
-    """Turns sequences into comments, and those that depend on them, with the entries that they make up.
+    """Turn sequences into comments, together with dependent sequences and their entries.
 
     Args:
         outline: the spec.
-        original: the spec before any change; what is left out stays as it was there.
-        refused: by the index of a sequence, why it cannot be upgraded, and where.
-        aliases: by the name of an alias, why it cannot be read.
+        original: the spec before any change. Comments contain its text.
+        refused: for the index of a sequence, the reason why it cannot be upgraded, and the place.
+        aliases: for the name of an alias, the reason why it cannot be parsed.
     """
+    # Exclude the sequences, or the entries that use them.
     excluded = _with_dependents(outline, {index: why for index, (why, _) in refused.items()})
     edits = Edits()
     names = {(outline.sequences[index].scope, outline.sequences[index].name) for index in excluded}
     for index, sequence in enumerate(outline.sequences):
         if index in excluded:
-            was = original.sequences[index]
-            written = original.source.text[was.start : was.end]
+            before = original.sequences[index]
+            written = original.source.text[before.start : before.end]
             edits.edits.append(_comment(outline, sequence, written, excluded[index]))
         elif names:
             for foreach_match in outline.foreach_matches(sequence):
                 _leave_out_pairs(outline, sequence, foreach_match, names, edits)
+    # Exclude the aliases.
     for name, reason in aliases.items():
         defined = original.aliases[name]
         written = original.source.text[defined.start : defined.end]
@@ -63,8 +65,9 @@ def exclude(
 
 
 def _with_dependents(outline: SpecOutline, refused: Mapping[int, str]) -> dict[int, str]:
-    """Adds the sequences that refer to a refused one in any other way than as an entry's."""
+    """Add the sequences that refer to a refused one other than by an entry."""
     excluded = dict(refused)
+    # The users of each sequence, apart from entries.
     users: dict[tuple[int, str], list[int]] = {}
     for index, sequence in enumerate(outline.sequences):
         body = sequence.body
@@ -76,6 +79,7 @@ def _with_dependents(outline: SpecOutline, refused: Mapping[int, str]) -> dict[i
         for span in zip(starts, ends, strict=True):
             for name in outline.references(*span):
                 users.setdefault((sequence.scope, name), []).append(index)
+    # Users of excluded sequences are excluded, transitively.
     pending = list(excluded)
     while pending:
         gone = outline.sequences[pending.pop()]
@@ -87,7 +91,7 @@ def _with_dependents(outline: SpecOutline, refused: Mapping[int, str]) -> dict[i
 
 
 def _comment(outline: SpecOutline, part: NamedSequence | Alias, written: str, reason: str) -> Edit:
-    """Replaces a part of the text by a comment that says why, and holds what was written there."""
+    """Replace a part of the text by a comment with the reason and the original text."""
     text = outline.source.text
     before = text[outline.source.line_start(part.start) : part.start]
     indent, lead = ("", "\n") if before.strip() else (before, "")
@@ -107,7 +111,7 @@ def _leave_out_pairs(
     names: set[tuple[int, str]],
     edits: Edits,
 ) -> None:
-    """Turns the pairs of a `foreach_match` with one of `names` into comments, and takes a comma out for each."""
+    """Turn the pairs with one of `names` into comments, and remove a comma for each."""
     pairs = foreach_match.pairs
     has_survivor = False
     for index, pair in enumerate(pairs):

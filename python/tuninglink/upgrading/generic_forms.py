@@ -1,6 +1,6 @@
-"""Named operations in DAG matchers, as the `linalg.generic` that they are on a GPU when they are matched.
+"""Named operations in DAG matchers, converted to the `linalg.generic` that they are on a GPU.
 
-The compiler itself does the rewriting: all matchers at once, in one module.
+The compiler converts the operations of all matchers at once, in one module.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ _VALUE: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|(?P<value>%[\w$.\-]+)')
 
 
 def is_named_operation(name: str) -> bool:
-    """Tells whether an operation is one that is generalized."""
+    """Return whether an operation is generalized."""
     return _NAMED.fullmatch(name) is not None
 
 
 @dataclass(frozen=True)
 class GenericDag:
-    """A DAG whose root was a named operation.
+    """A DAG whose root op was generalized.
 
     Attributes:
-        name: the name that the root had.
-        start: where the operations begin in the text.
-        end: where they end.
-        text: the operations with a generic root.
-        maps: the indexing maps of the root, in brackets.
+        name: the original name of the root op.
+        start: the offset of the operations in the text.
+        end: the offset of their end.
+        text: the operations, with a generic root op.
+        maps: the indexing maps of the root op, in brackets.
     """
 
     name: str
@@ -61,7 +61,7 @@ class GenericDag:
 
 @dataclass(frozen=True)
 class _NamedDag:
-    """A DAG with a named root: the name after the changes so far, its arguments, and where its body begins."""
+    """A DAG with a named root op: its name after the edits so far, its arguments, and the start of its body."""
 
     dag: Dag
     name: str
@@ -75,9 +75,9 @@ class _NamedDag:
 
 
 class Generalization:
-    """The DAGs of a spec with named roots, and what they are on a GPU.
+    """The DAGs of a spec with named root ops, and their generalized forms on a GPU.
 
-    All changes that name operations as today's compiler does must be among the edits before the first question.
+    All edits of operation names must be present before the first access.
     """
 
     def __init__(self, outline: SpecOutline, edits: Edits) -> None:
@@ -86,31 +86,31 @@ class Generalization:
 
     @cached_property
     def dags(self) -> dict[int, GenericDag]:
-        """The DAGs that the compiler can generalize, by where their region begins."""
+        """The generalized DAGs, by the offset of their region."""
         named = list(self._named_dags())
         generic = zip(named, self._generalized(named), strict=True)
-        return {each.dag.region.start: result for each, result in generic if result is not None}
+        return {dag.dag.region.start: form for dag, form in generic if form is not None}
 
     @cached_property
     def _sorted_edits(self) -> list[Edit]:
         return sorted(self._edits.edits)
 
     def _edits_in(self, start: int, end: int) -> list[Edit]:
-        """Returns the changes to a part of the text, relative to its start."""
+        """Return the edits of a part of the text, relative to its start."""
         first = bisect_left(self._sorted_edits, start, key=lambda edit: edit.start)
         last = bisect_left(self._sorted_edits, end, key=lambda edit: edit.start)
         return [
-            Edit(each.start - start, each.end - start, each.text)
-            for each in self._sorted_edits[first:last]
+            Edit(edit.start - start, edit.end - start, edit.text)
+            for edit in self._sorted_edits[first:last]
         ]
 
     def configures_gpu(self, sequence: NamedSequence) -> bool:
-        """Tells whether a sequence, or one that includes it, configures for a GPU."""
+        """Return whether a sequence, or one that includes it, configures for a GPU."""
         return sequence.start in self._gpu_sequences
 
     @cached_property
     def _gpu_sequences(self) -> set[int]:
-        """Where the sequences begin that configure for a GPU, and those that these include."""
+        """The offsets of the sequences that configure for a GPU, and of the sequences that these include."""
         outline, text = self._outline, self._outline.source.text
         gpu_aliases = {
             alias.name
@@ -123,12 +123,12 @@ class Generalization:
             if _FOR_GPU.search(text, sequence.start, sequence.end)
             or any(mark.text in gpu_aliases for mark in outline.marks(sequence.start, sequence.end))
         ]
-        gpu_sequences = {each.start for each in pending}
+        gpu_sequences = {sequence.start for sequence in pending}
         while pending:
-            for other in outline.includes(pending.pop()):
-                if other.start not in gpu_sequences:
-                    gpu_sequences.add(other.start)
-                    pending.append(other)
+            for callee in outline.includes(pending.pop()):
+                if callee.start not in gpu_sequences:
+                    gpu_sequences.add(callee.start)
+                    pending.append(callee)
         return gpu_sequences
 
     def _named_dags(self) -> Iterator[_NamedDag]:
@@ -145,7 +145,7 @@ class Generalization:
                     yield _NamedDag(dag, name, arguments, colon.end, sequence)
 
     def _generalized(self, dags: Sequence[_NamedDag]) -> list[GenericDag | None]:
-        """Returns what DAGs are on a GPU, None where the compiler cannot tell."""
+        """Return the generalized forms of DAGs, with None where the compiler fails."""
         if not dags:
             return []
         with mlir.Context() as context, collected_diagnostics(context):
@@ -164,35 +164,37 @@ class Generalization:
             for alias in self._outline.aliases.values()
             if text.startswith("affine_map<", alias.value)
         )
+        # Each DAG is the body of a function.
         functions = "".join(
-            f"func.func @f{index}{text[each.arguments.start : each.arguments.end]} {{\n"
-            f"{Edits(self._edits_in(each.start, each.end)).apply(text[each.start : each.end]).text}\n"
+            f"func.func @f{index}{text[dag.arguments.start : dag.arguments.end]} {{\n"
+            f"{Edits(self._edits_in(dag.start, dag.end)).apply(text[dag.start : dag.end]).text}\n"
             "return\n}\n"
-            for index, each in enumerate(dags)
+            for index, dag in enumerate(dags)
         )
         module = mlir.Module.parse(aliases + functions, context)
         blocks = [operation.operation.regions[0].blocks[0] for operation in module.body.operations]
         for block in blocks:
             _keep(block)
         PassManager.parse(_PIPELINE, context).run(module.operation)
-        for each, block in zip(dags, blocks, strict=True):
-            operations = [one.operation for one in block.operations][:-2]
+        for dag, block in zip(dags, blocks, strict=True):
+            operations = [op.operation for op in block.operations][:-2]
             if operations[-1].name != "linalg.generic":
                 yield None
                 continue
-            body = self._printed(each, block, operations)
+            body = self._printed(dag, block, operations)
             maps = str(operations[-1].attributes["indexing_maps"])
-            yield GenericDag(each.name, each.start, each.end, body, maps)
+            yield GenericDag(dag.name, dag.start, dag.end, body, maps)
 
     def _printed(
         self, named: _NamedDag, block: mlir.Block, operations: list[mlir.Operation]
     ) -> str:
-        """Returns operations as text, with the names that the matcher had for its values."""
+        """Return operations as text, with the matcher's value names."""
         source = self._outline.source
         inside = source.tokens(named.arguments.start + 1, named.arguments.end - 1)
         arguments = [token.text for token in inside if token.text[0] == "%"]
         renamed = {
-            each.get_name(): name for each, name in zip(block.arguments, arguments, strict=True)
+            argument.get_name(): name
+            for argument, name in zip(block.arguments, arguments, strict=True)
         }
         root = named.dag.root
         _, results = source.results(root.start)
@@ -205,6 +207,7 @@ class Generalization:
             name = match["value"]
             return match[0] if name is None else renamed.get(name) or prefix + name[1:]
 
+        # Rename the values, and indent the lines as in the matcher.
         lines = [
             _VALUE.sub(rename, line)
             for operation in operations
@@ -218,7 +221,7 @@ class Generalization:
         return body + "\n" + (before_bracket if not before_bracket.strip() else "")
 
     def _unused_prefix(self, sequence: NamedSequence) -> str:
-        """Returns a prefix that no value of a sequence has."""
+        """Return a prefix without uses in the value names of a sequence."""
         text = self._outline.source.text
         used = {
             match["value"] or "" for match in _VALUE.finditer(text, sequence.start, sequence.end)
@@ -230,7 +233,7 @@ class Generalization:
 
 
 def _keep(block: mlir.Block) -> None:
-    """Uses what the last operation computes, which would be dropped otherwise."""
+    """Use the results of the last operation, which would otherwise be removed as dead."""
     *_, last, terminator = block.operations
     with terminator.operation.location, mlir.InsertionPoint(terminator):
         mlir.Operation.create(_KEEP, operands=list(last.operation.results))

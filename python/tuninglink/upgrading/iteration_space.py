@@ -1,4 +1,4 @@
-"""The loops of the operation that a matcher looks for, and what they are for."""
+"""The loops of the operation that a matcher matches, and their roles."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _QUERY_RANKS: Final = range(2, 7)
 _OPERANDS: Final = 3
 """Left-hand side, right-hand side and result."""
 _ATTENTION_OPERANDS: Final = 4
-"""At least: query, key, value and result."""
+"""The least number of operands: query, key, value and result."""
 
 Dimensions = tuple[frozenset[int], ...]
 """The loops that index each dimension of an operand."""
@@ -47,13 +47,13 @@ Dimensions = tuple[frozenset[int], ...]
 class IterationSpace:
     """The loops of an operation.
 
-    Attributes:
+    loops: the number of loops.
         loops: how many there are.
         maps: for each operand, inputs first, the loops that index each of its dimensions.
-        is_attention: whether it is an attention, whose operands are query, key, value, perhaps scale and
-            mask, and output.
-        is_assumed: whether the matcher gives only a name and the shape of the query, so that the usual order
-            of loops is assumed: batches, M, N, K1, K2.
+        is_attention: whether it is an attention, whose operands are query, key, value, optionally scale and mask, and
+            output.
+        is_assumed: whether the matcher shows only a name and the shape of the query, so that the usual order of loops
+            is assumed: batches, M, N, K1, K2.
     """
 
     loops: int
@@ -67,27 +67,27 @@ class IterationSpace:
 
     @cached_property
     def is_contraction_like(self) -> bool:
-        """Whether it multiplies two operands and adds up: contractions and convolutions."""
+        """Whether it is a sum of products of two operands: a contraction or a convolution."""
         return len(self.maps) == _OPERANDS and bool(self.m and self.n and self.reductions)
 
     @cached_property
     def reductions(self) -> tuple[int, ...]:
-        """The loops that the result does not have."""
+        """The loops that do not index the result."""
         return tuple(loop for loop in range(self.loops) if loop not in self._used[-1])
 
     @cached_property
     def m(self) -> tuple[int, ...]:
-        """The loops of the left-hand side and the result alone; of a convolution those of the image."""
+        """The loops of only the left-hand side and the result; for a convolution, those of the image."""
         return tuple(sorted((self._used[0] & self._used[-1]) - self._used[1]))
 
     @cached_property
     def n(self) -> tuple[int, ...]:
-        """The loops of the right-hand side and the result alone."""
+        """The loops of only the right-hand side and the result."""
         return tuple(sorted((self._used[1] & self._used[-1]) - self._used[0]))
 
     @cached_property
     def query_key(self) -> tuple[int, ...]:
-        """The loops of an attention's first product, query by key."""
+        """The loops of an attention's first product, of query and key."""
         return tuple(sorted(self._used[0] | self._used[1]))
 
     @cached_property
@@ -99,51 +99,51 @@ class IterationSpace:
 
     @cached_property
     def query_rows(self) -> tuple[int, ...]:
-        """The loops of an attention's rows."""
+        """The loops of an attention's query rows."""
         query, key, value = self._used[:3]
         return tuple(sorted(query - key - value))
 
 
 @dataclass
 class IterationSpaces:
-    """The iteration spaces of the operations that the sequences of a spec are for."""
+    """The iteration spaces of the operations that the sequences of a spec match or configure."""
 
     outline: SpecOutline
     generalization: Generalization
 
     def __post_init__(self) -> None:
-        self._found: dict[int, IterationSpace | None] = {}
+        self._spaces: dict[int, IterationSpace | None] = {}
 
     def of(self, sequence: NamedSequence | None) -> IterationSpace | None:
-        """Returns the iteration space of what a matcher matches or an action configures, if the text shows it."""
+        """Return the iteration space of the operation that a sequence matches or configures, if the text shows it."""
         if sequence is None:
             return None
-        if sequence.start not in self._found:
-            result = self._matched(sequence, {sequence.name})
-            if result is None:
+        if sequence.start not in self._spaces:
+            space = self._matched(sequence, {sequence.name})
+            if space is None:
                 matched = {
                     self._matched(matcher, {matcher.name})
                     for matcher in self.outline.matchers_of(sequence)
                 }
-                result = matched.pop() if len(matched) == 1 else None
-            self._found[sequence.start] = result
-        return self._found[sequence.start]
+                space = matched.pop() if len(matched) == 1 else None
+            self._spaces[sequence.start] = space
+        return self._spaces[sequence.start]
 
     def _matched(self, sequence: NamedSequence, seen: set[str]) -> IterationSpace | None:
-        """Returns the iteration space that a matcher shows, or a sequence that it includes."""
+        """Return the iteration space in a matcher, or in a sequence that it includes."""
         for matched in self._shown(sequence):
             if matched is not None:
                 return matched
-        for other in self.outline.includes(sequence):
-            if other.name not in seen and len(seen) < _DEEPEST_INCLUDE:
-                seen.add(other.name)
-                matched = self._matched(other, seen)
+        for callee in self.outline.includes(sequence):
+            if callee.name not in seen and len(seen) < _DEEPEST_INCLUDE:
+                seen.add(callee.name)
+                matched = self._matched(callee, seen)
                 if matched is not None:
                     return matched
         return None
 
     def _shown(self, sequence: NamedSequence) -> Iterator[IterationSpace | None]:
-        """Yields what the operations of a sequence show."""
+        """Yield the iteration spaces in the operations of a sequence."""
         is_attention = False
         for mark in self.outline.marks(sequence.start, sequence.end):
             if mark.text == names.MATCH_OPERATION_NAME:
@@ -157,7 +157,7 @@ class IterationSpaces:
                 yield self._of_matcher(mark)
 
     def _of_dag(self, dag: Dag) -> IterationSpace | None:
-        """Returns the iteration space of the root of a DAG."""
+        """Return the iteration space of the root op of a DAG."""
         source, is_attention = self.outline.source, "attention" in dag.root.text
         attributes, after_equals = None, False
         for token in source.tokens(dag.root.end, dag.region.end - 1):
@@ -182,7 +182,7 @@ class IterationSpaces:
         return attributes
 
     def _of_matcher(self, mark: Mark) -> IterationSpace | None:
-        """Returns the iteration space that `match.contraction` and the like ask for."""
+        """Return the iteration space of a matcher op such as `match.contraction`."""
         source, previous = self.outline.source, ""
         for token in source.following(mark):
             is_maps = token.text == "[" and previous == "indexing_maps"
@@ -210,7 +210,7 @@ class IterationSpaces:
 
 @lru_cache(maxsize=1024)
 def _of_attributes(text: str, *, is_attention: bool) -> IterationSpace | None:
-    """Reads attributes that use no alias; many matchers of a spec have the same."""
+    """Read attributes without aliases. The cache helps, as many matchers of a spec share them."""
     maps = _maps_in(parse(Source(text), 0, len(text)))
     if not isinstance(maps, Node):
         return None
@@ -219,22 +219,22 @@ def _of_attributes(text: str, *, is_attention: bool) -> IterationSpace | None:
 
 def _space(maps: list[str], is_attention: bool) -> IterationSpace | None:  # noqa: FBT001
     read = [read_affine_map(map_) for map_ in maps]
-    known = [each for each in read if each is not None]
+    valid = [map_ for map_ in read if map_ is not None]
     least = _ATTENTION_OPERANDS if is_attention else _OPERANDS - 1
-    if len(known) < max(least, len(read)):
+    if len(valid) < max(least, len(read)):
         return None
-    return IterationSpace(known[-1][0], tuple(each[1] for each in known), is_attention)
+    return IterationSpace(valid[-1][0], tuple(map_[1] for map_ in valid), is_attention)
 
 
 def _names_attention(source: Source, mark: Mark) -> bool:
-    """Tells whether an operation matched by name is an attention."""
-    listed = next((each for each in source.following(mark) if each.text == "["), None)
+    """Return whether an operation matched by name is an attention."""
+    listed = next((token for token in source.following(mark) if token.text == "["), None)
     return listed is not None and "attention" in source.text[listed.start : listed.end]
 
 
 def _usual_attention(source: Source, mark: Mark) -> IterationSpace | None:
-    """Returns the iteration space of an attention whose query has the type that is checked at `mark`."""
-    type_ = next((each for each in source.following(mark) if each.text == "<"), None)
+    """Return the iteration space of an attention whose query type is checked at `mark`."""
+    type_ = next((token for token in source.following(mark) if token.text == "<"), None)
     rank = source.text.count("x", type_.start, type_.end) if type_ is not None else 0
     if rank not in _QUERY_RANKS:
         return None
@@ -248,7 +248,7 @@ def _usual_attention(source: Source, mark: Mark) -> IterationSpace | None:
 
 
 def _maps_in(attributes: Value | None) -> Value | None:
-    """Returns the indexing maps in `{…}` or `<{…}>` or `<…>`."""
+    """Return the indexing maps in `{…}`, `<{…}>` or `<…>`."""
     node = as_node(attributes)
     if node is None:
         return None
@@ -258,7 +258,7 @@ def _maps_in(attributes: Value | None) -> Value | None:
 
 
 def read_affine_map(text: str) -> tuple[int, Dimensions] | None:
-    """Reads `affine_map<(d0, d1) -> (d0 + d1)>`: how many loops, and which index each dimension."""
+    """Read `affine_map<(d0, d1) -> (d0 + d1)>`: the number of loops, and the loops of each dimension."""
     attribute = parse_attribute(text, thread_context())
     if not isinstance(attribute, mlir.AffineMapAttr):
         return None

@@ -1,4 +1,4 @@
-"""Reading a spec of whatever age: parsed as it is if it is of today, upgraded on the way if it is not."""
+"""Parsing of specs of any age: old ones are upgraded first."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _OLD_THOUGH_IT_PARSES: Final = (
     b"attention_pv_matmul",
     b"thread_basis",
 )
-"""What today's parser takes, as it stands in dictionaries, and today's pipelines do not understand."""
+"""Names that today's parser accepts inside dictionaries, and that today's pipelines ignore."""
 
 
 def read_module(
@@ -35,15 +35,14 @@ def read_module(
     upgrade: bool = True,
     diagnostics: DiagnosticSink | None = None,
 ) -> mlir.Operation:
-    """Parses a spec, after an upgrade if it was written for an older compiler.
+    """Parse a spec, after an upgrade if it was written for an older compiler.
 
     Args:
         data: MLIR text in UTF-8, or bytecode, which is never upgraded.
-        name: what to call it in diagnostics.
-        context: where the module is to live.
-        upgrade: whether an old spec is upgraded; else it is refused, with what is old in it.
-        diagnostics: where warnings about entries that cannot be upgraded go; without it they are Python
-            warnings.
+        name: its name in diagnostics.
+        context: the context of the module.
+        upgrade: whether to upgrade an old spec. Otherwise it is rejected, with a note on its old parts.
+        diagnostics: receives warnings about entries that cannot be upgraded; by default they are Python warnings.
 
     Raises:
         SpecError: the spec cannot be read, or is old and must not be upgraded.
@@ -53,8 +52,8 @@ def read_module(
         module = parse_module(data, name, context)
     except SpecError as refused:
         failure = refused
-    # Looking for each is ten times as fast as one regular expression for all.
-    may_be_old = module is None or any(each in data for each in _OLD_THOUGH_IT_PARSES)
+    # Separate searches are ten times as fast as one regular expression.
+    may_be_old = module is None or any(name_ in data for name_ in _OLD_THOUGH_IT_PARSES)
     upgraded = None
     if may_be_old and not is_bytecode(data):
         upgraded = _upgraded(data, name, context)
@@ -72,7 +71,7 @@ def read_module(
 
 
 def _upgraded(data: bytes, name: str, context: mlir.Context) -> Upgraded | None:
-    """Returns the upgraded spec, None if nothing in it shows that it is old."""
+    """Return the upgraded spec, or None if nothing in the spec is old."""
     from tuninglink.upgrading.upgrader import upgrade_bytes  # noqa: PLC0415 - most specs need no rules
 
     try:
@@ -83,9 +82,9 @@ def _upgraded(data: bytes, name: str, context: mlir.Context) -> Upgraded | None:
 
 
 def _telling_changes(upgraded: Upgraded) -> list[RuleChange]:
-    """Returns the changes that tell an old spec from one of today with a mistake in it.
+    """Return the changes that distinguish an old spec from a present one with a mistake.
 
-    An old operation alone does so only if all is well with it: nothing is left out for it.
+    The change of an operation does so only if the whole spec can be upgraded.
     """
     from tuninglink.upgrading.rule_definition import AttributeRule  # noqa: PLC0415 - as above
     from tuninglink.upgrading.rules import RULES  # noqa: PLC0415
@@ -105,7 +104,7 @@ def _refusal(upgraded: Upgraded) -> Diagnostic:
         first.place,
         [
             note(
-                "upgrade it with 'tuninglink upgrade SPEC -o NEW', or let it be upgraded as it is loaded, "
+                "upgrade it with 'tuninglink upgrade SPEC -o NEW', or load it with upgrades enabled, "
                 "which is the default"
             )
         ],
@@ -116,14 +115,14 @@ def _tell(upgraded: Upgraded, name: str, diagnostics: DiagnosticSink | None) -> 
     kept_out = (
         Diagnostic(
             Severity.WARNING,
-            f"'{each.what}' is left out, as it cannot be upgraded: {each.reason}",
-            each.place,
+            f"'{part.what}' is excluded, as it cannot be upgraded: {part.reason}",
+            part.place,
         )
-        for each in upgraded.kept_out
+        for part in upgraded.kept_out
     )
     if diagnostics is not None:
-        message = f"'{name}' was written for an older compiler, and is upgraded as it is loaded"
-        remedy = note("'tuninglink upgrade --report' says what is changed, and writes the result")
+        message = f"'{name}' was written for an older compiler, and is upgraded on loading"
+        remedy = note("'tuninglink upgrade --report' reports the changes and writes the result")
         diagnostics.emit(Diagnostic(Severity.REMARK, message, None, (remedy,)))
     for hint in (*kept_out, *upgraded.hints):
         if diagnostics is None:
@@ -133,7 +132,7 @@ def _tell(upgraded: Upgraded, name: str, diagnostics: DiagnosticSink | None) -> 
 
 
 def restore_places(module: mlir.Operation, upgraded: Upgraded) -> None:
-    """Gives the operations that were parsed from an upgraded text the places that they had before."""
+    """Restore the original places of operations parsed from an upgraded text."""
     lines = upgraded.text.splitlines(keepends=True)
     starts = [0, *accumulate(map(len, lines))]
     places: dict[tuple[int, int], Place] = {}

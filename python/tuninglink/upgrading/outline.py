@@ -1,4 +1,4 @@
-"""The structure of a spec's text: aliases, named sequences, the entries, and what refers to what."""
+"""The structure of a spec's text: aliases, named sequences, entries, and references."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 _FOREACH_WORDS: Final = frozenset({"restrict_root", "flatten_results", "in"})
 
 _FUNCTIONS: Final = ("util.func", "func.func")
-"""What else has a symbol: programs that sequences put in the place of what they match."""
+"""Other operations with symbols: programs that replace matched operations."""
 
 _PAYLOADS: Final = ("linalg.", "iree_linalg_ext.", "tensor.")
-"""The dialects of operations that a DAG can have as its root."""
+"""The dialects of operations that can be the root op of a DAG."""
 
 _REFERENCE: Final = re.compile(
     r'//[^\n]*|(?P<symbol>@(?:[A-Za-z_$][\w$.\-]*|"(?:[^"\\\n]|\\.)*"))|"(?:[^"\\\n]|\\.)*"'
@@ -31,32 +31,32 @@ _REFERENCE: Final = re.compile(
 
 
 def plain(symbol: str) -> str:
-    """Returns a symbol without `@` and quotes."""
+    """Return a symbol without `@` and quotes."""
     return symbol[1:].strip('"')
 
 
 class SpecOutline:
-    """What stands where in a spec."""
+    """The parts of a spec's text, with their positions."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
         self._starts = [mark.start for mark in source.marks]
 
     def marks(self, start: int, end: int) -> Sequence[Mark]:
-        """Returns the marks from `start` to `end`."""
+        """Return the marks from `start` to `end`."""
         first = bisect_left(self._starts, start)
         return self.source.marks[first : bisect_left(self._starts, end)]
 
     @cached_property
     def aliases(self) -> dict[str, Alias]:
         """The definitions of attribute aliases, by name, `#` included."""
-        result: dict[str, Alias] = {}
+        aliases: dict[str, Alias] = {}
         for mark in self.source.marks:
             if mark.depth == 0 and mark.text[0] == "#":
                 alias = self._alias(mark)
                 if alias:
-                    result.setdefault(alias.name, alias)
-        return result
+                    aliases.setdefault(alias.name, alias)
+        return aliases
 
     def _alias(self, mark: Mark) -> Alias | None:
         tokens = Cursor(self.source.tokens(mark.end, len(self.source.text)))
@@ -69,21 +69,22 @@ class SpecOutline:
 
     @cached_property
     def sequences(self) -> tuple[NamedSequence, ...]:
-        """The named sequences, in order, of nested modules too; what stands in one is part of it.
+        """The named sequences in order, including those of nested modules.
 
-        Functions that stand among them are like sequences that match and include nothing.
+        A sequence includes everything inside it. Functions among them are treated as sequences without matchers and
+        includes.
         """
-        result: list[NamedSequence] = []
+        sequences: list[NamedSequence] = []
         kinds = (names.NAMED_SEQUENCE, *_FUNCTIONS)
         for mark in self.source.marks:
-            if mark.text in kinds and (not result or mark.start >= result[-1].end):
+            if mark.text in kinds and (not sequences or mark.start >= sequences[-1].end):
                 sequence = self._sequence(mark)
                 if sequence is not None:
-                    result.append(sequence)
-        return tuple(result)
+                    sequences.append(sequence)
+        return tuple(sequences)
 
     def is_function(self, sequence: NamedSequence) -> bool:
-        """Tells whether what is listed as a sequence is a function."""
+        """Return whether an element of `sequences` is a function."""
         return self.source.text.startswith(_FUNCTIONS, sequence.start)
 
     def _sequence(self, mark: Mark) -> NamedSequence | None:
@@ -118,14 +119,14 @@ class SpecOutline:
         return [sequence.start for sequence in self.sequences]
 
     def sequence_at(self, offset: int) -> NamedSequence | None:
-        """Returns the sequence that the text at `offset` belongs to."""
+        """Return the sequence at an offset, or None."""
         index = bisect_right(self._sequence_starts, offset) - 1
         if index < 0 or offset >= self.sequences[index].end:
             return None
         return self.sequences[index]
 
     def index_of(self, sequence: NamedSequence) -> int:
-        """Returns the position of a sequence among the sequences."""
+        """Return the index of a sequence in `sequences`."""
         return bisect_left(self._sequence_starts, sequence.start)
 
     @cached_property
@@ -135,7 +136,7 @@ class SpecOutline:
 
     @cached_property
     def _matchers(self) -> dict[tuple[int, str], list[NamedSequence]]:
-        """The matchers that are paired with each action."""
+        """The matchers paired with each action."""
         matchers: dict[tuple[int, str], list[NamedSequence]] = {}
         for sequence in self.sequences:
             for foreach_match in self.foreach_matches(sequence):
@@ -146,34 +147,34 @@ class SpecOutline:
         return matchers
 
     def matchers_of(self, action: NamedSequence) -> Sequence[NamedSequence]:
-        """Returns the matchers that an action is paired with."""
+        """Return the matchers paired with an action."""
         return self._matchers.get((action.scope, action.name), ())
 
     def includes(self, sequence: NamedSequence) -> Iterator[NamedSequence]:
-        """Yields the sequences that a sequence includes."""
+        """Yield the sequences that a sequence includes."""
         for mark in self.marks(sequence.start, sequence.end):
             if mark.text == names.INCLUDE:
                 target = next(self.source.tokens(mark.end, sequence.end), None)
                 symbol = plain(target.text) if target is not None else ""
-                other = self.by_name.get((sequence.scope, symbol))
-                if other is not None and other.body is not None:
-                    yield other
+                callee = self.by_name.get((sequence.scope, symbol))
+                if callee is not None and callee.body is not None:
+                    yield callee
 
     def dags(self, sequence: NamedSequence) -> Iterator[Dag]:
-        """Yields the DAGs that a sequence matches."""
+        """Yield the DAGs that a sequence matches."""
         for mark in self.marks(sequence.start, sequence.end):
             dag = self.dag(mark) if mark.text == names.MATCH_DAG else None
             if dag is not None:
                 yield dag
 
     def dag(self, mark: Mark) -> Dag | None:
-        """Returns the DAG of the operation at `mark`."""
+        """Return the DAG of the operation at `mark`."""
         for region in self.source.following(mark):
             if region.text == "{":
                 roots = [
-                    each
-                    for each in self.marks(region.start, region.end)
-                    if each.inside == region.start and each.text.startswith(_PAYLOADS)
+                    candidate
+                    for candidate in self.marks(region.start, region.end)
+                    if candidate.inside == region.start and candidate.text.startswith(_PAYLOADS)
                 ]
                 return Dag(roots[-1], region) if roots else None
             if region.kind == "word" or region.text == "=":
@@ -181,14 +182,16 @@ class SpecOutline:
         return None
 
     def foreach_matches(self, sequence: NamedSequence) -> Iterator[ForeachMatch]:
-        """Yields the `foreach_match` operations in a sequence."""
+        """Yield the `foreach_match` operations in a sequence."""
         body = sequence.body
         if body is None:
             return
         for mark in self.marks(body.start, body.end):
-            result = self._foreach_match(body, mark) if mark.text == names.FOREACH_MATCH else None
-            if result is not None:
-                yield result
+            foreach_match = (
+                self._foreach_match(body, mark) if mark.text == names.FOREACH_MATCH else None
+            )
+            if foreach_match is not None:
+                yield foreach_match
 
     def _foreach_match(self, body: Token, mark: Mark) -> ForeachMatch | None:
         tokens = list(takewhile(_is_of_foreach_match, self.source.tokens(mark.end, body.end - 1)))
@@ -205,7 +208,7 @@ class SpecOutline:
         return ForeachMatch(mark.start, end, pairs, results[0] if results else None)
 
     def references(self, start: int, end: int) -> set[str]:
-        """Returns the symbols that a part of the text refers to."""
+        """Return the symbols that a part of the text refers to."""
         return {
             plain(match["symbol"])
             for match in _REFERENCE.finditer(self.source.text, start, end)
@@ -214,20 +217,20 @@ class SpecOutline:
 
 
 def _is_of_foreach_match(token: Token) -> bool:
-    """Tells whether a token is part of a `foreach_match`, not the name or results of the next operation."""
+    """Return whether a token belongs to a `foreach_match`, not to the name or results of the next operation."""
     return token.text != "=" and (token.kind != "word" or token.text in _FOREACH_WORDS)
 
 
 def _pairs(tokens: Iterable[Token]) -> Iterator[Pair]:
-    """Yields the pairs among the tokens of a `foreach_match`."""
+    """Yield the pairs among the tokens of a `foreach_match`."""
     for is_comma, piece in groupby(tokens, key=lambda token: token.text == ","):
-        paths = [each for each in piece if each.kind == "symbol" or each.text in {"::", "->"}]
-        arrows = [index for index, each in enumerate(paths) if each.text == "->"]
+        paths = [token for token in piece if token.kind == "symbol" or token.text in {"::", "->"}]
+        arrows = [index for index, token in enumerate(paths) if token.text == "->"]
         if not is_comma and len(arrows) == 1 and 0 < arrows[0] < len(paths) - 1:
             matcher, action = paths[: arrows[0]], paths[arrows[0] + 1 :]
             yield Pair(_path(matcher), _path(action), paths[0].start, paths[-1].end)
 
 
 def _path(tokens: Iterable[Token]) -> str:
-    """Returns a symbol reference, nested ones joined with `::`."""
+    """Return a symbol reference, with nested names joined by `::`."""
     return "".join(plain(token.text) if token.kind == "symbol" else token.text for token in tokens)

@@ -1,4 +1,4 @@
-"""The parts of a spec's text: where each begins and ends."""
+"""The parts of a spec's text, with their offsets."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ class Alias:
     """The definition of an alias: `#name = value`.
 
     Attributes:
-        name: the alias, `#` included.
-        start: where the definition begins.
-        value: where its value begins.
-        end: where its value ends.
+        name: the alias, including `#`.
+        start: the offset of the definition.
+        value: the offset of its value.
+        end: the offset of the end of its value.
     """
 
     name: str
@@ -32,13 +32,13 @@ class NamedSequence:
 
     Attributes:
         name: its symbol, without `@` and quotes.
-        start: where the operation begins.
-        end: where it ends.
-        scope: where the brackets open that it stands in; a module's body.
-        arguments: the brackets with its arguments.
-        results: where the types of its results begin and end, None without `->`.
-        attributes: the brackets with its attributes, if any.
-        body: the brackets with its body, None for a declaration.
+        start: the offset of the operation.
+        end: the offset of its end.
+        scope: the offset of the enclosing bracket, the body of a module.
+        arguments: the parentheses with its arguments.
+        results: the offsets of the types of its results, or None without `->`.
+        attributes: the braces with its attributes, if any.
+        body: the braces with its body, or None for a declaration.
     """
 
     name: str
@@ -58,8 +58,8 @@ class Pair:
     Attributes:
         matcher: the symbol of the matcher, without `@` and quotes.
         action: the symbol of the action.
-        start: where the pair begins.
-        end: where it ends, without a comma.
+        start: the offset of the pair.
+        end: the offset of its end, without a comma.
     """
 
     matcher: str
@@ -73,10 +73,10 @@ class ForeachMatch:
     """A `transform.foreach_match`.
 
     Attributes:
-        start: where its name begins.
-        end: where its types end.
+        start: the offset of its name.
+        end: the offset of the end of its types.
         pairs: its pairs, in order.
-        result: the name of its first result, `%` included, None without one.
+        result: the name of its first result, including `%`, or None.
     """
 
     start: int
@@ -87,7 +87,7 @@ class ForeachMatch:
 
 @dataclass(frozen=True, slots=True)
 class Dag:
-    """The DAG of a `match.cast_compatible_dag_from_root`: the brackets with its operations, and the last one's name."""
+    """The DAG of a `match.cast_compatible_dag_from_root`: the name of its last operation, and the region's braces."""
 
     root: Mark
     region: Token

@@ -1,4 +1,4 @@
-"""What rules change in a spec, and what they refuse to upgrade."""
+"""The changes that rules make to a spec, and the parts that they refuse to upgrade."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 @dataclass
 class Rewrites:
-    """What some rules do to a spec.
+    """The changes of some rules to a spec.
 
     Attributes:
         outline: the spec.
-        edits: the changes to its text.
-        changes: what to report of them.
-        refused: by the index of a named sequence, why it cannot be upgraded, and where.
-        failures: where configurations stand that are upgraded and known not to compile, and why.
-        is_old: whether anything was changed or refused.
+        edits: the edits of its text.
+        changes: the reported changes.
+        refused: for the index of a named sequence, the reason why it cannot be upgraded, and the offset.
+        failures: the offsets of upgraded configurations that are known not to compile, with the reasons.
+        is_old: whether a rule changed or refused something.
     """
 
     outline: SpecOutline
@@ -35,7 +35,7 @@ class Rewrites:
     is_old: bool = False
 
     def record(self, rule: str, offset: int, notes: Iterable[tuple[str, bool]]) -> None:
-        """Records what a rule did at `offset`."""
+        """Record the changes of a rule at `offset`."""
         sequence = self.outline.sequence_at(offset)
         name = sequence.name if sequence is not None else None
         for message, is_decision in notes:
@@ -44,16 +44,16 @@ class Rewrites:
             self.is_old = True
 
     def refuse(self, offset: int, reason: str) -> None:
-        """Records that what stands at `offset` cannot be upgraded, nor the sequence that it is in."""
+        """Record that the part at `offset` cannot be upgraded, and neither can its sequence."""
         sequence = self.outline.sequence_at(offset)
         if sequence is not None:
             self.refused.setdefault(self.outline.index_of(sequence), (reason, offset))
         self.is_old = True
 
-    def add(self, others: Rewrites) -> None:
-        """Adds what other rules do."""
-        self.edits.edits += others.edits.edits
-        self.changes += others.changes
-        self.refused = {**others.refused, **self.refused}
-        self.failures += others.failures
-        self.is_old = self.is_old or others.is_old
+    def add(self, other: Rewrites) -> None:
+        """Add the changes of other rules."""
+        self.edits.edits += other.edits.edits
+        self.changes += other.changes
+        self.refused = {**other.refused, **self.refused}
+        self.failures += other.failures
+        self.is_old = self.is_old or other.is_old

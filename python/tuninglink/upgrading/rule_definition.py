@@ -1,7 +1,7 @@
-"""Upgrade rules: each follows one change of the syntax or meaning of specs.
+"""Upgrade rules, each for one change of the syntax or semantics of specs.
 
-A rule is a function under `attribute_rule` or `operation_rule`. Its name is the rule's name, its docstring
-is the rule's line in the documentation.
+A rule is a function with the decorator `attribute_rule` or `operation_rule`. Its name is the name of the rule, and its
+docstring the documentation of the rule.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tuninglink.upgrading.trees import Node
 
 REGISTRY: Final[dict[str, UpgradeRule]] = {}
-"""The rules that have been imported, by name; `rules.RULES` has all of them, in order."""
+"""The imported rules, by name. `rules.RULES` contains all of them, in order."""
 
 _REPOSITORIES: Final = {
     "iree": "iree-org/iree",
@@ -37,8 +37,8 @@ _REPOSITORIES: Final = {
 _Rewrite = TypeVar("_Rewrite", bound="Callable[..., None]")
 
 
-class Refusal(Exception):  # noqa: N818 - it is an answer, not an error
-    """An attribute or operation cannot be upgraded; the message says why."""
+class Refusal(Exception):  # noqa: N818 - an answer, not an error
+    """An attribute or operation cannot be upgraded. The message is the reason."""
 
 
 @dataclass(frozen=True)
@@ -48,13 +48,13 @@ class UpgradeRule:
     Attributes:
         name: its name in reports.
         since: the first release with the new form.
-        summary: what changed, in Markdown.
+        summary: the change, in Markdown.
         before: an example of the old form, a whole attribute or operation.
         after: the example in the new form.
-        evidence: where the change can be looked up: a pull request such as `iree#21322`, or a file at a
-            version, `iree@v3.13.0:compiler/...`.
+        evidence: references for the change: a pull request such as `iree#21322`, or a file at a version,
+            `iree@v3.13.0:compiler/...`.
         targets: the attributes, without `#`, or operations that it applies to.
-        is_decisive: whether the old form shows that the spec is old. Other rules apply to old specs alone.
+        is_decisive: whether the old form proves that the spec is old. Other rules apply only to specs known to be old.
     """
 
     name: str
@@ -67,9 +67,9 @@ class UpgradeRule:
     is_decisive: bool
 
     def links(self) -> Iterator[tuple[str, str]]:
-        """Yields the title and the address of each piece of evidence."""
-        for each in self.evidence:
-            repository, kind, what = re.split("([#@])", each, maxsplit=1)
+        """Yield the title and the address of each reference."""
+        for reference in self.evidence:
+            repository, kind, what = re.split("([#@])", reference, maxsplit=1)
             address = f"https://github.com/{_REPOSITORIES[repository]}"
             if kind == "#":
                 yield what, f"{address}/pull/{what}"
@@ -79,14 +79,14 @@ class UpgradeRule:
 
 @dataclass(frozen=True)
 class AttributeRule(UpgradeRule):
-    """A rule that changes the tree of an attribute in place."""
+    """A rule that edits the tree of an attribute in place."""
 
     rewrite: Callable[[AttributeSite], None]
 
 
 @dataclass(frozen=True)
 class OperationRule(UpgradeRule):
-    """A rule that changes the text of an operation."""
+    """A rule that edits the text of an operation."""
 
     rewrite: Callable[[OperationSite], None]
 
@@ -94,7 +94,7 @@ class OperationRule(UpgradeRule):
 def attribute_rule(
     *targets: str, since: tuple[int, int], before: str, after: str, evidence: tuple[str, ...]
 ) -> Callable[[Callable[[AttributeSite], None]], Callable[[AttributeSite], None]]:
-    """Registers a function as a rule for attributes; the arguments are those of `UpgradeRule`."""
+    """Register a function as a rule for attributes. For the arguments see `UpgradeRule`."""
     facts = (before, after, evidence, frozenset(targets), True)
     return lambda function: _register(function, AttributeRule, since, *facts)
 
@@ -107,7 +107,7 @@ def operation_rule(
     evidence: tuple[str, ...],
     is_decisive: bool = True,
 ) -> Callable[[Callable[[OperationSite], None]], Callable[[OperationSite], None]]:
-    """Registers a function as a rule for operations; the arguments are those of `UpgradeRule`."""
+    """Register a function as a rule for operations. For the arguments see `UpgradeRule`."""
     facts = (before, after, evidence, frozenset(targets), is_decisive)
     return lambda function: _register(function, OperationRule, since, *facts)
 
@@ -122,20 +122,20 @@ def _register(
 
 @dataclass
 class Site:
-    """A place where a rule applies.
+    """An occurrence of an attribute or operation that a rule applies to.
 
     Attributes:
-        notes: what the rule changed and why, and whether that was a decision.
+        notes: the changes with their reasons, and whether each was a decision.
     """
 
     notes: list[tuple[str, bool]] = field(default_factory=list, kw_only=True)
 
     def changed(self, message: str) -> None:
-        """Records a change."""
+        """Record a change."""
         self.notes.append((message, False))
 
     def decided(self, message: str) -> None:
-        """Records a decision: a change where another one would have been possible."""
+        """Record a decision: a change that has alternatives."""
         self.notes.append((message, True))
 
 
@@ -146,8 +146,8 @@ class AttributeSite(Site):
     Attributes:
         node: the attribute.
         was_old: whether a rule has changed the configuration that the attribute is part of.
-        find_space: returns the iteration space of the operation that the attribute is for, None if the
-            matcher does not show it.
+        find_space: returns the iteration space of the operation that the attribute configures, or None if the matcher
+            does not show it.
     """
 
     node: Node
@@ -165,10 +165,10 @@ class OperationSite(Site):
     """An operation that a rule applies to.
 
     Attributes:
-        mark: its name in the text.
+        mark: the name of the operation in the text.
         outline: the spec.
-        edits: the changes to the text.
-        generalization: the named operations of matchers as generic ones.
+        edits: the edits of the text.
+        generalization: the generalized forms of named operations in matchers.
     """
 
     mark: Mark
@@ -183,28 +183,28 @@ class OperationSite(Site):
 
     @property
     def sequence(self) -> NamedSequence | None:
-        """The named sequence that the operation stands in."""
+        """The named sequence that contains the operation."""
         return self.outline.sequence_at(self.mark.start)
 
     def tokens(self) -> Iterator[Token]:
-        """Yields the tokens behind the name, up to the end of the block."""
+        """Yield the tokens after the name, up to the end of the block."""
         return self.source.following(self.mark)
 
     def head(self) -> Iterator[Token]:
-        """Yields the tokens behind the name of a transform operation, up to its types."""
+        """Yield the tokens after the name of a transform operation, up to its types."""
         for token in self.tokens():
             if token.text == ":" or token.is_transform:
                 return
             yield token
 
     def name_list(self) -> Token | None:
-        """Returns the brackets with the names that a `transform.match.operation_name` asks for."""
-        return next((each for each in self.head() if each.text == "["), None)
+        """Return the brackets with the operation names of a `transform.match.operation_name`."""
+        return next((token for token in self.head() if token.text == "["), None)
 
     def asked_names(self) -> list[Token]:
-        """Returns the names that a `transform.match.operation_name` asks for."""
+        """Return the operation names of a `transform.match.operation_name`."""
         listed = self.name_list()
         if listed is None:
             return []
         inside = self.source.tokens(listed.start + 1, listed.end - 1)
-        return [each for each in inside if each.kind == "string"]
+        return [token for token in inside if token.kind == "string"]

@@ -1,4 +1,4 @@
-"""The table of the rules in docs/upgrade.md: `python -m tuninglink.upgrading.rule_reference` prints it."""
+"""The table of rules in docs/upgrade.md, printed by `python -m tuninglink.upgrading.rule_reference`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def table(rules: Iterable[UpgradeRule]) -> str:
-    """Returns a table of rules in Markdown."""
+    """Return a table of rules in Markdown."""
     rows = [
         "| rule | new form since | what changed | evidence |",
         "| --- | --- | --- | --- |",

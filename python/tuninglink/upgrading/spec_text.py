@@ -1,7 +1,7 @@
-"""The text of a spec, tokenized without loss: brackets, comments, strings, and where each thing stands.
+"""A lossless tokenizer of specs: brackets, comments and strings with their positions.
 
-Nothing here knows what a spec means. Everything is linear in the length of the text, and no recursion
-depends on what the text holds.
+It is independent of the meaning of specs. Everything is linear in the length of the text, and the depth of recursion
+does not depend on the text.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MAX_DEPTH: Final = 128
-"""How deep brackets may be nested. Specs need a dozen levels; the compiler's parser, which is recursive,
-takes down the whole process at some thousands."""
+"""The greatest nesting of brackets. Specs need a dozen levels. The compiler's recursive parser ends the process at
+some thousands."""
 
 _OPENERS: Final = {"(": ")", "[": "]", "{": "}", "<": ">"}
 
@@ -29,14 +29,13 @@ _OPENED_BY: Final = {closer: opener for opener, closer in _OPENERS.items()}
 
 _WORD: Final = r"[A-Za-z_$][\w$.]*"
 
-# What matters for the structure: strings, comments, arrows (whose `>` closes nothing), brackets, and
-# attributes or aliases. Alternatives that begin with a literal let `re` skip all else at full speed, which
-# groups with names would not.
+# The structure: strings, comments, arrows (whose `>` is not a bracket), brackets, attributes and aliases. Alternatives
+# that begin with a literal let `re` skip other text at full speed, unlike named groups.
 _STRUCTURE: Final = re.compile(
     r'"(?:[^"\\\n]|\\.)*"|"|//[^\n]*|->|\(|\)|\[|\]|\{|\}|<|>|#[A-Za-z_$][\w$.\-]*'
 )
 
-# Words that may begin something old.
+# Words at the beginning of parts that may be old.
 _WORDS: Final = tuple(
     re.compile(pattern)
     for pattern in (
@@ -74,14 +73,14 @@ _TOKEN: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A piece of the text; a bracket stands for all up to the one that closes it.
+    """A piece of the text. An opening bracket represents everything up to its closing bracket.
 
     Attributes:
-        kind: `string`, `symbol`, `name` (`%value`, `#alias`, `!type`, `^block`), `number`, `word`,
-            `punctuation`, or `group` for brackets with what is in them.
-        start: where it begins.
-        end: where it ends.
-        text: the characters, of a group only the opening bracket.
+        kind: `string`, `symbol`, `name` (`%value`, `#alias`, `!type`, `^block`), `number`, `word`, `punctuation`, or
+            `group` for brackets with their content.
+        start: the offset of its first character.
+        end: the offset after its last character.
+        text: the characters; for a group only the opening bracket.
     """
 
     kind: str
@@ -96,14 +95,14 @@ class Token:
 
 
 class Cursor:
-    """Takes tokens one after the other."""
+    """A cursor over tokens."""
 
     def __init__(self, tokens: Iterator[Token]) -> None:
         self._tokens = tokens
         self._next = next(tokens, None)
 
     def take(self, text: str | None = None) -> Token | None:
-        """Returns the next token if its text is as given, and goes on to the one behind it."""
+        """Return the next token if it has the given text, and advance."""
         token = self._next
         if token is None or text not in (None, token.text):
             return None
@@ -111,20 +110,20 @@ class Cursor:
         return token
 
     def take_kind(self, kind: str) -> Token | None:
-        """Returns the next token if it is of a kind, and goes on to the one behind it."""
+        """Return the next token if it has a given kind, and advance."""
         return self.take() if self._next is not None and self._next.kind == kind else None
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A word that may begin something old: an attribute or alias (`#…`), an operation, or `module`.
+    """A word at the beginning of a part that may be old: an attribute or alias (`#…`), an operation, or `module`.
 
     Attributes:
         text: the word.
-        start: where it begins.
-        end: where it ends.
-        depth: how many brackets are open there.
-        inside: where the innermost of them opens, -1 for none.
+        start: the offset of its first character.
+        end: the offset after its last character.
+        depth: the number of enclosing brackets.
+        inside: the offset of the innermost enclosing bracket, -1 for none.
     """
 
     text: str
@@ -135,14 +134,14 @@ class Mark:
 
 
 class Source:
-    """The text of a spec with its brackets matched.
+    """The text of a spec with matched brackets.
 
     Attributes:
-        closers: for each opening bracket the position of the one that closes it.
-        marks: the words that may begin something old, in order.
+        closers: for the offset of each opening bracket that of its closing bracket.
+        marks: the words at the beginning of parts that may be old, in order.
 
     Raises:
-        SpecError: a string is not closed, brackets do not match, or they are nested too deep.
+        SpecError: a string is not closed, brackets do not match, or they are nested too deeply.
     """
 
     def __init__(self, text: str, name: str = "<memory>") -> None:
@@ -153,13 +152,14 @@ class Source:
         self._scan()
 
     def _scan(self) -> None:
-        """Matches the brackets, and finds the marks on the way."""
+        """Match the brackets, and collect the marks."""
         text = self.text
         stack: list[int] = []
         words = self._words()
         waiting = next(words, None)
         for match in _STRUCTURE.finditer(text):
             start, end = match.span()
+            # Words before this part of the structure are marks.
             while waiting is not None and waiting.start() < start:
                 self._mark(waiting.group(), waiting.start(), stack)
                 waiting = next(words, None)
@@ -173,6 +173,7 @@ class Source:
             else:  # a string, a comment or an arrow
                 if first == '"' and end == start + 1:
                     self._fail(start, "the string that begins here is not closed on its line")
+                # Words inside of it are not marks.
                 while waiting is not None and waiting.start() < end:
                     waiting = next(words, None)
         while waiting is not None:
@@ -190,7 +191,7 @@ class Source:
     def _close(self, start: int, bracket: str, stack: list[int]) -> None:
         if stack and self.text[stack[-1]] == _OPENED_BY[bracket]:
             self.closers[stack.pop()] = start
-        elif bracket != ">":  # else it is the operator of an affine constraint: `d0 >= 0`
+        elif bracket != ">":  # otherwise it is the operator of an affine constraint: `d0 >= 0`
             self._mismatch(start, stack)
 
     def _words(self) -> Iterator[re.Match[str]]:
@@ -205,13 +206,13 @@ class Source:
         self.marks.append(Mark(word, start, start + len(word), len(stack), inside))
 
     def _mismatch(self, offset: int, stack: list[int]) -> NoReturn:
-        result = self.text[offset]
+        bracket = self.text[offset]
         if not stack:
-            self._fail(offset, f"'{result}' closes nothing")
+            self._fail(offset, f"unmatched '{bracket}'")
         opener = self.text[stack[-1]]
         raise SpecError(
             error(
-                f"expected '{_OPENERS[opener]}' before '{result}'",
+                f"expected '{_OPENERS[opener]}' before '{bracket}'",
                 self.place(offset),
                 [note(f"to close this '{opener}'", self.place(stack[-1]))],
             )
@@ -225,45 +226,44 @@ class Source:
         return [0, *(match.end() for match in re.finditer("\n", self.text))]
 
     def place(self, offset: int) -> Place:
-        """Returns the place of an offset; its column counts bytes, as the compiler's does."""
+        """Return the place of an offset. Its column counts bytes, as the compiler's does."""
         line = bisect_right(self._lines, offset)
         before = self.text[self._lines[line - 1] : offset]
         return Place(self.name, line, len(before.encode(errors="replace")) + 1)
 
     def offset(self, place: Place) -> int:
-        """Returns the offset of a place, whose column counts bytes."""
+        """Return the offset of a place, whose column counts bytes."""
         start = self._lines[min(place.line, len(self._lines)) - 1]
         line = self.text[start : self.line_end(start)].encode(errors="replace")
         return start + len(line[: place.column - 1].decode(errors="replace"))
 
     def indent(self, offset: int) -> str:
-        """Returns the space that the line of an offset begins with, up to the offset."""
+        """Return the leading white space of an offset's line, up to the offset."""
         line = self.text[self.line_start(offset) : offset]
         return line[: len(line) - len(line.lstrip())]
 
     def line_start(self, offset: int) -> int:
-        """Returns where the line of an offset begins."""
+        """Return the offset where a line begins."""
         return self.text.rfind("\n", 0, offset) + 1
 
     def line_end(self, offset: int) -> int:
-        """Returns where the line of an offset ends."""
+        """Return the offset where a line ends."""
         end = self.text.find("\n", offset)
         return end if end >= 0 else len(self.text)
 
     def results(self, start: int) -> tuple[int, list[str]]:
-        """Returns where the results of the operation at `start` begin, and their names, none without `=`."""
+        """Return the offset and the names of the results of the operation at `start`; no names without `=`."""
         match_ = _RESULTS.search(self.text, max(0, start - _LONGEST_RESULTS), start)
         return (match_.start(), VALUE.findall(match_["names"])) if match_ else (start, [])
 
     def following(self, mark: Mark) -> Iterator[Token]:
-        """Yields the tokens behind a mark, up to the end of the brackets that it stands in."""
+        """Yield the tokens after a mark, up to the end of the enclosing brackets."""
         return self.tokens(mark.end, self.closers.get(mark.inside, len(self.text)))
 
     def tokens(self, start: int, end: int) -> Iterator[Token]:
-        """Yields the tokens in a part of the text, without space and comments.
+        """Yield the tokens in a part of the text, without white space and comments.
 
-        A bracket and all that it holds is one token, so that this is linear in what stands outside of
-        brackets.
+        A bracket with its content is one token, so that the cost is linear in the text outside of brackets.
         """
         position = start
         text, closers = self.text, self.closers
@@ -274,7 +274,7 @@ class Source:
                 position = closer + 1
                 continue
             match = _TOKEN.match(text, position, end)
-            if match is None:  # nothing but the end of the text does not match
+            if match is None:  # only the end of the text does not match
                 return
             position = match.end()
             if match.lastgroup != "space":

@@ -1,6 +1,6 @@
-"""Attributes as trees that print exactly as they were read, until a rule changes them.
+"""Attributes as trees that print exactly as they were read, except for changes by rules.
 
-A tree holds every character: what a rule does not touch comes back as it was, comments and layout included.
+A tree keeps every character: unchanged parts are reproduced with their comments and layout.
 """
 
 from __future__ import annotations
@@ -15,36 +15,36 @@ if TYPE_CHECKING:
 
 
 MOST_DIGITS: Final = 20
-"""A longer number fits no attribute."""
+"""The greatest number of digits of an integer in an attribute."""
 
 
 @dataclass
 class Leaf:
-    """A value that is not looked into: a number with its type, a string, an enumerator, an alias."""
+    """A value without structure: a number with its type, a string, an enumerator, an alias."""
 
     text: str
 
     def render(self) -> str:
-        """Returns the text."""
+        """Return the text."""
         return self.text
 
     def copy(self) -> Leaf:
-        """Returns a leaf of its own with the same text."""
+        """Return a copy of the leaf."""
         return Leaf(self.text)
 
 
 @dataclass
 class Field:
-    """One value in brackets, and the key that it may have.
+    """A value in brackets, with its optional key.
 
-    A unit attribute, an enumerator or an element of a list is a value without key.
+    A unit attribute, an enumerator or an element of a list is a value without a key.
 
     Attributes:
         value: the value.
-        key: the key as written, quotes included.
-        lead: what stands before: space and comments.
-        equals: what stands between key and value, `=` included.
-        trail: what stands between the value and the comma, if there is one.
+        key: the key as written, including quotes.
+        lead: the text before it: white space and comments.
+        equals: the text between key and value, including `=`.
+        trail: the text between the value and the comma.
         comma: `,` or nothing.
     """
 
@@ -57,31 +57,31 @@ class Field:
 
     @property
     def name(self) -> str | None:
-        """The key without quotes; of a bare word, which is a unit attribute or enumerator, the word."""
+        """The key without quotes, or the word of a unit attribute or an enumerator."""
         word = self.key
         if word is None and isinstance(self.value, Leaf):
             word = self.value.text
         return word.strip('"') if word else None
 
     def render(self) -> str:
-        """Returns the field as text."""
+        """Return the field as text."""
         key = self.key + self.equals if self.key is not None else ""
         return f"{self.lead}{key}{self.value.render()}{self.trail}{self.comma}"
 
     def copy(self) -> Field:
-        """Returns a field of its own with the same text."""
+        """Return a copy of the field."""
         return Field(self.value.copy(), self.key, self.lead, self.equals, self.trail, self.comma)
 
 
 @dataclass
 class Node:
-    """Brackets with what is in them, and the word before: `#iree_gpu.mma_layout<…>`, `{…}`, `[…]`, `<…>`.
+    """Brackets with their content and the word before: `#iree_gpu.mma_layout<…>`, `{…}`, `[…]`, `<…>`.
 
     Attributes:
-        head: the word, empty where there is none (also where the compiler lets one leave it out).
+        head: the word; empty without one, also where the compiler allows its omission.
         bracket: the opening bracket.
         fields: the values.
-        tail: what stands before the closing bracket: space and comments.
+        tail: the text before the closing bracket: white space and comments.
     """
 
     head: str
@@ -90,42 +90,42 @@ class Node:
     tail: str = ""
 
     def render(self) -> str:
-        """Returns the attribute as text."""
-        inside = "".join(each.render() for each in self.fields)
+        """Return the attribute as text."""
+        inside = "".join(item.render() for item in self.fields)
         return f"{self.head}{self.bracket}{inside}{self.tail}{_CLOSERS[self.bracket]}"
 
     def copy(self) -> Node:
-        """Returns a tree of its own with the same text."""
-        fields = [each.copy() for each in self.fields]
+        """Return a copy of the tree."""
+        fields = [item.copy() for item in self.fields]
         return Node(self.head, self.bracket, fields, self.tail)
 
     def find(self, name: str) -> Field | None:
-        """Returns the field with the key `name`, or the unit attribute or enumerator `name`."""
-        return next((each for each in self.fields if each.name == name), None)
+        """Return the field with the key `name`, or the unit attribute or enumerator `name`."""
+        return next((item for item in self.fields if item.name == name), None)
 
     def value(self, name: str) -> Value | None:
-        """Returns the value under the key `name`."""
-        result = self.find(name)
-        return result.value if result is not None and result.key is not None else None
+        """Return the value with the key `name`."""
+        item = self.find(name)
+        return item.value if item is not None and item.key is not None else None
 
     def node(self, name: str) -> Node | None:
-        """Returns the value under the key `name` if it is in brackets."""
+        """Return the value with the key `name` if it is in brackets."""
         return as_node(self.value(name))
 
     def positional(self) -> Field | None:
-        """Returns the first value without key."""
-        return next((each for each in self.fields if each.key is None), None)
+        """Return the first value without a key."""
+        return next((item for item in self.fields if item.key is None), None)
 
     def remove(self, name: str) -> Field | None:
-        """Takes a field out, and the comma that it no longer needs, and returns it."""
-        result = self.find(name)
-        if result is not None:
-            self.remove_field(result)
-        return result
+        """Remove a field, with a comma that becomes redundant, and return it."""
+        removed = self.find(name)
+        if removed is not None:
+            self.remove_field(removed)
+        return removed
 
     def remove_field(self, gone: Field) -> None:
-        """Takes a field out, and the comma that it no longer needs."""
-        position = next(i for i, each in enumerate(self.fields) if each is gone)
+        """Remove a field, with a comma that becomes redundant."""
+        position = next(at for at, item in enumerate(self.fields) if item is gone)
         del self.fields[position]
         if position < len(self.fields):
             if position == 0:
@@ -134,11 +134,11 @@ class Node:
             self.fields[-1].trail, self.fields[-1].comma = gone.trail, ""
 
     def add(self, key: str | None, value: Value | str) -> None:
-        """Adds a field at the end, with its value as tree or as text."""
+        """Append a field, with its value as a tree or as text."""
         self.insert(len(self.fields), key, value)
 
     def insert(self, position: int, key: str | None, value: Value | str) -> None:
-        """Adds a field before the one at `position`, with its value as tree or as text."""
+        """Insert a field before the one at `position`, with its value as a tree or as text."""
         fresh = Field(Leaf(value) if isinstance(value, str) else value, key)
         if position < len(self.fields):
             following = self.fields[position]
@@ -154,37 +154,37 @@ class Node:
 
 
 class Definitions:
-    """What aliases stand for after the upgrade.
+    """The definitions of aliases after the upgrade.
 
-    What an alias must become can depend on where it is used. The first use decides about the alias, and a
-    use that needs something else spells it out.
+    The upgraded value of an alias may depend on its use. The first use determines the definition, and a use that needs
+    another value contains it in full.
     """
 
     def __init__(self) -> None:
         self._uses: dict[str, dict[int, Node]] = {}
 
     def use(self, alias: str, node: Node) -> Expanded:
-        """Returns a use of `alias`, with a copy of what it stands for."""
+        """Return a use of `alias`, with a copy of its value."""
         self._uses.setdefault(alias, {})[id(node)] = node
         return Expanded(alias, node, self)
 
     def withdraw(self, use: Expanded) -> None:
-        """Forgets a use that will not be in the result."""
+        """Remove a use that will not be in the result."""
         self._uses.get(use.alias, {}).pop(id(use.node), None)
 
     def __getitem__(self, alias: str) -> Node | None:
-        """Returns what `alias` is to stand for, None if it is used nowhere."""
+        """Return the definition of `alias`, or None if it is unused."""
         return next(iter(self._uses.get(alias, {}).values()), None)
 
 
 @dataclass
 class Expanded:
-    """The use of an alias, with what the alias stands for there.
+    """The use of an alias, with its value there.
 
     Attributes:
-        alias: the alias, `#` included.
-        node: what it stands for.
-        definitions: what aliases stand for elsewhere.
+        alias: the alias, including `#`.
+        node: its value.
+        definitions: the definitions of aliases.
     """
 
     alias: str
@@ -192,7 +192,7 @@ class Expanded:
     definitions: Definitions
 
     def render(self) -> str:
-        """Returns the alias if it stands for the right thing, else the thing."""
+        """Return the alias if its definition equals the value, or else the value."""
         first = self.definitions[self.alias]
         if first is self.node:
             return self.alias
@@ -200,25 +200,25 @@ class Expanded:
         return self.alias if first is not None and first.render() == text else text
 
     def copy(self) -> Expanded:
-        """Returns another use of the alias."""
+        """Return another use of the alias."""
         return self.definitions.use(self.alias, self.node.copy())
 
 
 Value = Leaf | Node | Expanded
-"""What a key can stand for."""
+"""The value of a field."""
 
 _CLOSERS = {"(": ")", "[": "]", "{": "}", "<": ">"}
 
 
 def _like(lead: str) -> str:
-    """Returns space for a field to stand like the one whose space is `lead`."""
+    """Return white space that aligns a field with one whose leading text is `lead`."""
     if "//" in lead or not lead:
         return " "
     return lead
 
 
 def parse(source: Source, start: int, end: int) -> Value:
-    """Reads the attribute in a part of the text, from its first to its last character."""
+    """Parse the attribute in a part of the text, from its first to its last character."""
     tokens = list(source.tokens(start, end))
     return _value(source, tokens)
 
@@ -226,7 +226,7 @@ def parse(source: Source, start: int, end: int) -> Value:
 def _value(source: Source, tokens: list[Token]) -> Value:
     start, end = tokens[0].start, tokens[-1].end
     *head, last = tokens
-    is_named = [each.end == last.start and each.kind in {"name", "word"} for each in head]
+    is_named = [token.end == last.start and token.kind in {"name", "word"} for token in head]
     if last.kind != "group" or is_named not in ([], [True]):
         return Leaf(source.text[start:end])
     node = Node(source.text[start : last.start], last.text)
@@ -235,9 +235,10 @@ def _value(source: Source, tokens: list[Token]) -> Value:
 
 
 def _fill(source: Source, node: Node, start: int, end: int) -> None:
-    """Reads the fields of `node`, which stand between `start` and `end`."""
+    """Parse the fields of `node` between `start` and `end`."""
     text = source.text
     position = start
+    # Each field keeps the text between its tokens.
     for key, equals, value, comma in _pieces(list(source.tokens(start, end))):
         first = key or (value[0] if value else comma)
         assert first is not None
@@ -252,7 +253,9 @@ def _fill(source: Source, node: Node, start: int, end: int) -> None:
                 fresh.equals = text[key.end : value[0].start]
             fresh.value = _value(source, value)
             position = value[-1].end
-        elif equals is not None and key is not None:  # nothing behind `=`: the compiler will tell
+        elif (
+            equals is not None and key is not None
+        ):  # a missing value, which the compiler will report
             fresh.equals = text[key.end : equals.end]
             position = equals.end
         if comma is not None:
@@ -265,7 +268,7 @@ def _fill(source: Source, node: Node, start: int, end: int) -> None:
 def _pieces(
     tokens: list[Token],
 ) -> Iterator[tuple[Token | None, Token | None, list[Token], Token | None]]:
-    """Splits tokens into fields: key, `=`, the tokens of the value, and the comma behind."""
+    """Split tokens into fields: key, `=`, the tokens of the value, and the comma."""
     position, count = 0, len(tokens)
     while position < count:
         key = equals = comma = None
@@ -295,26 +298,26 @@ def _is_key(tokens: list[Token], position: int) -> bool:
 
 
 def _ends_value(last: Token, token: Token) -> bool:
-    """Tells whether `token` begins another value, although no comma stands between."""
+    """Return whether `token` begins another value, although the comma is missing."""
     return (
         last.kind == "group" and token.kind in {"word", "string", "name"} and token.start > last.end
     )
 
 
 def uses(value: Value) -> Iterator[Expanded]:
-    """Yields the uses of aliases in a tree."""
+    """Yield the uses of aliases in a tree."""
     pending = [value]
     while pending:
-        each = pending.pop()
-        if isinstance(each, Expanded):
-            yield each
-            pending.append(each.node)
-        elif isinstance(each, Node):
-            pending.extend(one.value for one in each.fields)
+        item = pending.pop()
+        if isinstance(item, Expanded):
+            yield item
+            pending.append(item.node)
+        elif isinstance(item, Node):
+            pending.extend(field_.value for field_ in item.fields)
 
 
 def int_list(values: Iterable[int]) -> Node:
-    """Returns a list of integers as a tree."""
+    """Return a list of integers as a tree."""
     node = Node("", "[")
     for value in values:
         node.add(None, str(value))
@@ -322,14 +325,14 @@ def int_list(values: Iterable[int]) -> Node:
 
 
 def as_node(value: Value | None) -> Node | None:
-    """Returns the node that a value is or stands for, None for anything else."""
+    """Return the node of a value, also of an alias, or None."""
     if isinstance(value, Expanded):
         return value.node
     return value if isinstance(value, Node) else None
 
 
 def enumerator(value: Value | None) -> str | None:
-    """Returns the enumerator in `X`, `<X>`, `#dialect.attribute<X>` or such an alias, None in anything else."""
+    """Return the enumerator in `X`, `<X>`, `#dialect.attribute<X>` or an alias of one, or None."""
     node = as_node(value)
     if node is not None:
         field = node.positional()
@@ -341,17 +344,17 @@ def enumerator(value: Value | None) -> str | None:
 
 
 def integers(value: Value | None) -> list[int] | None:
-    """Returns the integers in a list such as `[1, 2 : index]`, None if it is anything else."""
+    """Return the integers in a list such as `[1, 2 : index]`, or None for another value."""
     node = as_node(value)
     if node is None or node.bracket != "[" or node.head:
         return None
-    read = [integer(each.value) for each in node.fields if each.key is None]
-    known = [each for each in read if each is not None]
-    return known if len(known) == len(node.fields) else None
+    read = [integer(item.value) for item in node.fields if item.key is None]
+    numbers = [number for number in read if number is not None]
+    return numbers if len(numbers) == len(node.fields) else None
 
 
 def integer(value: Value | None) -> int | None:
-    """Returns an integer such as `2` or `2 : i64`, None for anything else."""
+    """Return an integer such as `2` or `2 : i64`, or None for another value."""
     if not isinstance(value, Leaf):
         return None
     digits = value.text.partition(":")[0].strip()

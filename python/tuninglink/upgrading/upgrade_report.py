@@ -1,4 +1,4 @@
-"""What an upgrade did, and what it could not do."""
+"""The results of an upgrade, and the parts that could not be upgraded."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RuleChange:
-    """One thing that a rule changed.
+    """A change by a rule.
 
     Attributes:
         rule: the name of the rule.
-        message: what was changed, and why.
-        place: where in the original.
-        is_decision: whether something had to be decided: a default that changed, a field without successor.
-        sequence: the named sequence that it stands in, None outside of any.
+        message: the change, and its reason.
+        place: the place in the original.
+        is_decision: whether the change has alternatives, such as a changed default or a removed field.
+        sequence: the enclosing named sequence, or None.
     """
 
     rule: str
@@ -33,12 +33,12 @@ class RuleChange:
 
 @dataclass(frozen=True)
 class KeptOut:
-    """A part of the spec that could not be upgraded, and stands in the result as a comment.
+    """A part of the spec that could not be upgraded. It is a comment in the result.
 
     Attributes:
         what: the named sequence or alias, with `@` or `#`.
-        reason: why, in words that a reader can check.
-        place: where in the original.
+        reason: the reason, in words that a reader can check.
+        place: the place in the original.
     """
 
     what: str
@@ -48,14 +48,14 @@ class KeptOut:
 
 @dataclass(frozen=True)
 class UpgradedEntry:
-    """What became of one entry.
+    """The result for one entry.
 
     Attributes:
-        matcher: its matcher's symbol.
-        action: its action's symbol.
-        place: where the pair stands in the original.
-        changes: what was changed in its sequences, those that they include among them.
-        kept_out: why it is not in the result, None if it is.
+        matcher: the symbol of its matcher.
+        action: the symbol of its action.
+        place: the place of the pair in the original.
+        changes: the changes in its sequences, including those that they include.
+        kept_out: the reason why it is not in the result, or None.
     """
 
     matcher: str
@@ -66,7 +66,7 @@ class UpgradedEntry:
 
     @property
     def state(self) -> str:
-        """`kept out`, `upgraded` or `unchanged`."""
+        """The state: `kept out`, `upgraded` or `unchanged`."""
         if self.kept_out:
             return "kept out"
         return "upgraded" if self.changes else "unchanged"
@@ -77,13 +77,13 @@ class Upgraded:
     """A spec in today's syntax.
 
     Attributes:
-        text: the spec; what no rule changed is as it was, character for character.
-        changes: everything that was changed, in order.
-        kept_out: what could not be upgraded.
-        entries: what became of each entry, in order of precedence.
-        hints: warnings of upgraded configurations that are known not to compile, and remarks on what is in
-            today's syntax and still may not do what its author thinks.
-        origin: returns the place in the old text from which the thing at an offset of the new text comes.
+        text: the spec. Parts that rules did not change are identical to the original.
+        changes: all changes, in order.
+        kept_out: the parts that could not be upgraded.
+        entries: the result for each entry, in order of precedence.
+        hints: warnings about upgraded configurations that are known not to compile, and remarks on parts in today's
+            syntax that may not do what their author expects.
+        origin: returns the place in the old text for an offset of the new text.
     """
 
     text: str
@@ -100,26 +100,26 @@ class Upgraded:
 
 
 def render_report(upgraded: Upgraded) -> str:
-    """Returns what became of each entry, for people: what was changed and why, and what could not be."""
-    states = Counter(each.state for each in upgraded.entries)
+    """Return a report in words: the result for each entry, with the changes and their reasons."""
+    states = Counter(entry.state for entry in upgraded.entries)
     counts = ", ".join(
         f"{states[state]} {state}" for state in ("upgraded", "unchanged", "kept out")
     )
     lines = [f"{len(upgraded.entries)} entries: {counts}"]
-    told: set[str | None] = set()
+    reported: set[str | None] = set()
     for entry in upgraded.entries:
         lines += ["", f"@{entry.matcher} -> @{entry.action} ({entry.place}): {entry.state}"]
         if entry.kept_out:
             lines.append(f"  {entry.kept_out.what}: {entry.kept_out.reason}")
         lines += map(_line, entry.changes)
-        told |= {change.sequence for change in entry.changes}
-    elsewhere = [each for each in upgraded.changes if each.sequence not in told]
+        reported |= {change.sequence for change in entry.changes}
+    elsewhere = [change for change in upgraded.changes if change.sequence not in reported]
     if elsewhere:
         lines += ["", "outside of the entries"]
         lines += map(_line, elsewhere)
     if upgraded.kept_out:
         lines += ["", "kept out, as comments"]
-        lines += [f"  {each.what} ({each.place}): {each.reason}" for each in upgraded.kept_out]
+        lines += [f"  {part.what} ({part.place}): {part.reason}" for part in upgraded.kept_out]
     if upgraded.hints:
         lines += ["", "notes", *(f"  {hint}" for hint in upgraded.hints)]
     return "\n".join(lines) + "\n"

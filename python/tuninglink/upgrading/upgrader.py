@@ -1,4 +1,4 @@
-"""Upgrading a spec: rules first, then today's compiler has the last word."""
+"""The upgrade of a spec: rules first, then verification by today's compiler."""
 
 from __future__ import annotations
 
@@ -45,25 +45,24 @@ def upgrade(
     written_for: tuple[int, int] | None = None,
     context: mlir.Context | None = None,
 ) -> Upgraded:
-    """Brings a spec that was written for an older compiler into today's syntax.
+    """Upgrade a spec that was written for an older compiler to today's syntax.
 
-    What no rule changes comes back as it was, comments and layout included; a spec in today's syntax comes
-    back character for character. What cannot be upgraded stands in the result as a comment, with the
-    reason; the rest goes on.
+    Parts that rules do not change stay identical, including comments and layout. A spec in today's syntax is not
+    changed at all. Parts that cannot be upgraded become comments with the reason.
 
     Args:
         text: the spec.
-        name: what to call it in diagnostics and reports, usually its path.
-        written_for: the version of the compiler that it was written for, if known; rules for changes up to
-            that version are not applied.
-        context: where the result is parsed and verified; by default the context of the calling thread.
+        name: its name in diagnostics and reports, usually its path.
+        written_for: the version of the compiler that it was written for, if known. Rules for changes up to that
+            version are not applied.
+        context: the context for parsing and verifying the result; by default that of the calling thread.
 
     Raises:
-        SpecError: the text is no spec at all, or nothing of it can be upgraded.
+        SpecError: the text is not a spec, or no part of it can be upgraded.
     """
     rewrites = rewrite(SpecOutline(Source(text, name)), written_for or (0, 0))
     upgraded = _verified(rewrites, context or thread_context())
-    kept_out = {each.what for each in upgraded.kept_out}
+    kept_out = {part.what for part in upgraded.kept_out}
     return replace(upgraded, hints=tuple(_hints(rewrites, kept_out)))
 
 
@@ -74,29 +73,31 @@ def upgrade_bytes(
     written_for: tuple[int, int] | None = None,
     context: mlir.Context | None = None,
 ) -> Upgraded:
-    """Upgrades a spec that comes as bytes, as files do.
+    """Upgrade a spec given as bytes, such as the content of a file.
 
     Raises:
-        SpecError: as `upgrade` does, and when the bytes are no text.
+        SpecError: as for `upgrade`, and if the bytes are not text.
     """
     return upgrade(decode(data, name), name, written_for=written_for, context=context)
 
 
 def rewrite(outline: SpecOutline, written_for: tuple[int, int]) -> Rewrites:
-    """Applies the rules for changes after a version; those that are not decisive only to an old spec."""
+    """Apply the rules for changes after a version. Rules that are not decisive apply to old specs only."""
     rules = [rule for rule in RULES.values() if rule.since > written_for]
     operation_rules = [rule for rule in rules if isinstance(rule, OperationRule)]
-    rewrites, attributes, others = Rewrites(outline), Rewrites(outline), Rewrites(outline)
+    rewrites, attributes, dependent = Rewrites(outline), Rewrites(outline), Rewrites(outline)
+    # Decisive rules determine whether the spec is old.
     generalization = Generalization(outline, rewrites.edits)
     decisive = [rule for rule in operation_rules if rule.is_decisive]
     _rewrite_operations(decisive, rewrites, generalization)
     attribute_rules = [rule for rule in rules if isinstance(rule, AttributeRule)]
     spaces = IterationSpaces(outline, generalization)
     AttributeRewriter(outline, attribute_rules, spaces).rewrite(attributes)
+    # The other rules apply to old specs only.
     if rewrites.is_old or attributes.is_old:
         rest = [rule for rule in operation_rules if not rule.is_decisive]
-        _rewrite_operations(rest, others, generalization)
-    rewrites.add(others)
+        _rewrite_operations(rest, dependent, generalization)
+    rewrites.add(dependent)
     rewrites.add(attributes)
     return rewrites
 
@@ -121,7 +122,7 @@ def _rewrite_operations(
 
 
 def _hints(rewrites: Rewrites, kept_out: set[str]) -> Iterator[Diagnostic]:
-    """Yields what to know of the result: of old configurations, or of the entry point of a spec of today."""
+    """Yield warnings about failing configurations, or remarks on unmarked entry points of a present spec."""
     outline = rewrites.outline
     for offset, reason in rewrites.failures:
         sequence = outline.sequence_at(offset)
@@ -130,26 +131,28 @@ def _hints(rewrites: Rewrites, kept_out: set[str]) -> Iterator[Diagnostic]:
             yield Diagnostic(Severity.WARNING, message, outline.source.place(offset))
     for sequence in unmarked(outline) if not rewrites.is_old else ():
         message = (
-            f"'@{sequence.name}' is no marked entry point: today's compiler runs it alone, and drops it in "
-            f"silence beside another spec; mark it '{names.ENTRY_POINT}' and return an operation, or let "
-            "'tuninglink link' do so"
+            f"'@{sequence.name}' is not marked as an entry point: today's compiler runs it alone, and silently "
+            f"drops it next to another spec; mark it '{names.ENTRY_POINT}' and return an operation, or use "
+            "'tuninglink link'"
         )
         yield Diagnostic(Severity.REMARK, message, outline.source.place(sequence.start))
 
 
 def _verified(rewrites: Rewrites, context: mlir.Context) -> Upgraded:
-    """Returns the upgraded spec without the parts that today's compiler rejects.
+    """Return the upgraded spec without the parts that today's compiler rejects.
 
     Raises:
-        SpecError: nothing is left, or the compiler rejects the rest as a whole.
+        SpecError: no part is left, or the compiler rejects the rest as a whole.
     """
     original, refused = rewrites.outline, rewrites.refused
     name = original.source.name
+    # Exclude the parts that rules refused.
     edited = rewrites.edits.apply(original.source.text)
     outline = SpecOutline(Source(edited.text, name)) if refused else None
     exclusion = Exclusion(Edits().apply(edited.text), {}, {})
     if outline is not None:
         exclusion = exclude(outline, original, refused, {})
+    # Exclude the parts that the compiler rejects, until it accepts the rest.
     failure = parse_failure(exclusion.edited.text, name, context)
     while failure is not None:
         outline = outline or SpecOutline(Source(edited.text, name))
@@ -168,13 +171,14 @@ def _verified(rewrites: Rewrites, context: mlir.Context) -> Upgraded:
 
 
 def _result(rewrites: Rewrites, edited: Edited, exclusion: Exclusion) -> Upgraded:
-    """Returns the upgraded spec with what became of each entry.
+    """Return the upgraded spec with the result for each entry.
 
     Raises:
         SpecError: no entry is left.
     """
     outline = rewrites.outline
     place = outline.source.place
+    # The excluded parts.
     out: dict[str, KeptOut] = {}
     kept_out = []
     for index, reason in exclusion.excluded.items():
@@ -186,10 +190,11 @@ def _result(rewrites: Rewrites, edited: Edited, exclusion: Exclusion) -> Upgrade
         KeptOut(name, reason, place(outline.aliases[name].start))
         for name, reason in exclusion.aliases.items()
     )
+    # The entries, and the changes that are still in the result.
     changes = tuple(change for change in rewrites.changes if change.sequence not in out)
     entries = tuple(_entries(outline, changes, out))
     if entries and all(entry.kept_out for entry in entries):
-        notes = [error(f"{each.what}: {each.reason}", each.place) for each in kept_out]
+        notes = [error(f"{part.what}: {part.reason}", part.place) for part in kept_out]
         raise SpecError(error("no entry of the spec can be upgraded", place(0)), *notes)
 
     def origin(offset: int) -> Place:
@@ -208,7 +213,9 @@ def _entries(
         for foreach_match in outline.foreach_matches(sequence):
             for pair in foreach_match.pairs:
                 parts = (pair.matcher, pair.action)
-                result = tuple(one for part in parts for one in by_sequence.get(part, ()))
+                pair_changes = tuple(
+                    change for part in parts for change in by_sequence.get(part, ())
+                )
                 kept_out = next((out[part] for part in parts if part in out), None)
                 place = outline.source.place(pair.start)
-                yield UpgradedEntry(pair.matcher, pair.action, place, result, kept_out)
+                yield UpgradedEntry(pair.matcher, pair.action, place, pair_changes, kept_out)

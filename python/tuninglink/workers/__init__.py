@@ -1,4 +1,4 @@
-"""A pool of worker processes: isolated, with a time limit per job, and gone when the command is."""
+"""A pool of worker processes: isolated, with a time limit per job, ended together with the command."""
 
 from typing import TYPE_CHECKING
 

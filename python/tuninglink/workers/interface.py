@@ -1,4 +1,4 @@
-"""What users of a pool ask of it, wherever its processes are."""
+"""The interface of pools, wherever their processes run."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Ts = TypeVarTuple("Ts")
 
 
 class JobPool(Protocol):
-    """Runs functions in processes of their own, each job under a time limit: `Pool`, or one of a cluster."""
+    """A pool that runs functions in separate processes, each job under a time limit: local, or on a cluster."""
 
     def submit(
         self, function: Callable[[*Ts], T], *arguments: *Ts, seconds: float = 60.0
     ) -> Future[T]:
-        """Has a process call a function; see `Pool.submit`."""
+        """Call a function in a worker process; see `Pool.submit`."""
 
     def close(self) -> None:
-        """Ends all jobs; see `Pool.close`."""
+        """End all jobs; see `Pool.close`."""

@@ -1,4 +1,4 @@
-"""How a job can fail other than with an exception of its function."""
+"""The failures of a job other than an exception of its function."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import signal
 from typing import Final
 
 _STARVED: Final = 0.5
-"""A process that got less than this part of the time waited for others, or for a device."""
+"""The share of the time limit below which a process counts as waiting for other processes or a device."""
 
 _SIGNALS_FROM_OUTSIDE: Final = frozenset(
     {signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
 )
-"""Signals that no fault of a process itself raises; the system sends the first where memory is short."""
+"""Signals that a process does not cause itself. The kernel sends SIGKILL when memory runs out."""
 
 
 class JobTimeoutError(Exception):
-    """A job ran into its time limit; its process was killed.
+    """The time limit of a job expired, and its process was killed.
 
     Attributes:
         seconds: the time limit.
-        processor_seconds: how much processor time the process got.
+        processor_seconds: the processor time of the process.
     """
 
     def __init__(self, seconds: float, processor_seconds: float) -> None:
@@ -29,7 +29,7 @@ class JobTimeoutError(Exception):
 
     @property
     def is_starved(self) -> bool:
-        """Whether the process ran for the lesser part of the time, as on a machine under load."""
+        """Whether the process ran for less than half of the time, as on a machine under load."""
         return self.processor_seconds < _STARVED * self.seconds
 
     def __str__(self) -> str:
@@ -37,11 +37,11 @@ class JobTimeoutError(Exception):
 
 
 class WorkerCrashedError(Exception):
-    """The process of a job ended before the job did.
+    """The process of a job ended before the job.
 
     Attributes:
         code: the exit status, or the negative number of the signal that ended the process.
-        output: the end of what the process wrote to standard output and standard error.
+        output: the end of its standard output and standard error.
     """
 
     def __init__(self, code: int, output: str) -> None:
@@ -59,11 +59,11 @@ class WorkerCrashedError(Exception):
 
     @property
     def status(self) -> str:
-        """How the process ended, in words: `segmentation fault`, `exit code 3`."""
+        """The status of the process in words: `segmentation fault`, `exit code 3`."""
         if self.code < 0:
             return (signal.strsignal(-self.code) or f"signal {-self.code}").lower()
         return f"exit code {self.code}"
 
 
 class JobError(Exception):
-    """Stands for an exception that cannot be pickled; holds the name of its class and its text."""
+    """A substitute for an exception that cannot be pickled, with the name of its class and its message."""

@@ -1,4 +1,4 @@
-"""The pool: hands jobs to worker processes."""
+"""The pool, which distributes jobs to worker processes."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ Ts = TypeVarTuple("Ts")
 
 
 class Pool:
-    """Runs functions in worker processes, each job under a time limit.
+    """A pool that runs functions in worker processes, each job under a time limit.
 
-    Processes start when a job needs them, are kept for further jobs, and are replaced when they crash or a job
-    runs into its limit. They import what they are asked to run, never the program's `__main__`. They have no
-    standard input, and what they print does not reach the terminal. When the program ends, however it does, they
-    end with it, and so do the processes that they started.
+    Processes are started on demand, kept for further jobs, and replaced when they crash or a job exceeds its limit.
+    They import the functions that they run, never the program's `__main__`. They have no standard input, and their
+    output does not reach the terminal. They end with the program, however it ends, together with the processes that
+    they started.
 
-    Threads may share a pool. After a fork, the new process starts workers of its own.
+    Threads may share a pool. After a fork, the child process starts its own workers.
 
-    Leaving a `with` block waits for all jobs; leaving it with an exception closes the pool.
+    Leaving a `with` block waits for all jobs. Leaving it with an exception closes the pool.
 
     Args:
-        workers: how many processes may run at once.
-        initializer: what each new process runs before its first job; has a minute to do so. A job for which it
-            fails gets its exception.
+        workers: the greatest number of processes.
+        initializer: called in each new process before its first job, with a time limit of a minute. If it fails, the
+            job fails with its exception.
         arguments: the arguments of the initializer.
     """
 
@@ -46,7 +46,7 @@ class Pool:
         self,
         workers: int,
         initializer: Callable[[*Ts], object] | None = None,
-        arguments: tuple[*Ts] = (),  # type: ignore[assignment]  # of an initializer without any
+        arguments: tuple[*Ts] = (),  # type: ignore[assignment]  # without an initializer
     ) -> None:
         self._workers = workers
         self._initial = _pickled(initialize, _importable(initializer or do_nothing), arguments)
@@ -75,16 +75,16 @@ class Pool:
     def submit(
         self, function: Callable[[*Ts], T], *arguments: *Ts, seconds: float = 60.0
     ) -> Future[T]:
-        """Has a worker process call a function.
+        """Call a function in a worker process.
 
         Args:
             function: a function that can be imported by its name, from a module other than `__main__`.
             arguments: its arguments, which are pickled.
-            seconds: how long the call may take once a process has begun with it.
+            seconds: the time limit of the call, not counting the start of the process.
 
         Returns:
-            A future. A job that waits for a process can be cancelled. The result is what the function returned, or
-            the exception that it raised, with the worker's traceback as a note; `JobError` in place of one that
+            A future, which can be cancelled while the job waits for a process. Its result is that of the function. Its
+            exception is that of the function, with the worker's traceback as a note; `JobError` in place of one that
             cannot be pickled; `JobTimeoutError`; or `WorkerCrashedError`.
 
         Raises:
@@ -103,9 +103,9 @@ class Pool:
         return job.future
 
     def close(self) -> None:
-        """Cancels the jobs that wait, kills those that run, and ends the processes.
+        """Cancel pending jobs, kill running ones, and end the processes.
 
-        A job that was running fails with `CancelledError`.
+        A running job fails with `CancelledError`.
         """
         with self._lock:
             self._is_closed = True
@@ -119,7 +119,7 @@ class Pool:
         self._finish()
 
     def _finish(self) -> None:
-        """Waits until all jobs are done and ends the processes."""
+        """Wait until all jobs are done and end the processes."""
         with self._lock:
             self._is_closed = True
         for _ in self._threads:
@@ -128,32 +128,32 @@ class Pool:
             thread.join()
 
     def _start(self) -> None:
-        """Starts a thread that runs jobs in a process of its own."""
+        """Start a thread that runs jobs in its own process."""
         process = WorkerProcess(self._initial)
-        # A daemon, as a program that ends need not wait for jobs.
+        # A daemon thread: the end of the program does not wait for jobs.
         thread = threading.Thread(target=self._serve, args=(process,), daemon=True)
         self._processes.append(process)
         self._threads.append(thread)
         thread.start()
 
     def _serve(self, process: WorkerProcess) -> None:
-        """Runs jobs in a process until there are no more."""
+        """Run jobs in a process until the pool is closed."""
         while (job := self._jobs.get()) is not None:
             if job.future.set_running_or_notify_cancel():
                 self._run(job, process)
             else:
                 self._count_finished()
-            del job  # with its result, which may be large
+            del job  # releases its result, which may be large
         process.end()
 
     def _run(self, job: _Job, process: WorkerProcess) -> None:
         try:
             result = process.run(job.call, job.seconds)
-        except BaseException as failure:  # noqa: BLE001 - whoever waits for the job gets it
+        except BaseException as failure:  # noqa: BLE001 - raised by the future
             self._count_finished()
             job.future.set_exception(failure)
         else:
-            self._count_finished()  # first: who waits may submit at once, and this process is free
+            self._count_finished()  # first: a submission from a callback finds this process free
             job.future.set_result(result)
 
     def _count_finished(self) -> None:
@@ -168,7 +168,7 @@ class Pool:
         self._unfinished = 0
 
     def _forget(self) -> None:
-        """Lets go of the processes, which belong to the process that this one was forked from."""
+        """Release the processes of the parent, in a forked child."""
         for process in self._processes:
             process.forget()
         self._reset()
@@ -188,10 +188,10 @@ def _pickled(function: Callable[..., object], *arguments: object) -> bytes:
 
 
 def _importable(function: Callable[..., T]) -> Callable[..., T]:
-    """Returns a function, unless it is one of the program's own."""
+    """Return a function, if workers can import it."""
     if getattr(function, "__module__", None) == "__main__":
         name = getattr(function, "__qualname__", function)
-        raise ValueError(f"'{name}' is defined in __main__, which no worker imports")
+        raise ValueError(f"'{name}' is defined in __main__, which workers do not import")
     return function
 
 

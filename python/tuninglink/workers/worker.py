@@ -1,7 +1,7 @@
-"""The main program of a worker process: receives calls, runs them and sends their outcomes.
+"""The main program of a worker process: receives calls, runs them and sends the outcomes.
 
-Messages are frames: a length of eight bytes, then that many bytes of a pickle. A call, `(function, arguments)`, is
-answered with `(True, result)` or `(False, exception)`.
+A message is a frame: a length of eight bytes, and a pickle of that many bytes. The reply to a call, `(function,
+    arguments)`, is `(True, result)` or `(False, exception)`.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ LENGTH: Final = struct.Struct("<Q")
 
 
 def main(channel: int, lifeline: int) -> None:
-    """Answers calls until there are no more.
+    """Serve calls until the channel is closed.
 
     Args:
-        channel: the socket that calls come from and outcomes go to.
+        channel: the socket for calls and outcomes.
         lifeline: the reading end of a pipe whose other end only the command holds.
     """
-    for each in (channel, lifeline):
-        os.set_inheritable(each, False)  # noqa: FBT003 - not by a linker, say
+    for descriptor in (channel, lifeline):
+        os.set_inheritable(descriptor, False)  # noqa: FBT003 - for example by a linker
     die_with(lifeline)
     _, hard_limit = resource.getrlimit(resource.RLIMIT_CORE)
     resource.setrlimit(resource.RLIMIT_CORE, (0, hard_limit))  # crashes are expected
@@ -45,10 +45,10 @@ def main(channel: int, lifeline: int) -> None:
 
 
 def die_with(lifeline: int) -> None:
-    """Has the kernel kill this process and those it starts once the other end of a pipe is closed.
+    """Have the kernel kill this process and its children when the other end of a pipe is closed.
 
-    A thread that waits for the end of the pipe would not do: it does not run while native code holds Python's
-    lock. Nor would PR_SET_PDEATHSIG: it follows the thread that started this process, and spares its children.
+    A thread that waits for the pipe does not run while native code holds Python's lock. PR_SET_PDEATHSIG follows the
+    thread that started this process, and spares its children.
     """
     fcntl.fcntl(lifeline, fcntl.F_SETOWN, -os.getpgrp())
     fcntl.fcntl(lifeline, fcntl.F_SETSIG, signal.SIGKILL)
@@ -58,12 +58,12 @@ def die_with(lifeline: int) -> None:
 
 
 def initialize(initializer: Callable[..., object], arguments: tuple[object, ...]) -> None:
-    """Runs an initializer, whose result nobody needs."""
+    """Run an initializer and discard its result."""
     initializer(*arguments)
 
 
 def do_nothing() -> None:
-    """Is the initializer where there is none, and the job that has a process start."""
+    """Do nothing: the default initializer, and the job that starts a process."""
 
 
 def _receive(stream: BinaryIO) -> bytes | None:
@@ -75,7 +75,7 @@ def _receive(stream: BinaryIO) -> bytes | None:
 
 
 def _run(call: bytes) -> bytes:
-    """Returns the pickled outcome of a pickled call."""
+    """Return the pickled outcome of a pickled call."""
     try:
         function: Callable[..., object]
         function, arguments = pickle.loads(call)  # noqa: S301 - the command's own
@@ -85,14 +85,14 @@ def _run(call: bytes) -> bytes:
 
 
 def _portable(failure: Exception) -> Exception:
-    """Returns an exception that survives pickling, with the traceback as a note."""
+    """Return an exception that can be pickled, with the traceback as a note."""
     from tuninglink.workers.job_failures import JobError  # noqa: PLC0415 - found through the command's sys.path
 
     trace = "".join(traceback.format_exception(failure))
     failure.add_note(f"\nIn the worker process:\n{trace}")
     try:
         restored = pickle.loads(pickle.dumps(failure))  # noqa: S301 - just made
-    except Exception:  # noqa: BLE001 - whatever its class does
+    except Exception:  # noqa: BLE001 - the class may raise anything
         restored = None
     if type(restored) is type(failure) and str(restored) == str(failure):
         return failure

@@ -1,4 +1,4 @@
-"""The command's end of a conversation with a worker process."""
+"""The command's side of the connection to a worker process."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
     import socket
 
 _CHUNK: Final = 1 << 18
-"""Bytes that are read at once, at least as many as a pipe holds."""
+"""The number of bytes to read at once, at least the capacity of a pipe."""
 
 _KEPT_OUTPUT: Final = 4096
-"""Bytes of a worker's output that are kept."""
+"""The number of bytes of a worker's output that are kept."""
 
 
 class Connection:
-    """Sends frames to a worker and receives frames from it, and reads what it prints meanwhile.
+    """A connection that exchanges frames with a worker and reads its output meanwhile.
 
     Args:
         channel: the socket for frames.
-        output: the reading end of the pipe that the worker prints to.
-        process: a descriptor of the process, as of `os.pidfd_open`.
+        output: the reading end of the pipe for the worker's output.
+        process: a descriptor of the process, as from `os.pidfd_open`.
     """
 
     def __init__(self, channel: socket.socket, output: int, process: int) -> None:
@@ -40,11 +40,11 @@ class Connection:
         self._poll.register(process, select.POLLIN)
 
     def exchange(self, frame: bytes, seconds: float) -> bytes:
-        """Sends a frame and returns the next one that arrives.
+        """Send a frame and return the next one that arrives.
 
         Raises:
-            EOFError: the process ended, or closed its end.
-            TimeoutError: it took too long.
+            EOFError: the process ended, or closed the channel.
+            TimeoutError: the time limit expired.
         """
         self.read_output()
         self._tail = b""
@@ -58,11 +58,11 @@ class Connection:
 
     @property
     def last_output(self) -> str:
-        """The end of what the worker printed since the last frame was sent, as far as it was read."""
+        """The end of the output since the last frame was sent, as far as it was read."""
         return self._tail.decode(errors="replace")
 
     def read_output(self) -> bool:
-        """Reads all that the pipe holds of what was printed; returns False if it is closed."""
+        """Read the output that the pipe holds. Return False if it is closed."""
         try:
             part = os.read(self._output, _CHUNK)
         except BlockingIOError:
@@ -92,12 +92,12 @@ class Connection:
         return bytes(data)
 
     def _wait(self, event: int, deadline: float) -> None:
-        """Waits until the channel is ready for an event."""
+        """Wait until the channel is ready for an event."""
         self._poll.register(self._channel, event)
         while (rest := deadline - time.monotonic()) > 0.0:
             ready = [file for file, _ in self._poll.poll(rest * 1000)]
             if self._output in ready and not self.read_output():
-                self._poll.unregister(self._output)  # it would be ready from now on
+                self._poll.unregister(self._output)  # a closed pipe is always ready
             if self._channel.fileno() in ready:
                 return
             if self._process in ready:

@@ -1,4 +1,4 @@
-"""One worker process, as the command sees it."""
+"""A worker process, seen from the command."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from tuninglink.workers.job_failures import JobTimeoutError, WorkerCrashedError
 from tuninglink.workers.worker_connection import Connection
 
 _START_SECONDS: Final = 60.0
-"""The time limit of a process to start and to run its initializer."""
+"""The time limit for starting a process and running its initializer."""
 
 _END_SECONDS: Final = 5.0
-"""The time a process has to end after it has closed its connection."""
+"""The time a process has to exit after closing its connection."""
 
 
 class WorkerProcess:
-    """A process that runs pickled calls, one after the other, after an initial one.
+    """A process that runs pickled calls one after the other, the initial one first.
 
-    It starts with the first call, and anew with the first call after it was ended.
+    The first call starts it, and the first call after `end` restarts it.
     """
 
     def __init__(self, initial: bytes) -> None:
@@ -39,11 +39,11 @@ class WorkerProcess:
         self._is_closed = False
 
     def run(self, call: bytes, seconds: float) -> object:
-        """Runs a call, `(function, arguments)`, and returns its result.
+        """Run a call, `(function, arguments)`, and return its result.
 
         Raises:
             CancelledError: `close` was called.
-            JobTimeoutError: the call took longer than `seconds`, in which starting the process is not counted.
+            JobTimeoutError: the call took longer than `seconds`, not counting the start of the process.
             WorkerCrashedError: the process ended.
             Exception: what the function raised.
         """
@@ -54,14 +54,14 @@ class WorkerProcess:
         return self._outcome(call, seconds)
 
     def close(self) -> None:
-        """Kills the process, for good; a call that is running fails."""
+        """Kill the process for good. A running call fails."""
         with self._lock:
             self._is_closed = True
             if self._running is not None:
                 self._running.kill()
 
     def forget(self) -> None:
-        """Lets go of a process that belongs to the process that this one was forked from."""
+        """Release a process of the parent, in a forked child."""
         if self._running is not None:
             self._running.forget()
 
@@ -94,16 +94,16 @@ class WorkerProcess:
         return value
 
     def _crashed(self) -> Exception:
-        """Ends a process that closed its connection, and returns what to raise."""
+        """End a process that closed its connection, and return the exception to raise."""
         running = self._running
         assert running is not None
         if not self._is_closed:
-            running.has_ended(_END_SECONDS)  # by itself, so that its exit status is its own
+            running.has_ended(_END_SECONDS)  # leaves it time to exit with its own status
         self.end()
         return CancelledError() if self._is_closed else running.crash()
 
     def end(self) -> None:
-        """Ends the process, if there is one."""
+        """End the process, if there is one."""
         with self._lock:
             running, self._running = self._running, None
             if running is not None:
@@ -111,7 +111,7 @@ class WorkerProcess:
 
 
 class _Running:
-    """A process that has been started, with its pipes."""
+    """A started process and its pipes."""
 
     def __init__(self) -> None:
         with ExitStack() as resources:
@@ -138,44 +138,44 @@ class _Running:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def has_ended(self, seconds: float) -> bool:
-        """Tells whether the process ends within `seconds`. It stays a zombie, so that nothing takes its number."""
+        """Return whether the process ends within `seconds`. It stays a zombie, which keeps its number reserved."""
         poll = select.poll()
         poll.register(self._descriptor, select.POLLIN)
         return bool(poll.poll(seconds * 1000))
 
     def kill(self) -> None:
-        """Kills the process and those that it started."""
+        """Kill the process and its children."""
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
 
     def end(self) -> None:
-        """Kills the process, waits for it and closes the pipes."""
+        """Kill the process, wait for it and close the pipes."""
         self.kill()
         self._process.wait()
         self.connection.read_output()
         self._resources.close()
 
     def crash(self) -> WorkerCrashedError:
-        """Returns how a process that was ended did so."""
+        """Return the status and the output of an ended process."""
         return WorkerCrashedError(self._process.wait(), self.connection.last_output)
 
     def forget(self) -> None:
-        """Closes the pipes without a word to the process."""
-        self._process.returncode = 0  # nobody is to wait for it here
+        """Close the pipes without notifying the process."""
+        self._process.returncode = 0  # keeps Popen from waiting for it
         self._resources.close()
 
 
 def _spawn(channel: int, lifeline: int) -> subprocess.Popen[bytes]:
-    # -P: modules in the current directory are not to be taken for the worker's.
+    # -P keeps modules in the current directory from shadowing the worker's.
     command = [sys.executable, "-P", "-m", worker.__name__, str(channel), str(lifeline)]
     command += map(str, sys.path)
-    return subprocess.Popen(  # noqa: S603 - our own worker
+    return subprocess.Popen(  # noqa: S603 - a known command
         command,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         bufsize=0,
         pass_fds=(channel, lifeline),
-        # A group of its own: it can be killed with what it starts, and an interrupt at the terminal spares it.
+        # A separate process group can be killed as a whole, and an interrupt at the terminal does not reach it.
         start_new_session=True,
     )

@@ -123,7 +123,7 @@ CASES = {
     "dump GFX942 -o empty.mlir": "error: cannot make 'empty.mlir': file exists",
     "init program.mlir --iree-hal-target-device=hip --iree-rocm-target=gfx942 --dispatch other": "error: no "
     "dispatch in 'program.mlir' is called 'other'",
-    "init program.mlir --iree-hal-target-device=hip --iree-rocm-target=gfx942 --top 0": "error: '0' is no value for flag '--top': expected a number above 0",
+    "init program.mlir --iree-hal-target-device=hip --iree-rocm-target=gfx942 --top 0": "error: invalid value '0' for flag '--top': expected a number above 0",
 }
 
 

@@ -110,10 +110,10 @@ def test_times_are_compared_with_the_spec(tmp_path: Path) -> None:
         (report(), "the reports are not of the same kind"),
         (
             {"format": "tuninglink.explanation", "version": 0},
-            "is no report, or one of another version",
+            "is not a report of a supported version",
         ),
-        ([], "is no report, or one of another version"),
-        ({"format": "tuninglink.explanation", "version": 2}, "is no complete report"),
+        ([], "is not a report of a supported version"),
+        ({"format": "tuninglink.explanation", "version": 2}, "is not a complete report"),
     ],
 )
 def test_what_is_no_report_is_one_diagnostic(tmp_path: Path, new: Object, message: str) -> None:

@@ -104,7 +104,7 @@ def test_finds_passes_of_its_own_and_of_plug_ins() -> None:
         ("OddOption", "TypeError: option 'table' of 'odd-option' cannot be a dict[str, str]"),
         ("NoDefault", "TypeError: option 'text' of 'no-default' has no default"),
         ("GROUP", "TypeError: 't' is not a subclass of tuninglink.mlir.passes.Pass"),
-        ("Impostor", "there is a pass 'own' already"),
+        ("Impostor", "pass 'own' exists already"),
     ],
 )
 def test_skips_a_plug_in_that_cannot_be_used_and_says_so(attribute: str, reason: str) -> None:

@@ -166,7 +166,7 @@ def test_what_needs_something_kept_out_is_kept_out_too() -> None:
     )  # fmt: skip
     result = upgraded(spec(helper, using, matcher("a"), pairs="@using -> @apply, @a -> @apply"))
     assert {each.what: each.reason.split(":")[0] for each in result.kept_out} == {
-        "@helper": "today's compiler refuses it",
+        "@helper": "today's compiler rejects it",
         "@using": "it needs '@helper', which is kept out",
     }
 
@@ -270,7 +270,7 @@ def test_a_name_that_nothing_has_any_more_is_told(name: str, reason: str) -> Non
     result = upgraded(text)
     (out,) = result.kept_out
     assert out.what == "@asking"
-    assert f"it asks for '{name}' by name, {reason}" in out.reason
+    assert f"it matches '{name}' by name, {reason}" in out.reason
     assert 'transform.match.operation_name %op ["linalg.generic"]' in result.text
 
 
@@ -308,7 +308,7 @@ def test_old_specs_are_refused_where_they_must_not_be_upgraded() -> None:
 def test_what_is_left_out_of_a_loaded_spec_is_told() -> None:
     broken = CONFIGURATION.replace("LLVMGPUVectorDistribute", "LLVMGPUWarpReduction")
     text = spec(matcher("a"), matcher("bad", broken), pairs="@a -> @apply, @bad -> @apply")
-    with pytest.warns(UserWarning, match="'@bad' is left out"):
+    with pytest.warns(UserWarning, match="'@bad' is excluded"):
         loaded = tuninglink.load_spec(text.encode())
     assert [each.matcher for each in loaded.entries] == ["a"]
 

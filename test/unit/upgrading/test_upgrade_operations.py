@@ -219,7 +219,7 @@ def test_what_needs_a_gone_operation_is_refused_with_a_reason() -> None:
 def test_a_name_that_is_gone_is_told(name: str) -> None:
     config = "%c = transform.param.constant #iree_gpu.mfma_layout<F16_16x16x16_F32> -> !transform.any_param"
     text = spec(f'transform.match.operation_name %op ["{name}"] : {ANY}\n    {config}')
-    with pytest.raises(SpecError, match=f"it asks for '{name}' by name, which is gone"):
+    with pytest.raises(SpecError, match=f"it matches '{name}' by name, which is gone"):
         tuninglink.upgrade(text)
 
 
@@ -272,7 +272,7 @@ def test_a_matmul_without_intrinsics_keeps_its_tiles() -> None:
 @pytest.mark.parametrize(
     ("subgroup", "sizes", "reason"),
     [
-        ("", "[[32, 128, 32]]", "needed no subgroup size"),
+        ("", "[[32, 128, 32]]", "did not need a subgroup size"),
         ("subgroup_size = 64", "[[32, 100, 32]]", "32 threads do not divide the workgroup tile"),
         ("subgroup_size = 64", "[[32, 128], [32]]", "had one list of tile sizes"),
         ("subgroup_size = 64", "[[0, 128, 32]]", "more dimensions of threads"),
@@ -302,7 +302,7 @@ def test_an_unmarked_entry_point_is_syntax_of_today() -> None:
     assert upgraded.text == UNMARKED
     assert not (*upgraded.changes, *upgraded.kept_out)
     (hint,) = upgraded.hints
-    assert "drops it in silence beside another spec" in hint.message
+    assert "silently drops it next to another spec" in hint.message
     assert hint.place is not None
     assert (hint.place.line, hint.place.column) == (10, 3)
 
@@ -358,7 +358,7 @@ def test_a_dag_of_an_attention_becomes_a_matcher_of_what_it_is_when_it_is_matche
     [
         (
             attention("\n    %n = transform.num_associations %ins : (!transform.any_value) -> " + PARAMETER),
-            "the results of the DAG are used later, and 'match.online_attention' has none of that kind",
+            "the results of the DAG are used later, and 'match.online_attention' has no such results",
         ),
         (
             attention(scores=SCORES.replace("yield %score", "yield %less").replace(
@@ -434,7 +434,7 @@ def test_a_function_that_the_compiler_refuses_is_kept_out_with_what_needs_it() -
     text = with_kernels(GOOD, BAD, GOOD)
     upgraded = tuninglink.upgrade(text)
     assert {each.what: each.reason.partition(":")[0] for each in upgraded.kept_out} == {
-        "@kernel_1": "today's compiler refuses it",
+        "@kernel_1": "today's compiler rejects it",
         "@use_kernel_1": "it needs '@kernel_1', which is kept out",
     }
     assert [each.state for each in upgraded.entries] == [

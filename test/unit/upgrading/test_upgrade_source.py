@@ -78,7 +78,7 @@ def test_bytes_are_text_or_a_diagnostic(data: bytes) -> None:
     [
         ("module {\n  foo(\n", "'(' is never closed; the spec may be cut off", 2, 6),
         ("module {\n é)", "expected '}' before ')'", 2, 4),
-        ("\n}", "'}' closes nothing", 2, 1),
+        ("\n}", "unmatched '}'", 2, 1),
         ('module {\n  a = "b\n}', "the string that begins here is not closed on its line", 2, 7),
         ("[" * 1000, f"brackets are nested deeper than {MAX_DEPTH} levels", 1, MAX_DEPTH + 1),
     ],

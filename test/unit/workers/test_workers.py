@@ -439,7 +439,7 @@ def test_the_program_is_not_run_again(tmp_path: Path) -> None:
     )
     assert done.stdout == "3\n"
     assert done.stderr.endswith(
-        "ValueError: 'own' is defined in __main__, which no worker imports\n"
+        "ValueError: 'own' is defined in __main__, which workers do not import\n"
     )
 
 

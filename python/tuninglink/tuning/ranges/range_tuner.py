@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     Prepare = Callable[[TuningTask, Sequence[Spec]], PreparedTask]
 
-_TUNING: Final = 0.8
+_TUNING: Final = 0.7
 """The part of the time for a range in which it is tuned; in the rest it is compared."""
 
 _FEWEST_SIZES: Final = {"cuda": 2, "rocm": 2, "vulkan-spirv": 2, "metal-spirv": 2}

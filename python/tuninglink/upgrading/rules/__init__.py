@@ -1,6 +1,6 @@
-"""The rules, one file each, in the order in which they are applied.
+"""The rules in the order of their application, one per file.
 
-To add one, write a file like the others, whose name is the rule's, and name it here.
+To add a rule, write a file with its name, and add the name here.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tuninglink.upgrading.rule_definition import UpgradeRule
 
 _ORDER: Final = (
-    # Operations that today's parser does not read.
+    # Operations that today's parser rejects.
     "transposed-matmuls",
     "elementwise-operations",
     "packs",
@@ -22,7 +22,7 @@ _ORDER: Final = (
     "strict-properties",
     "matcher-types",
     "gone-operations",
-    # What today's compiler reads and takes for something else, in specs that are old.
+    # Operations that today's compiler interprets differently, in old specs.
     "entry-points",
     "attention-dags",
     "online-attention",

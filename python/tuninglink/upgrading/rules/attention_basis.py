@@ -6,7 +6,7 @@ from tuninglink.upgrading.compilation_info import levels_of, set_subgroup_basis,
 from tuninglink.upgrading.rule_definition import AttributeSite, Refusal, attribute_rule
 
 _BATCHES: Final = 2
-"""How many loops over batches an attention has, where nothing says it."""
+"""The assumed number of batch loops of an attention, if the matcher does not show its loops."""
 
 
 @attribute_rule(
@@ -44,15 +44,15 @@ def attention_basis(site: AttributeSite) -> None:
 
 
 def _loops(site: AttributeSite, *, is_first: bool) -> tuple[int, int, int, tuple[int, ...]]:
-    """Returns how many loops there are, that of the rows and of the columns, and those of the product."""
+    """Return the number of loops, the loops of rows and of columns, and the loops of the product."""
     space = site.find_space()
     if space is None or not space.is_attention or not space.query_rows:
         *batches, m, n, k1, k2 = range(_BATCHES + 4)
-        site.decided("the loops of the attention are taken for two batches, M, N, K1, K2")
+        site.decided("the loops of the attention are assumed to be two batches, M, N, K1, K2")
         loops = (*batches, m, k1, k2) if is_first else (*batches, m, n, k2)
         return _BATCHES + 4, m, n, loops
     if space.is_assumed:
-        site.decided("the loops of the attention are taken for batches, M, N, K1, K2")
+        site.decided("the loops of the attention are assumed to be batches, M, N, K1, K2")
     loops = space.query_key if is_first else space.probability_value
-    columns = [each for each in space.probability_value if each not in space.query_key]
+    columns = [loop for loop in space.probability_value if loop not in space.query_key]
     return space.loops, space.query_rows[-1], columns[-1] if columns else -1, loops

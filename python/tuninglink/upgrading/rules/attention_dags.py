@@ -50,8 +50,9 @@ _VALUE: Final = "!transform.any_value"
 def attention_dags(site: OperationSite) -> None:
     """A DAG of `iree_linalg_ext.attention` became `match.online_attention`.
 
-    The types of query, key and value are checked beside it.
+    The types of query, key and value are checked separately.
     """
+    # Read the DAG, and refuse one whose results are used.
     dag = site.outline.dag(site.mark)
     if dag is None or dag.root.text != names.ATTENTION:
         return
@@ -65,16 +66,19 @@ def attention_dags(site: OperationSite) -> None:
     for name in results:
         if re.search(re.escape(name) + r"(?![\w$.\-])", source.text[end : sequence.end]):
             raise Refusal(
-                "the results of the DAG are used later, and 'match.online_attention' has none of that kind"
+                "the results of the DAG are used later, and 'match.online_attention' has no such results"
             )
+    # Write the matcher op, and checks of the operand types.
     types = _types(site, dag)
     maps = _maps(source, dag)
     row = row_map(source, maps)
-    asked = [f"{name}_type = {_element(each)}" for name, each in zip(_OPERANDS, types, strict=True)]
-    asked[-1] = "output_type = f32, max_type = f32, sum_type = f32"
-    asked.append(f"indexing_maps = {source.text[maps.start : maps.end - 1]}, {row}, {row}]")
+    attributes = [
+        f"{name}_type = {_element(type_)}" for name, type_ in zip(_OPERANDS, types, strict=True)
+    ]
+    attributes[-1] = "output_type = f32, max_type = f32, sum_type = f32"
+    attributes.append(f"indexing_maps = {source.text[maps.start : maps.end - 1]}, {row}, {row}]")
     parameters = ", ".join(_fresh(site, ("batch", "m", "n", "k1", "k2")))
-    matcher = f"{names.MATCH_ONLINE_ATTENTION} {operand.text}, {', '.join(asked)}"
+    matcher = f"{names.MATCH_ONLINE_ATTENTION} {operand.text}, {', '.join(attributes)}"
     lines = [f"{parameters} = {matcher} : !transform.any_op -> {_PARAMETER}"]
     values = _fresh(site, _OPERANDS[:3])
     for number, (value, type_) in enumerate(zip(values, types, strict=False)):
@@ -91,10 +95,10 @@ def attention_dags(site: OperationSite) -> None:
 
 
 def _types(site: OperationSite, dag: Dag) -> list[str]:
-    """Returns the types of the operands of an attention.
+    """Return the types of the operands of an attention.
 
     Raises:
-        Refusal: the DAG says more than a matcher of online attention can.
+        Refusal: the DAG cannot be expressed by a matcher of online attention.
     """
     source, region = site.source, dag.region
     tokens = list(source.tokens(region.start + 1, region.end - 1))
@@ -111,11 +115,11 @@ def _types(site: OperationSite, dag: Dag) -> list[str]:
         raise Refusal("a DAG of an attention with a mask has no counterpart")
     if not _is_plain(source, dag):
         raise Refusal("a DAG of an attention that changes its scores has no counterpart")
-    return [arguments[each] for each in used]
+    return [arguments[name] for name in used]
 
 
 def _typed(source: Source, group: Token) -> dict[str, str]:
-    """Returns the types of the arguments of a block, by name."""
+    """Return the types of the arguments of a block, by name."""
     typed: dict[str, str] = {}
     name, start = "", -1
     for token in source.tokens(group.start + 1, group.end - 1):
@@ -128,28 +132,28 @@ def _typed(source: Source, group: Token) -> dict[str, str]:
 
 
 def _operands(source: Source, dag: Dag) -> list[str]:
-    """Returns the names of the operands of an attention, in order."""
+    """Return the names of the operands of an attention, in order."""
     tokens = list(source.tokens(dag.root.end, dag.region.end - 1))
     return [
-        each
+        name
         for word, group in pairwise(tokens)
         if word.text in {"ins", "outs"} and group.text == "("
-        for each in VALUE.findall(source.text[group.start : group.end].partition(":")[0])
+        for name in VALUE.findall(source.text[group.start : group.end].partition(":")[0])
     ]
 
 
 def _is_plain(source: Source, dag: Dag) -> bool:
-    """Tells whether the scores of an attention are used as they are."""
+    """Return whether an attention uses its scores unchanged."""
     groups = [
         token for token in source.tokens(dag.root.end, dag.region.end - 1) if token.text == "{"
     ]
     inside = source.tokens(groups[-1].start + 1, groups[-1].end - 1) if groups else ()
-    operations = [each.text for each in inside if each.kind == "word" and "." in each.text]
+    operations = [token.text for token in inside if token.kind == "word" and "." in token.text]
     return operations in ([], ["iree_linalg_ext.yield"])
 
 
 def _maps(source: Source, dag: Dag) -> Token:
-    """Returns the brackets with the indexing maps of an attention."""
+    """Return the brackets with the indexing maps of an attention."""
     tokens = source.tokens(dag.root.end, dag.region.end - 1)
     group = next((token for token in tokens if token.text in "<{"), None)
     while group is not None:
@@ -157,21 +161,21 @@ def _maps(source: Source, dag: Dag) -> Token:
         for equals, value in pairwise(inside):
             if equals.text == "=" and value.text == "[":
                 return value
-        group = next((each for each in inside if each.text == "{"), None)
+        group = next((token for token in inside if token.text == "{"), None)
     raise Refusal("the attention has no indexing maps")
 
 
 def _element(type_: str) -> str:
-    """Returns the element type of a tensor, or a scalar's type itself."""
+    """Return the element type of a tensor, or a scalar type unchanged."""
     inside = type_.partition("<")[2].removesuffix(">") or type_
     return inside.rpartition("x")[2].strip()
 
 
-def _fresh(site: OperationSite, wanted: tuple[str, ...]) -> list[str]:
-    """Returns names for values that the sequence does not have."""
+def _fresh(site: OperationSite, suffixes: tuple[str, ...]) -> list[str]:
+    """Return unused names for values of the sequence."""
     assert site.sequence is not None
     text = site.source.text[site.sequence.start : site.sequence.end]
     prefix = "%"
-    while any(re.search(re.escape(prefix + each) + r"\b", text) for each in wanted):
+    while any(re.search(re.escape(prefix + suffix) + r"\b", text) for suffix in suffixes):
         prefix += "attention_"
-    return [prefix + each for each in wanted]
+    return [prefix + suffix for suffix in suffixes]

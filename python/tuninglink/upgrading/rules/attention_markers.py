@@ -14,7 +14,8 @@ _MARKERS: Final = {"qk_attrs": "attention_qk_matmul", "pv_attrs": "attention_pv_
 _SHAPE: Final = re.compile(r"(?P<kind>V?MFMA)_\w+?_(?P<mn>\d+x\d+)x(?P<k>\d+)_(?P<types>\w+)")
 _REUSES: Final = frozenset({("MFMA", "16x16", "16"), ("MFMA", "32x32", "8")})
 _REUSES_F8: Final = frozenset({("VMFMA", "16x16", "32"), ("VMFMA", "32x32", "16")})
-"""Intrinsics that take what another one of the same shape computes as their right-hand side, as it lies."""
+"""Intrinsics that accept the result of another one of the same shape as right-hand side, without a change of
+layout."""
 
 
 @attribute_rule(
@@ -33,7 +34,7 @@ _REUSES_F8: Final = frozenset({("VMFMA", "16x16", "32"), ("VMFMA", "32x32", "16"
 def attention_markers(site: AttributeSite) -> None:
     """The marks `attention_qk_matmul` and `attention_pv_matmul` are gone.
 
-    Where they made the compiler transpose both products, the intrinsics say `col_major = true`.
+    If they made the compiler transpose both products, the intrinsics get `col_major = true`.
     """
     products = [site.node.node(name) for name in _MARKERS]
     removed = [
@@ -43,7 +44,9 @@ def attention_markers(site: AttributeSite) -> None:
     ]
     if not removed:
         return
-    site.changed(f"the marks {', '.join(map(repr, removed))} are left out: nothing reads them")
+    site.changed(
+        f"the marks {', '.join(map(repr, removed))} are removed, as the compiler no longer reads them"
+    )
     first, second = map(_intrinsic, products)
     if first is None or second is None or not _reuses(first, second):
         return
@@ -61,7 +64,7 @@ def _intrinsic(product: Node | None) -> Node | None:
 
 
 def _reuses(first: Node, second: Node) -> bool:
-    """Tells whether the second product can take the first one's result as it lies, both transposed."""
+    """Return whether the second product can reuse the layout of the first one's result, both transposed."""
     result, operand = _SHAPE.search(first.render()), _SHAPE.search(second.render())
     if result is None or operand is None or result["mn"] != operand["mn"]:
         return False

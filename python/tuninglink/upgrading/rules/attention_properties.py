@@ -21,18 +21,18 @@ _PROPERTIES: Final = frozenset({"indexing_maps", "decomposition_config"})
     evidence=("iree@v3.13.0:compiler/src/iree/compiler/Dialect/LinalgExt/IR/LinalgExtOps.td",),
 )
 def attention_properties(site: OperationSite) -> None:
-    """The properties of attention operations stand in `<{…}>`."""
+    """The properties of attention operations are in `<{…}>`."""
     first = next(site.tokens(), None)
     if not HAS_ATTENTION_PROPERTIES or first is None or first.text != "{":
         return
-    others = parse(site.source, first.start, first.end)
-    assert isinstance(others, Node)
+    attributes = parse(site.source, first.start, first.end)
+    assert isinstance(attributes, Node)
     properties = Node("", "{")
-    for field in [each for each in others.fields if each.name in _PROPERTIES]:
-        others.remove_field(field)
+    for field in [item for item in attributes.fields if item.name in _PROPERTIES]:
+        attributes.remove_field(field)
         properties.add(field.key, field.value)
     if not properties.fields:
         return
-    rest = f" {others.render()}" if others.fields else ""
+    rest = f" {attributes.render()}" if attributes.fields else ""
     site.edits.replace(first.start, first.end, f"<{properties.render()}>{rest}")
-    site.changed(f"the indexing maps of '{site.mark.text}' stand in '<{{...}}>'")
+    site.changed(f"the indexing maps of '{site.mark.text}' are in '<{{...}}>'")

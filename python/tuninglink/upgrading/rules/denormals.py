@@ -26,10 +26,10 @@ _MODES: Final = {
 def denormals(site: AttributeSite) -> None:
     """The mode for denormals is an option.
 
-    The function attribute `denormal-fp-math-f32` has had no effect since LLVM gave it up.
+    The function attribute `denormal-fp-math-f32` has no effect since LLVM removed it.
     """
     attributes = site.node.node("llvm_func_attrs")
-    # Specs of today still have it, to no effect; those come back as they are.
+    # Present specs may still have it, without effect. These are not changed.
     if attributes is None or not site.was_old:
         return
     value = attributes.value(_OLD)
@@ -45,4 +45,4 @@ def denormals(site: AttributeSite) -> None:
         site.node.remove("llvm_func_attrs")
     if site.node.find(_NEW) is None:
         site.node.add(_NEW, f"#iree_codegen.denormal_fp_math<{mode}>")
-    site.changed(f"'{_OLD} = {value.text}', which has no effect any more, is '{_NEW}'")
+    site.changed(f"'{_OLD} = {value.text}', which no longer has an effect, is '{_NEW}'")

@@ -18,7 +18,7 @@ KINDS: Final = {
     "linalg.elemwise_unary": "exp",
     "linalg.elemwise_binary": "add",
 }
-"""The kind of today by old name; the last two were told what to compute, else it was this."""
+"""The present kind for each old name. The last two had the function as an attribute, with this default."""
 
 _ELEMENTWISE: Final = "linalg.elementwise"
 
@@ -35,7 +35,7 @@ def elementwise_operations(site: OperationSite) -> None:
     """`linalg.exp` and the other elementwise operations became `linalg.elementwise <exp>`."""
     mark, following = site.mark, list(islice(site.tokens(), 4))
     if mark.text == _ELEMENTWISE:
-        is_named = [each.text for each in following] == [
+        is_named = [token.text for token in following] == [
             "kind",
             "=",
             "#linalg.elementwise_kind",
@@ -43,7 +43,7 @@ def elementwise_operations(site: OperationSite) -> None:
         ]
         if is_named and HAS_BARE_KINDS:
             site.edits.replace(following[0].start, following[2].end, "")
-            site.changed(f"the kind of '{mark.text}' is written without name")
+            site.changed(f"the kind of '{mark.text}' is written without its name")
         return
     end, kind = mark.end, KINDS[mark.text]
     if mark.text.startswith("linalg.elemwise_") and following and following[0].text == "{":
@@ -54,7 +54,7 @@ def elementwise_operations(site: OperationSite) -> None:
 
 
 def _function(attributes: object, default: str) -> str:
-    """Returns the function in the attributes of an operation."""
+    """Return the function in the attributes of an operation."""
     assert isinstance(attributes, Node)
     cast = attributes.value("cast")
     if isinstance(cast, Leaf) or (cast is not None and "cast_unsigned" in cast.render()):

@@ -16,7 +16,7 @@ from tuninglink.upgrading.rule_definition import AttributeSite, attribute_rule
     ),
 )
 def elided_lowering_config(site: AttributeSite) -> None:
-    """`lowering_config = <…>` in a compilation info needs its name."""
+    """`lowering_config = <…>` in a compilation info requires its name."""
     if not site.node.head and site.node.bracket == "<":
         site.node.head = TILE_SIZES_CONFIG
         site.changed("the lowering config is written with its name")

@@ -29,7 +29,7 @@ _ANY_OP: Final = "!transform.any_op"
 def entry_points(site: OperationSite) -> None:
     """An entry point is marked `iree_codegen.tuning_spec_entrypoint` and returns an operation.
 
-    One that is not is dropped in silence beside another spec.
+    Without the mark, it is silently dropped next to another spec.
     """
     sequence = site.sequence
     if sequence is None or sequence.body is None or sequence.start != site.mark.start:
@@ -37,6 +37,7 @@ def entry_points(site: OperationSite) -> None:
     is_marked = _is_marked(site.outline, sequence)
     if sequence.name != names.KERNEL_CONFIG and not is_marked:
         return
+    # Annotate the argument.
     group = sequence.arguments
     tokens = list(site.source.tokens(group.start + 1, group.end - 1))
     if [token.text for token in tokens[1:3]] != [":", _ANY_OP]:
@@ -46,10 +47,12 @@ def entry_points(site: OperationSite) -> None:
         ownership = names.CONSUMED if searches else names.READONLY
         site.edits.insert(tokens[2].end, f" {{{ownership}}}")
         site.changed(f"the entry point's argument is marked '{ownership}', as its body treats it")
+    # Return the root.
     addition, end = "", group.end if sequence.results is None else sequence.results[1]
     if sequence.results is None and _yield(site, sequence, tokens[0].text):
         addition = f" -> {_ANY_OP}"
-        site.changed("the entry point returns what it was given")
+        site.changed("the entry point returns its argument")
+    # Add the mark.
     if not is_marked:
         attributes = sequence.attributes
         if attributes is None:
@@ -64,7 +67,7 @@ def entry_points(site: OperationSite) -> None:
 
 
 def unmarked(outline: SpecOutline) -> Iterator[NamedSequence]:
-    """Yields entry points that today's compiler only knows by their name."""
+    """Yield entry points that today's compiler recognizes only by their name."""
     for sequence in outline.sequences:
         is_entry_point = sequence.name == names.KERNEL_CONFIG and sequence.body is not None
         if is_entry_point and not _is_marked(outline, sequence):
@@ -79,7 +82,7 @@ def _is_marked(outline: SpecOutline, sequence: NamedSequence) -> bool:
 
 
 def _yield(site: OperationSite, sequence: NamedSequence, argument: str) -> bool:
-    """Makes the entry point yield, and tells whether that can be done."""
+    """Make the entry point yield a handle, and return whether that is possible."""
     body = sequence.body
     assert body is not None
     yields = [

@@ -49,6 +49,6 @@ def generalized_operations(site: OperationSite) -> None:
     if generic is not None:
         site.edits.replace(generic.start, generic.end, generic.text)
         site.changed(
-            f"'{generic.name}' in the matcher is written as 'linalg.generic', which it is on a GPU when it is "
+            f"'{generic.name}' in the matcher becomes 'linalg.generic', its form on a GPU when it is "
             "matched"
         )

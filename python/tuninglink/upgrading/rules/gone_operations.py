@@ -9,12 +9,12 @@ _WITHOUT_EFFECT: Final = {
     "transform.iree.register_match_callbacks": "it only prepared 'transform.iree.match_callback'",
 }
 _GONE: Final = {
-    "transform.iree.match_callback": "what its callbacks matched was written in the compiler "
+    "transform.iree.match_callback": "its callbacks were defined in the compiler "
     "(https://github.com/iree-org/iree/pull/24500)",
-    "transform.iree.take_first": "no operation chooses between two handles "
+    "transform.iree.take_first": "no operation selects one of two handles "
     "(https://github.com/iree-org/iree/pull/24500)",
     "transform.iree.set_contraction_layout_attributes": "since 3.1 pipelines set layouts, from lowering configs; "
-    "what a script says of them has no place there",
+    "a script cannot set them",
 }
 
 
@@ -27,9 +27,9 @@ _GONE: Final = {
     evidence=("iree#24500",),
 )
 def gone_operations(site: OperationSite) -> None:
-    """`transform.iree.emit_remark` and `register_match_callbacks` are gone; they change no match.
+    """`transform.iree.emit_remark` and `register_match_callbacks` are gone. They do not affect matching.
 
-    What needs `match_callback` or `take_first` is kept out.
+    An entry that needs `match_callback` or `take_first` is excluded.
     """
     name, source = site.mark.text, site.source
     if name in _GONE:
@@ -40,11 +40,11 @@ def gone_operations(site: OperationSite) -> None:
     if is_alone and stop < len(source.text):
         start, end = line, stop + 1
     site.edits.replace(start, end, "")
-    site.decided(f"'{name}' is left out: {_WITHOUT_EFFECT[name]}")
+    site.decided(f"'{name}' is removed: {_WITHOUT_EFFECT[name]}")
 
 
 def _end(site: OperationSite) -> int:
-    """Returns where an operation without results ends."""
+    """Return the end of an operation without results."""
     end, is_type = site.mark.end, False
     for token in site.tokens():
         if is_type:

@@ -24,7 +24,7 @@ _OLD: Final = re.compile(
     evidence=("iree#18127", "iree#20048"),
 )
 def intrinsic_names(site: AttributeSite) -> None:
-    """Intrinsics are named `KIND_RESULT_MxNxK_OPERANDS`, and WMMA by architecture."""
+    """Intrinsics are named `KIND_RESULT_MxNxK_OPERANDS`, and those of WMMA include the architecture."""
     node, field = site.node, site.node.positional()
     if field is None or not isinstance(field.value, Leaf):
         return
@@ -48,13 +48,13 @@ def intrinsic_names(site: AttributeSite) -> None:
 
 
 def _candidates(name: str) -> Iterator[str]:
-    """Yields what an old name may be called today, the likeliest first."""
+    """Yield possible present names for an old name, the likeliest first."""
     turned = name
     match = _OLD.fullmatch(name)
     if match:
         turned = "{kind}_{result}_{shape}_{operands}".format(**match.groupdict())
         yield turned
-    # There was no RDNA4 when `WMMA` had no number.
+    # `WMMA` without a number is older than RDNA4.
     if turned.startswith("WMMA_"):
         yield "WMMAR3" + turned.removeprefix("WMMA")
     yield name

@@ -11,7 +11,7 @@ from tuninglink.upgrading.rule_definition import AttributeSite, attribute_rule
     evidence=("iree#21412",),
 )
 def lane_basis(site: AttributeSite) -> None:
-    """`thread_basis` in a lowering config became `lane_basis`; today's pipelines do not read the old name."""
+    """`thread_basis` in a lowering config became `lane_basis`. Today's pipelines ignore the old name."""
     field = site.levels.find("thread_basis") if site.levels is not None else None
     if field is not None and field.key is not None:
         field.key = "lane_basis"

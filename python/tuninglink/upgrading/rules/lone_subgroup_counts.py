@@ -12,20 +12,20 @@ from tuninglink.upgrading.rule_definition import AttributeSite, Refusal, attribu
     evidence=("iree#21912",),
 )
 def lone_subgroup_counts(site: AttributeSite) -> None:
-    """Subgroup counts in a lowering config that is annotated by itself mean nothing.
+    """Subgroup counts in a separately annotated lowering config have no effect.
 
-    TileAndFuse, which reads `subgroup` tile sizes, never read them. For other pipelines the entry is kept out.
+    TileAndFuse, which reads `subgroup` tile sizes, always ignored them. For other pipelines, the entry is excluded.
     """
     levels = site.levels
     if levels is None or subgroup_counts(levels) is None:
         return
     if levels.find("subgroup") is None:
         raise Refusal(
-            "subgroup counts in a lowering config that is annotated without its pipeline: how the compiler "
-            "distributed them depended on that"
+            "subgroup counts in a lowering config that is annotated without its pipeline, which determined "
+            "how the compiler distributed them"
         )
     remove_subgroup_counts(levels)
     site.changed(
-        "subgroup counts left out: the lowering config has 'subgroup' tile sizes, as TileAndFuse reads them, and "
-        "that never read the counts"
+        "subgroup counts removed: the lowering config has the 'subgroup' tile sizes of TileAndFuse, which "
+        "always ignored the counts"
     )

@@ -12,9 +12,9 @@ from tuninglink.upgrading.trees import Field, Node
     evidence=("iree#18651",),
 )
 def lowering_config_braces(site: AttributeSite) -> None:
-    """The fields of a GPU lowering config stand in braces."""
+    """The fields of a GPU lowering config are in braces."""
     node = site.node
     is_bare = all(field.key is not None and field.value.render() for field in node.fields)
     if node.fields and is_bare:
         node.fields, node.tail = [Field(Node("", "{", node.fields, node.tail))], ""
-        site.changed("the fields of the GPU lowering config stand in braces")
+        site.changed("the fields of the GPU lowering config are in braces")

@@ -33,34 +33,35 @@ _GENERIC: Final = '"linalg.generic"'
 def matched_names(site: OperationSite) -> None:
     """Named operations are gone, or `linalg.generic` on a GPU when they are matched.
 
-    Beside a DAG or a matcher of its form the name becomes `linalg.generic`; without one the entry would match
-    nothing, and is kept out.
+    Next to a DAG or a matcher of its form, the name becomes `linalg.generic`. Otherwise the entry would match nothing,
+    and is excluded.
     """
     listed, sequence = site.name_list(), site.sequence
     if listed is None or sequence is None:
         return
-    asked = [token.text.strip('"') for token in site.asked_names()]
-    gone = [name for name in asked if name in KINDS or name in MAPS]
-    named = [name for name in asked if is_named_operation(name)]
+    op_names = [token.text.strip('"') for token in site.asked_names()]
+    gone = [name for name in op_names if name in KINDS or name in MAPS]
+    named = [name for name in op_names if is_named_operation(name)]
     is_for_gpu = site.generalization.configures_gpu(sequence)
-    if not gone and not (is_for_gpu and named and len(named) == len(asked)):
+    if not gone and not (is_for_gpu and named and len(named) == len(op_names)):
         return
+    # Another matcher op identifies the operation, or the entry is excluded.
     old = (gone or named)[0]
-    beside = {mark.text for mark in site.outline.marks(sequence.start, sequence.end)}
-    if is_for_gpu and names.MATCH_DAG in beside:
+    other_ops = {mark.text for mark in site.outline.marks(sequence.start, sequence.end)}
+    if is_for_gpu and names.MATCH_DAG in other_ops:
         site.edits.replace(listed.start, listed.end, f"[{_GENERIC}]")
-        site.changed(f"'{old}' is {_GENERIC} on a GPU when it is matched; the DAG says which")
+        site.changed(f"'{old}' is {_GENERIC} on a GPU when it is matched; the DAG identifies it")
         return
-    if is_for_gpu and not beside.isdisjoint(_FORMS):
+    if is_for_gpu and not other_ops.isdisjoint(_FORMS):
         site.edits.replace(listed.start, listed.end, f"[{_GENERIC}]")
         site.decided(
-            f"'{old}' is {_GENERIC} on a GPU when it is matched; the matcher beside it says which, except for the "
+            f"'{old}' is {_GENERIC} on a GPU when it is matched; the other matcher op identifies it, except for the "
             "body"
         )
         return
     what = "is gone" if gone else f"is {_GENERIC} on a GPU when it is matched"
     raise Refusal(
-        f"it asks for '{old}' by name, which {what} (https://github.com/iree-org/iree/pull/21778), and does not "
-        "show what it computes; a matcher with a DAG, or 'transform.iree.match.contraction' or '.convolution', "
-        "would"
+        f"it matches '{old}' by name, which {what} (https://github.com/iree-org/iree/pull/21778), and does not "
+        "show its computation; use a matcher with a DAG, or 'transform.iree.match.contraction' or "
+        "'.convolution'"
     )

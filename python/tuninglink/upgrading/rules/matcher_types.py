@@ -18,10 +18,10 @@ from tuninglink.upgrading.rule_definition import OperationSite, Refusal, operati
     evidence=("iree#21981", "iree#22201"),
 )
 def matcher_types(site: OperationSite) -> None:
-    """`match.contraction` and `match.convolution` name one type for all their results, without parentheses."""
+    """`match.contraction` and `match.convolution` have one type for all their results, without parentheses."""
     tokens = dropwhile(lambda token: token.text != ":", site.tokens())
     signature = list(islice(tokens, 4))
-    if [each.text for each in signature] != [":", "(", "->", "("]:
+    if [token.text for token in signature] != [":", "(", "->", "("]:
         return
     source, (_, operand, _, results) = site.source, signature
     types = {word.strip() for word in source.text[results.start + 1 : results.end - 1].split(",")}

@@ -19,7 +19,7 @@ _PREFIXES: Final = {"#iree_gpu.mfma_layout": "MFMA_", "#iree_gpu.wmma_layout": "
     ),
 )
 def mma_layouts(site: AttributeSite) -> None:
-    """`mfma_layout` and `wmma_layout` became `mma_layout`; the kind is part of the enumerator."""
+    """`mfma_layout` and `wmma_layout` became `mma_layout`. The kind is part of the enumerator."""
     node, prefix = site.node, _PREFIXES[site.node.head]
     intrinsic = node.positional()
     if intrinsic is None or not isinstance(intrinsic.value, Leaf):

@@ -21,9 +21,9 @@ from tuninglink.upgrading.trees import as_node
     evidence=("iree#17195", "iree#18984"),
 )
 def mma_schedule(site: AttributeSite) -> None:
-    """`mma_schedule` left the translation info; intrinsic and subgroup counts are in the lowering config.
+    """`mma_schedule` left the translation info. The intrinsic and the subgroup counts are in the lowering config.
 
-    Tile counts, which it once had too, follow from the rest.
+    Tile counts, formerly part of it, follow from the rest.
     """
     info = CompilationInfo.of(site.node)
     options = options_of(info.translation) if info is not None else None
@@ -32,11 +32,12 @@ def mma_schedule(site: AttributeSite) -> None:
         return
     levels, pipeline = info.levels, info.pipeline or ""
     if levels is None:
-        attribute_for(pipeline)  # which may be gone; that is the better reason
+        attribute_for(pipeline)  # the pipeline may be gone, which is the better reason
         raise Refusal(
             f"an 'mma_schedule' with the pipeline '{pipeline}': its lowering config has "
             "no place for the intrinsic"
         )
+    # Move the intrinsic and the subgroup counts.
     intrinsic = schedule.value("intrinsic")
     if intrinsic is not None and levels.find("mma_kind") is None:
         levels.insert(0, "mma_kind", intrinsic.copy())
@@ -44,6 +45,7 @@ def mma_schedule(site: AttributeSite) -> None:
         count = schedule.value(name)
         if count is not None and levels.find(name) is None:
             levels.add(name, count.copy())
+    # Remove the schedule, and options that become empty.
     options.remove("mma_schedule")
     if not options.fields:
         fields = info.translation.fields

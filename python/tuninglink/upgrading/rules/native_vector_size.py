@@ -13,4 +13,4 @@ from tuninglink.upgrading.rule_definition import AttributeSite, attribute_rule
 def native_vector_size(site: AttributeSite) -> None:
     """`native_vector_size` left the lowering config."""
     if site.node.remove("native_vector_size"):
-        site.decided("'native_vector_size' left out: nothing read it, and the target says it")
+        site.decided("'native_vector_size' removed: it was ignored, and the target determines it")

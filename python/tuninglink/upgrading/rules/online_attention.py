@@ -31,15 +31,15 @@ def online_attention(site: OperationSite) -> None:
     if site.mark.text == names.MATCH_ATTENTION:
         _restructure(site)
         return
-    asked = site.asked_names()
-    for token in asked:
-        if token.text == _OLD and all(each.text != _NEW for each in asked):
+    name_tokens = site.asked_names()
+    for token in name_tokens:
+        if token.text == _OLD and all(other.text != _NEW for other in name_tokens):
             site.edits.replace(token.start, token.end, _NEW)
             site.changed(f"{_OLD} is {_NEW} when it is matched")
 
 
 def _restructure(site: OperationSite) -> None:
-    """Turns a matcher of attention into one of online attention."""
+    """Convert a matcher of attention to one of online attention."""
     fields: dict[str, Token] = {}
     previous = key = ""
     for token in site.head():
@@ -57,7 +57,7 @@ def _restructure(site: OperationSite) -> None:
         query = fields.get("query_type", value)
         site.edits.insert(value.end, f", scale_type = {query.text}")
         site.decided(
-            "the scale is taken to have the type of the query, as the matcher does not say"
+            "the scale is assumed to have the type of the query, as the matcher does not give it"
         )
     site.edits.replace(output.start, output.end, "f32, max_type = f32, sum_type = f32")
     site.edits.insert(maps.end - 1, f", {rows}, {rows}")
@@ -67,7 +67,7 @@ def _restructure(site: OperationSite) -> None:
 
 
 def row_map(source: Source, maps: Token) -> str:
-    """Returns the map of the rows: of the result without its columns.
+    """Return the map of the rows: that of the result without its columns.
 
     Raises:
         Refusal: the maps cannot be read.

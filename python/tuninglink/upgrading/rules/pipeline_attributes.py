@@ -15,19 +15,19 @@ _ALONE: Final = {
 }
 
 _GONE: Final = {
-    "LLVMGPUMatmulSimt": "since 3.1 TileAndFuse is in its place, and this configuration has nothing that says how "
-    "to tile by its levels (https://github.com/iree-org/iree/pull/19335)",
-    "LLVMGPUMatmulTensorCore": "since 3.7 nothing lowers to warp-level WMMA by these tile sizes",
-    "LLVMGPUMatmulTensorCoreMmaSync": "since 3.7 nothing lowers to mma.sync by these tile sizes",
-    "LLVMGPUPackUnPack": "since 3.4 packing is done by TileAndFuse, which tiles by other levels",
+    "LLVMGPUMatmulSimt": "since 3.1 TileAndFuse replaces it, and this configuration lacks the tile sizes of its "
+    "levels (https://github.com/iree-org/iree/pull/19335)",
+    "LLVMGPUMatmulTensorCore": "since 3.7 no pipeline lowers to warp-level WMMA by these tile sizes",
+    "LLVMGPUMatmulTensorCoreMmaSync": "since 3.7 no pipeline lowers to mma.sync by these tile sizes",
+    "LLVMGPUPackUnPack": "since 3.4 TileAndFuse does packing, and it tiles by other levels",
     "LLVMGPUPadAndVectorDistribute": "since 3.6; VectorDistribute does not pad, and TileAndFuse, which does, tiles "
     "by other levels (https://github.com/iree-org/iree/pull/21095)",
-    "LLVMGPUTransposeSharedMem": "since 3.10 TileAndFuse is in its place, which tiles by other levels "
+    "LLVMGPUTransposeSharedMem": "since 3.10 TileAndFuse replaces it, which tiles by other levels "
     "(https://github.com/iree-org/iree/pull/21661)",
-    "LLVMGPUWarpReduction": "since 3.7 VectorDistribute is in its place, which needs a layout of threads that "
-    "these tile sizes do not hold (https://github.com/iree-org/iree/pull/21821)",
-    "CPUDoubleTilingPadExpert": "no pipeline pads by these tile sizes any more",
-    "Custom": "it stands for a pipeline outside of the compiler",
+    "LLVMGPUWarpReduction": "since 3.7 VectorDistribute replaces it, which needs a layout of threads that "
+    "these tile sizes do not determine (https://github.com/iree-org/iree/pull/21821)",
+    "CPUDoubleTilingPadExpert": "no pipeline pads by these tile sizes",
+    "Custom": "it denotes a pipeline outside of the compiler",
 }
 
 
@@ -61,7 +61,7 @@ def pipeline_attributes(site: AttributeSite) -> None:
 
 
 def attribute_for(name: str) -> str:
-    """Returns the attribute that replaces an enumerator.
+    """Return the attribute that replaces an enumerator.
 
     Raises:
         Refusal: there is none.
@@ -79,7 +79,7 @@ def attribute_for(name: str) -> str:
         return _ALONE[name]
     if name in _GONE:
         raise Refusal(f"the pipeline '{name}' is gone: {_GONE[name]}")
-    known = {
+    present = {
         prefix + enumerator for prefix, _, enumerators in families for enumerator in enumerators
     }
-    raise Refusal(unknown("pipeline", name, known | _ALONE.keys() | _GONE.keys()))
+    raise Refusal(unknown("pipeline", name, present | _ALONE.keys() | _GONE.keys()))

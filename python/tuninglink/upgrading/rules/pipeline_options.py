@@ -32,14 +32,14 @@ def pipeline_options(site: AttributeSite) -> None:
     fields = [field for field in site.node.fields if field.name in _NAMES]
     if not fields:
         return
-    moved = [_option(each) for each in fields]
+    moved = [_option(field) for field in fields]
     options = site.node.node("gpu_pipeline_options")
     if options is None:
         options = Node("#iree_gpu.pipeline_options", "<")
         first = fields.pop(0)
         first.key, first.equals, first.value = "gpu_pipeline_options", " = ", options
-    for each in fields:
-        site.node.remove_field(each)
+    for field in fields:
+        site.node.remove_field(field)
     for name, value in moved:
         if options.find(name) is None:
             options.add(name, value)
@@ -48,7 +48,7 @@ def pipeline_options(site: AttributeSite) -> None:
 
 
 def _option(field: Field) -> tuple[str, str]:
-    """Returns the option that an old one becomes."""
+    """Return the present option for an old one."""
     name, value = field.name or "", field.value
     text = value.text.strip('"') if isinstance(value, Leaf) and field.key is not None else ""
     if name == "no_reorder_workgroups":

@@ -24,7 +24,7 @@ def reorder_workgroups(site: AttributeSite) -> None:
     if name == "Swizzle":
         site.node.remove_field(field)
         site.decided(
-            "workgroups are no longer swizzled: the strategy is gone, and the compiler's default applies"
+            "the compiler does not swizzle workgroups any longer: the strategy is gone, and the compiler's default applies"
         )
     elif isinstance(field.value, Leaf) and name in {"None", "Transpose"}:
         field.value = Leaf(f"<{name}>")

@@ -10,7 +10,7 @@ from tuninglink.upgrading.trees import Leaf, Node, integer, integers
 _OLD: Final = "LLVMGPUMatmulSimt"
 _NEW: Final = "LLVMGPUTileAndFuse"
 _DIMENSIONS: Final = 3
-"""Of a workgroup: x, y and z."""
+"""The dimensions of a workgroup: x, y and z."""
 
 
 @attribute_rule(
@@ -25,9 +25,9 @@ _DIMENSIONS: Final = 3
     evidence=("iree#19335",),
 )
 def simt_matmuls(site: AttributeSite) -> None:
-    """`LLVMGPUMatmulSimt` was replaced by TileAndFuse.
+    """TileAndFuse replaced `LLVMGPUMatmulSimt`.
 
-    That takes the tiles of threads that the old pipeline computed from the size of the workgroup.
+    The tile sizes of its threads are those that the old pipeline computed from the size of the workgroup.
     """
     info = CompilationInfo.of(site.node)
     if info is None or info.pipeline != _OLD:
@@ -35,7 +35,7 @@ def simt_matmuls(site: AttributeSite) -> None:
     levels = info.tile_sizes
     sizes = levels[0] if len(levels) == 1 else None
     if sizes is None or info.lowering.head != TILE_SIZES_CONFIG:
-        raise Refusal(f"the pipeline '{_OLD}' is gone, and had one list of tile sizes")
+        raise Refusal(f"the pipeline '{_OLD}' is gone; it had one list of tile sizes")
     workgroup, reduction = split_sizes(sizes, site)
     thread = _thread_tile(workgroup, _threads(info.translation))
     info.tile_by_levels(workgroup=workgroup, reduction=reduction, thread=thread)
@@ -49,24 +49,24 @@ def simt_matmuls(site: AttributeSite) -> None:
 
 
 def _threads(translation: Node) -> list[int]:
-    """Returns the number of threads along x, y and z."""
+    """Return the number of threads along x, y and z."""
     threads = integers(translation.value("workgroup_size")) or []
     if not threads or integer(translation.value("subgroup_size")) is None:
         raise Refusal(
-            f"the pipeline '{_OLD}' needed no subgroup size, and TileAndFuse, which replaced it, does "
-            "(https://github.com/iree-org/iree/pull/19335); the spec does not say it"
+            f"the pipeline '{_OLD}' did not need a subgroup size, and TileAndFuse, which replaced it, does "
+            "(https://github.com/iree-org/iree/pull/19335); the spec does not give it"
         )
     return (threads + [1] * _DIMENSIONS)[:_DIMENSIONS]
 
 
 def _thread_tile(workgroup: list[int], threads: list[int]) -> list[int]:
-    """Divides a workgroup's tile among its threads: the innermost loop along x, the next along y."""
+    """Divide a workgroup's tile among its threads: the innermost loop along x, the next along y."""
     tile, rest = list(workgroup), list(threads)
     for loop in reversed([loop for loop, size in enumerate(workgroup) if size]):
         along = rest.pop(0) if rest else 1
         if tile[loop] % along:
             raise Refusal(f"{along} threads do not divide the workgroup tile {workgroup}")
         tile[loop] //= along
-    if any(each != 1 for each in rest):
+    if any(threads_left != 1 for threads_left in rest):
         raise Refusal(f"more dimensions of threads, {threads}, than tiled loops, {workgroup}")
     return tile

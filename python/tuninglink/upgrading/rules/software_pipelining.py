@@ -17,4 +17,4 @@ def software_pipelining(site: AttributeSite) -> None:
     """`pipeline_depth` and `store_stage` left the translation info with the pipelines that read them."""
     gone = [f"'{name}'" for name in ("pipeline_depth", "store_stage") if site.node.remove(name)]
     if gone:
-        site.decided(f"{' and '.join(gone)} left out: no pipeline of today reads it")
+        site.decided(f"{' and '.join(gone)} removed: today's pipelines ignore it")

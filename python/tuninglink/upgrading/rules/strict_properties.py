@@ -36,16 +36,16 @@ _NAMES: Final = {
     ),
     "transform.iree.bufferize": ("target_gpu", "test_analysis_only", "print_conflicts"),
 }
-"""The properties of each operation, which it spells out behind its operands: `name = "x" skip_regions`."""
+"""The properties of each operation that follow its operands: `name = "x" skip_regions`."""
 
 _FIRST: Final = frozenset({"transform.merge_handles"})
-"""Operations that spell them out before their operands."""
+"""Operations whose properties precede their operands."""
 
 _LISTED: Final = frozenset({names.MATCH_CONTRACTION, names.MATCH_CONVOLUTION})
-"""Operations that list them behind the others: `output_type = f32, indexing_maps = […]`."""
+"""Operations whose properties end the list: `output_type = f32, indexing_maps = […]`."""
 
 _BRACKETS: Final = frozenset({"transform.get_parent_op", "transform.iree.bufferize"})
-"""Operations that have them in brackets: `<op_name = "x">`."""
+"""Operations whose properties are in brackets: `<op_name = "x">`."""
 
 
 @operation_rule(
@@ -57,6 +57,7 @@ _BRACKETS: Final = frozenset({"transform.get_parent_op", "transform.iree.bufferi
 )
 def strict_properties(site: OperationSite) -> None:
     """Properties of transform operations left the attribute dictionary."""
+    # Find the attribute dictionary.
     operation, previous, group = site.mark.text, site.mark.end, None
     for group in site.head():
         if group.text == "{":
@@ -66,25 +67,26 @@ def strict_properties(site: OperationSite) -> None:
         return
     tree = parse(site.source, group.start, group.end)
     assert isinstance(tree, Node)
+    # Move the properties to the place that the assembly format gives them.
     taken = [field for field in tree.fields if field.name in _NAMES[operation]]
     if not taken:
         return
-    for each in taken:
-        tree.remove_field(each)
+    for field in taken:
+        tree.remove_field(field)
     rest = f" {tree.render()}" if tree.fields else ""
-    spelled = [_spelled(each) for each in taken]
+    spelled = [_spelled(field) for field in taken]
     if operation in _FIRST:
-        site.edits.insert(site.mark.end, "".join(f" {each}" for each in spelled))
+        site.edits.insert(site.mark.end, "".join(f" {text}" for text in spelled))
         site.edits.replace(previous, group.end, rest)
     elif operation in _LISTED:
-        listed = "".join(f", {each}" for each in spelled)
+        listed = "".join(f", {text}" for text in spelled)
         site.edits.replace(previous, group.end, listed + rest)
     elif operation in _BRACKETS:
         site.edits.replace(group.start, group.end, f"<{', '.join(spelled)}>{rest}")
     else:
         site.edits.replace(group.start, group.end, f"{' '.join(spelled)}{rest}")
-    named = ", ".join(f"'{each.name}'" for each in taken)
-    site.changed(f"{named} of '{operation}' stands outside of the attributes")
+    named = ", ".join(f"'{field.name}'" for field in taken)
+    site.changed(f"{named} of '{operation}' moved out of the attributes")
 
 
 def _spelled(field: Field) -> str:

@@ -34,7 +34,7 @@ _SHAPE: Final = re.compile(r"_(\d+)x(\d+)x\d+")
 def subgroup_basis(site: AttributeSite) -> None:
     """`subgroup_m_count` and `subgroup_n_count` became `subgroup_basis` for VectorDistribute.
 
-    TileAndFuse never read them.
+    TileAndFuse always ignored them.
     """
     info = CompilationInfo.of(site.node)
     counts = subgroup_counts(info.levels) if info is not None else None
@@ -43,7 +43,7 @@ def subgroup_basis(site: AttributeSite) -> None:
     if info.pipeline in TILE_AND_FUSE:
         remove_subgroup_counts(info.levels)
         site.changed(
-            "subgroup counts left out: TileAndFuse goes by the 'subgroup' tile sizes and never read them"
+            "subgroup counts removed: TileAndFuse uses the 'subgroup' tile sizes and always ignored the counts"
         )
     elif info.pipeline in VECTOR_DISTRIBUTE:
         _distribute(info.levels, counts, site)
@@ -51,8 +51,8 @@ def subgroup_basis(site: AttributeSite) -> None:
 
 def _distribute(levels: Node, counts: list[int | None], site: AttributeSite) -> None:
     sizes = integers(levels.value("workgroup"))
-    known = [count for count in counts if count]
-    if sizes is None or len(known) < len(counts):
+    valid = [count for count in counts if count]
+    if sizes is None or len(valid) < len(counts):
         raise Refusal(
             "subgroup counts without workgroup tile sizes: there is nothing to distribute"
         )
@@ -61,16 +61,16 @@ def _distribute(levels: Node, counts: list[int | None], site: AttributeSite) -> 
     shape = _SHAPE.search(kind.render()) if kind is not None else None
     units = map(int, shape.groups()) if shape else (1, 1)
     basis = [1] * rank
-    for loops, count, unit in zip((rows, columns), known, units, strict=True):
+    for loops, count, unit in zip((rows, columns), valid, units, strict=True):
         _assign(basis, sizes, loops, count, unit)
     text = set_subgroup_basis(levels, basis, range(rank))
-    site.changed(f"{known[0]} x {known[1]} subgroups are 'subgroup_basis = {text}'")
+    site.changed(f"{valid[0]} x {valid[1]} subgroups are 'subgroup_basis = {text}'")
 
 
 def _assign(
     basis: list[int], sizes: list[int], loops: tuple[int, ...], count: int, unit: int
 ) -> None:
-    """Distributes subgroups over loops as the compiler did: outer loops first, as many as divide."""
+    """Distribute subgroups over loops as old compilers did: outer loops first, as many as divide."""
     rest = count
     for loop in loops:
         size = sizes[loop] if loop < len(sizes) else 1
@@ -81,14 +81,14 @@ def _assign(
         tiles = [sizes[loop] for loop in loops if loop < len(sizes)]
         raise Refusal(
             f"{count} subgroups do not divide the workgroup tile {tiles} of an intrinsic of size {unit}: "
-            "the compiler of the time took it, today's does not"
+            "old compilers accepted that, today's does not"
         )
 
 
 def _loops(
     sizes: list[int], levels: Node, site: AttributeSite
 ) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
-    """Returns how many loops there are, and which are rows and columns."""
+    """Return the number of loops, and the loops of rows and columns."""
     space = site.find_space()
     if space is not None and space.is_contraction_like:
         return max(space.loops, len(sizes)), space.m, space.n
@@ -98,6 +98,6 @@ def _loops(
         raise Refusal("subgroup counts for an operation without rows and columns")
     rows, columns = tiled[-2:]
     site.decided(
-        f"the matcher does not show the operation; loop {rows} is taken for its rows, {columns} for its columns"
+        f"the matcher does not show the operation; loop {rows} is assumed to be its rows, {columns} its columns"
     )
     return len(sizes), (rows,), (columns,)

@@ -16,7 +16,7 @@ _RANKS: Final = {
     6: ("a contraction", 1),
     7: ("a 2-d convolution", 3),
 }
-"""What an operation with so many loops is taken for, and how many reductions stand at the end."""
+"""The assumed operation by number of loops, and its number of trailing reductions."""
 
 
 @attribute_rule(
@@ -31,9 +31,9 @@ _RANKS: Final = {
     evidence=("iree#18651",),
 )
 def tile_levels(site: AttributeSite) -> None:
-    """VectorDistribute takes a GPU lowering config.
+    """VectorDistribute requires a GPU lowering config.
 
-    It has `workgroup` and `reduction` sizes, and says which operands are promoted.
+    It contains `workgroup` and `reduction` sizes, and the promoted operands.
     """
     info = CompilationInfo.of(site.node)
     if info is None or info.pipeline not in VECTOR_DISTRIBUTE:
@@ -43,7 +43,7 @@ def tile_levels(site: AttributeSite) -> None:
     levels = info.tile_sizes
     if len(levels) != 1:
         raise Refusal(
-            f"tile sizes on {len(levels)} levels: VectorDistribute had one, so their meaning is "
+            f"tile sizes on {len(levels)} levels: VectorDistribute had one level, so their meaning is "
             "unknown"
         )
     sizes = levels[0]
@@ -58,10 +58,10 @@ def tile_levels(site: AttributeSite) -> None:
 
 
 def split_sizes(sizes: list[int], site: AttributeSite) -> tuple[list[int], list[int]]:
-    """Splits tile sizes into those of a workgroup and those of the reductions.
+    """Split tile sizes into those of a workgroup and those of the reductions.
 
     Raises:
-        Refusal: the operation has fewer loops, or there is no telling.
+        Refusal: the operation has fewer loops, or its reductions are unknown.
     """
     reductions = _reductions(len(sizes), site)
     workgroup = [0 if loop in reductions else size for loop, size in enumerate(sizes)]
@@ -69,7 +69,7 @@ def split_sizes(sizes: list[int], site: AttributeSite) -> tuple[list[int], list[
 
 
 def _reductions(loops: int, site: AttributeSite) -> tuple[int, ...]:
-    """Returns which loops of an operation with so many tile sizes are reductions."""
+    """Return the reductions of an operation with a number of tile sizes."""
     space = site.find_space()
     if space is not None:
         if space.loops < loops:
@@ -79,11 +79,11 @@ def _reductions(loops: int, site: AttributeSite) -> tuple[int, ...]:
         return space.reductions
     if loops not in _RANKS:
         raise Refusal(
-            f"the matcher does not say which of the {loops} loops are reductions, and tile sizes on a "
+            f"the matcher does not show which of the {loops} loops are reductions, and tile sizes on a "
             "GPU depend on that"
         )
-    taken_for, count = _RANKS[loops]
+    assumed, count = _RANKS[loops]
     site.decided(
-        f"the matcher does not show the operation; with {loops} tile sizes it is taken for {taken_for}"
+        f"the matcher does not show the operation; with {loops} tile sizes it is assumed to be {assumed}"
     )
     return tuple(range(loops - count, loops))

@@ -23,7 +23,7 @@ MAPS: Final = {
         _maps(_BATCHED, "d0, d1, d3", "d0, d2, d3", "d0, d1, d2"),
     ),
 }
-"""The name and the indexing maps of today, by old name."""
+"""The present name and indexing maps for each old name."""
 
 
 @operation_rule(

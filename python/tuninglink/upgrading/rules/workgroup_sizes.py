@@ -32,7 +32,7 @@ def workgroup_sizes(site: AttributeSite) -> None:
 
 
 def _place(translation: Node, field: Field) -> None:
-    """Adds a field where the assembly format wants it: behind the other names, before the options."""
+    """Add a field at its place in the assembly format: after the other names, before the options."""
     position = len(translation.fields)
     if position > 1 and translation.fields[-1].key is None:
         position -= 1  # the options
