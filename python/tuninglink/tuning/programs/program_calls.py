@@ -173,7 +173,7 @@ def _expect_functions(entries: Iterable[str], options: CallOptions) -> None:
 def _expect_dimensions(entries: Iterable[EntryFunction], sizes: Sequence[GivenSizes]) -> None:
     dynamic = dict.fromkeys(place for entry in entries for place in _dynamic_dimensions(entry))
     for given in sizes:
-        if not any(given.is_about(*place) for place in dynamic):
+        if not any(given.applies_to(*place) for place in dynamic):
             places = ", ".join(f"{argument}.{dimension}" for argument, dimension in dynamic)
             remedy = note(f"dynamic dimensions: {places or 'none'}")
             message = f"'--dim {given}' is about no dynamic dimension of the program's arguments"
@@ -193,7 +193,7 @@ def _calls(
     """Returns the calls of a function: one, or one at each combination of sizes on which it depends."""
     dimensions = list(_dynamic_dimensions(entry))
     relevant = [
-        each for each in sizes if any(each.is_about(*dimension) for dimension in dimensions)
+        each for each in sizes if any(each.applies_to(*dimension) for dimension in dimensions)
     ]
     if not relevant or given:
         return [_call(entry, weight, given)]
