@@ -108,30 +108,30 @@ class SpecReport:
         """Yields all that is wrong or was not decided, entry by entry."""
         for said in self.structure:
             yield Finding(Rule.STRUCTURE, said)
-        for each in self.entries:
-            yield from _refuted(each)
-            yield from _discouraged(each)
-            yield from _open(each)
-            for match in each.in_model or ():
-                yield from _in_model(each, match)
+        for entry in self.entries:
+            yield from _refuted(entry)
+            yield from _discouraged(entry)
+            yield from _open(entry)
+            for match in entry.in_model or ():
+                yield from _in_model(entry, match)
 
     def diagnostics(self) -> Iterator[Diagnostic]:
         """Yields the errors and warnings."""
-        for each in self.findings():
-            if each.rule is not Rule.UNDECIDED:
-                yield each.diagnostic
+        for finding in self.findings():
+            if finding.rule is not Rule.UNDECIDED:
+                yield finding.diagnostic
 
     def undecided(self) -> list[Undecided]:
         """Returns what was not decided, each reason once."""
-        found: dict[tuple[str, str], list[EntryReport]] = defaultdict(list)
-        for each in self.entries:
-            for question, answer in each.open_answers.items():
-                found[question, answer.reason].append(each)
-        return [Undecided(*key, tuple(entries)) for key, entries in found.items()]
+        result: dict[tuple[str, str], list[EntryReport]] = defaultdict(list)
+        for entry in self.entries:
+            for question, answer in entry.open_answers.items():
+                result[question, answer.reason].append(entry)
+        return [Undecided(*key, tuple(entries)) for key, entries in result.items()]
 
     def has_errors(self) -> bool:
         """Tells whether the spec should not be used as it is."""
-        return any(each.severity is Severity.ERROR for each in self.diagnostics())
+        return any(diagnostic.severity is Severity.ERROR for diagnostic in self.diagnostics())
 
 
 _REFUTED: Final = {

@@ -151,11 +151,11 @@ class Checker:
         """Notes the answer about each entry; returns their programs, None for one that is not for the target."""
         proposals = Proposals()
         programs: list[str | None] = []
-        for each, found in zip(entries, judgements, strict=True):
-            if found.judged is not None:
-                answer = proposals.answer(found.judged, partial(judge.details, each.entry))
-                self.progress.add(_unfinished(each, found, answer))
-            programs.append(found.program if each.is_asked else None)
+        for each, result in zip(entries, judgements, strict=True):
+            if result.judged is not None:
+                answer = proposals.answer(result.judged, partial(judge.details, each.entry))
+                self.progress.add(_unfinished(each, result, answer))
+            programs.append(result.program if each.is_asked else None)
         return programs
 
     def _judging_options(self, spec: Spec) -> JudgingOptions:
@@ -183,8 +183,8 @@ class Checker:
         try:
             return matches_in(self._model, spec, checks, diagnostics.emit)
         except CompileError as failure:
-            for each in failure.diagnostics:
-                diagnostics.emit(each)
+            for diagnostic in failure.diagnostics:
+                diagnostics.emit(diagnostic)
             return None
 
     def _compile(

@@ -66,8 +66,8 @@ class Model:
 def compile_all(jobs: Iterable[Job], limits: CompileLimits) -> list[Answer]:
     """Compiles, and returns for each job whether it compiles with what the spec configures."""
     with Pool(limits.processes, _prepare) as pool:
-        futures = [pool.submit(_compile, each, seconds=limits.seconds) for each in jobs]
-        return [_answer(each) for each in futures]
+        futures = [pool.submit(_compile, job, seconds=limits.seconds) for job in jobs]
+        return [_answer(future) for future in futures]
 
 
 def _prepare() -> None:
@@ -95,7 +95,7 @@ def _compile(job: Job) -> _Compiled:
     """Compiles in a worker."""
     configured = _configured(job, job.program)
     overflow = stack_overflow()
-    if configured and not overflow and any(each.endswith(_CPU_BACKEND) for each in job.flags):
+    if configured and not overflow and any(flag.endswith(_CPU_BACKEND) for flag in job.flags):
         overflow = _overflow_with_consumer(job)
     return _Compiled(configured, overflow)
 

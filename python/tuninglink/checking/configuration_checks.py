@@ -66,8 +66,8 @@ class Proposals:
         if judged.key not in self._known:
             answer = judged.answer
             if len(self._known) < MOST_PROPOSALS:
-                found = (judged.details or again)()
-                answer = replace(answer, details=found.notes, knobs=found.knobs or answer.knobs)
+                result = (judged.details or again)()
+                answer = replace(answer, details=result.notes, knobs=result.knobs or answer.knobs)
             self._known[judged.key] = answer
         return self._known[judged.key]
 
@@ -107,27 +107,29 @@ class ConfigurationChecks:
         try:
             dispatch = configured(payload.entry, payload, target)
         except mlir.MLIRError as failure:
-            messages = [each.message for each in failure.error_diagnostics] or [str(failure)]
+            messages = [diagnostic.message for diagnostic in failure.error_diagnostics] or [
+                str(failure)
+            ]
             return Judged(Answer(Verdict.REFUTED, f"the compiler refuses it: {messages[0]}"))
         return self.judge(dispatch)
 
     def judge(self, dispatch: Workload) -> Judged:
         """Returns what is found about the configuration that the root op of a dispatch has."""
         key = _key(dispatch)
-        known = self._known.get(key)
-        if known is None:
-            found = self._verify(dispatch)
-            if found is None:
+        judged = self._known.get(key)
+        if judged is None:
+            result = self._verify(dispatch)
+            if result is None:
                 reason = "it sets no lowering_config, so there is nothing to check"
                 return Judged(Answer(Verdict.NOT_DECIDED, reason))
-            known = _judged(found, key)
-            self._known[key] = replace(known, details=None)  # which would keep the constraints
-        return known
+            judged = _judged(result, key)
+            self._known[key] = replace(judged, details=None)  # which would keep the constraints
+        return judged
 
     def details(self, dispatch: Workload) -> Details:
         """Returns all details about the configuration of a dispatch, the nearest valid one among them."""
-        found = self._verify(dispatch)
-        return Details() if found is None else Details(found.notes, found.knobs)
+        result = self._verify(dispatch)
+        return Details() if result is None else Details(result.notes, result.knobs)
 
     def _verify(self, dispatch: Workload) -> ConfigurationAnswer | None:
         configuration = read_configuration(dispatch.root, dispatch.function)

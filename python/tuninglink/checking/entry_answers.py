@@ -61,18 +61,18 @@ class Reachability:
             each.position: each for each in find_reachability(spec, conditions=conditions)
         }
         self._overlaps = {
-            each.position: each for each in find_overlaps(spec, conditions=conditions)
+            overlap.position: overlap for overlap in find_overlaps(spec, conditions=conditions)
         }
         self._may_fail = _failing_entry_point(spec)
 
     def answer(self, position: int) -> Answer:
         """Tells whether the entry at a position is ever the first to match."""
-        found = self._found[position]
-        if found.is_unreachable:
-            return Answer(found.verdict, found.why_unreachable)
-        if self._may_fail and found.verdict is Verdict.PROVEN:
+        result = self._found[position]
+        if result.is_unreachable:
+            return Answer(result.verdict, result.why_unreachable)
+        if self._may_fail and result.verdict is Verdict.PROVEN:
             return Answer(Verdict.NOT_DECIDED, self._may_fail)
-        return Answer(found.verdict, found.reason)
+        return Answer(result.verdict, result.reason)
 
     def overlap(self, position: int) -> EntryOverlap | None:
         """Returns the earlier entries that the one at a position overlaps with, None if there are none."""

@@ -18,16 +18,19 @@ _COMMANDS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning"}
 
 def to_github(finding: Finding) -> str:
     """Returns the workflow command for a finding, one line without its end."""
-    said = finding.diagnostic
+    diagnostic = finding.diagnostic
     properties: dict[str, str] = {}
-    if said.place is not None:
-        properties["file"] = said.place.file
-        if said.place.line > 0:
-            properties |= {"line": str(said.place.line), "col": str(max(said.place.column, 1))}
+    if diagnostic.place is not None:
+        properties["file"] = diagnostic.place.file
+        if diagnostic.place.line > 0:
+            properties |= {
+                "line": str(diagnostic.place.line),
+                "col": str(max(diagnostic.place.column, 1)),
+            }
     properties["title"] = finding.rule.description
     written = ",".join(f"{name}={_escape_property(value)}" for name, value in properties.items())
-    text = "\n".join([said.message, *map(str, said.notes)])
-    return f"::{_COMMANDS.get(said.severity, 'notice')} {written}::{_escape(text)}"
+    text = "\n".join([diagnostic.message, *map(str, diagnostic.notes)])
+    return f"::{_COMMANDS.get(diagnostic.severity, 'notice')} {written}::{_escape(text)}"
 
 
 def _escape(text: str) -> str:

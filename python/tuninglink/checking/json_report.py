@@ -64,12 +64,12 @@ def _overlap_to_json(overlap: EntryOverlap) -> dict[str, Any]:
         "at_most": overlap.at_most,
         "winners": [
             {
-                "position": each.position,
-                "matcher": each.entry.matcher,
-                "place": plain(each.entry.place),
-                "witness": str(each.witness),
+                "position": winner.position,
+                "matcher": winner.entry.matcher,
+                "place": plain(winner.entry.place),
+                "witness": str(winner.witness),
             }
-            for each in overlap.winners
+            for winner in overlap.winners
         ],
     }
 

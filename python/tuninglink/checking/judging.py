@@ -88,17 +88,17 @@ class Judge:
             if not is_asked:
                 payload = self._synthesizer.payload(entry)
                 return Judgement(Answer(Verdict.PROVEN), payload.shapes)
-            found = self._synthesizer.configured(entry, self._target)
+            configured = self._synthesizer.configured(entry, self._target)
         except PayloadError as failure:
             nothing = Judged(Answer(Verdict.NOT_DECIDED, NO_PROGRAM)) if is_asked else None
             return Judgement(Answer(failure.verdict, failure.reason), judged=nothing)
-        if found.dispatch is None:
-            judged = self._checks.judge_payload(found.write(), self._target)
+        if configured.dispatch is None:
+            judged = self._checks.judge_payload(configured.write(), self._target)
         else:
-            judged = self._checks.judge(found.dispatch)
-        program = found.write().text if self._options.wants_programs else ""
+            judged = self._checks.judge(configured.dispatch)
+        program = configured.write().text if self._options.wants_programs else ""
         # The interpreter has matched it when it was made.
-        return Judgement(Answer(Verdict.PROVEN), found.shapes, program, judged)
+        return Judgement(Answer(Verdict.PROVEN), configured.shapes, program, judged)
 
     def details(self, entry: Entry) -> Details:
         """Returns all details about the configuration of an entry, the nearest valid one among them."""

@@ -102,7 +102,7 @@ class _Judging:
         configure: Configure,  # noqa: ARG002 - the compiler's own choice is of no interest
     ) -> None:
         """See `Observer`."""
-        modules = {each.name: each.module for each in find_dispatches(program)}
+        modules = {dispatch.name: dispatch.module for dispatch in find_dispatches(program)}
         for operation, each in applied:
             if each.entry is not None:
                 match = self._judge(modules[each.dispatch], operation, each)
@@ -138,6 +138,6 @@ def _copied(module: mlir.Operation, operation: mlir.Operation) -> Workload:
 
 
 def _operations(module: mlir.Operation) -> list[mlir.Operation]:
-    found: list[mlir.Operation] = []
-    visit(module, found.append)
-    return found
+    operations: list[mlir.Operation] = []
+    visit(module, operations.append)
+    return operations

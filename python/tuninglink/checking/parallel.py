@@ -109,22 +109,22 @@ class ParallelJudge:
 
     def _note(self, entries: Sequence[Asked], future: Future[_Outcome]) -> None:
         if not future.cancelled() and future.exception() is None:
-            for each, found in zip(entries, future.result().judgements, strict=True):
-                self._finished(each, found)
+            for each, result in zip(entries, future.result().judgements, strict=True):
+                self._finished(each, result)
 
     def _here(self, entries: Sequence[Asked]) -> Iterator[Judgement]:
-        for each in entries:
-            found = self._judge.judge(each.entry, is_asked=each.is_asked)
-            self._finished(each, found)
-            yield found
+        for entry in entries:
+            result = self._judge.judge(entry.entry, is_asked=entry.is_asked)
+            self._finished(entry, result)
+            yield result
 
     def _there(self, entries: Sequence[Asked], future: Future[_Outcome]) -> Iterator[Judgement]:
         """Yields what another process found; a slice that it has not begun, or failed on, is judged here."""
         if future.cancel() or future.exception() is not None:
             yield from self._here(entries)
             return
-        for each in future.result().warnings:
-            self._warn(each)
+        for warning in future.result().warnings:
+            self._warn(warning)
         yield from future.result().judgements
 
 
@@ -179,7 +179,7 @@ class _Slice:
 
     @classmethod
     def of(cls, entries: Sequence[Asked]) -> _Slice:
-        asked = ((each.entry.matcher, each.entry.action, each.is_asked) for each in entries)
+        asked = ((entry.entry.matcher, entry.entry.action, entry.is_asked) for entry in entries)
         return cls(spec_of(*(each.entry for each in entries)), tuple(asked))
 
 

@@ -46,16 +46,16 @@ def _rule(rule: Rule) -> dict[str, Any]:
 
 
 def _result(finding: Finding) -> dict[str, Any]:
-    said = finding.diagnostic
-    placeless = [each.message for each in said.notes if each.place is None]
+    diagnostic = finding.diagnostic
+    placeless = [note.message for note in diagnostic.notes if note.place is None]
     result: dict[str, Any] = {
         "ruleId": finding.rule.value,
         "ruleIndex": _RULES.index(finding.rule),
-        "level": _LEVELS[said.severity],
-        "message": {"text": "\n".join([said.message, *placeless])},
-        "locations": [] if said.place is None else [_location(said.place)],
+        "level": _LEVELS[diagnostic.severity],
+        "message": {"text": "\n".join([diagnostic.message, *placeless])},
+        "locations": [] if diagnostic.place is None else [_location(diagnostic.place)],
     }
-    related = [_related(each, each.place) for each in said.notes if each.place is not None]
+    related = [_related(note, note.place) for note in diagnostic.notes if note.place is not None]
     if related:
         result["relatedLocations"] = related
     return result

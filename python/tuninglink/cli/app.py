@@ -111,11 +111,11 @@ def _application(names: Sequence[str]) -> typer.Typer:
 
 def command_names() -> list[str]:
     """Returns the commands as one types them, such as `link` and `database show`."""
-    found: list[str] = []
+    result: list[str] = []
     for name, command in vars(typer.main.get_command(_application(_COMMANDS)))["commands"].items():
         nested = vars(command).get("commands")
-        found += [f"{name} {each}" for each in nested] if nested else [name]
-    return found
+        result += [f"{name} {each}" for each in nested] if nested else [name]
+    return result
 
 
 def run(arguments: Sequence[str]) -> int:

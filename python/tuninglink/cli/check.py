@@ -127,8 +127,8 @@ def check(
         tuninglink check mine.mlir --target gfx942 --compile
         tuninglink check specs/*.mlir --target gfx942 --format sarif -o tuninglink.sarif
     """
-    flags = [each for each in specs or () if each.startswith("-") and each != STANDARD_STREAM]
-    sources = [each for each in specs or () if each not in flags]
+    flags = [spec for spec in specs or () if spec.startswith("-") and spec != STANDARD_STREAM]
+    sources = [spec for spec in specs or () if spec not in flags]
     sources = sources or [*project_specs(project, no_project=no_project)]
     limits = CompileLimits(timeout, jobs) if compile_programs else None
     upgrade = not no_upgrade
@@ -137,7 +137,7 @@ def check(
     reports = _checked(checker, sources, writer)
     findings = _findings(reports, strict=strict)
     if form is Format.TABLE:
-        shown = (each for each in findings if strict or each.rule is not Rule.UNDECIDED)
+        shown = (finding for finding in findings if strict or finding.rule is not Rule.UNDECIDED)
         process.show(*(each.diagnostic for each in shown))
     writer.write(reports, findings)
     if any(each.diagnostic.severity is Severity.ERROR for each in findings):
@@ -172,11 +172,11 @@ def _checked(checker: Checker, sources: Iterable[str], writer: _Writer) -> list[
         writer.write(complete, [finding for report in complete for finding in report.findings()])
 
     with interrupt_hook(write_partial), progress(checker.progress):
-        for each in _inputs(sources):
-            if isinstance(each, SpecFile):
-                reports.append(checker.check(each.content, each.name, each.targets))
+        for input_ in _inputs(sources):
+            if isinstance(input_, SpecFile):
+                reports.append(checker.check(input_.content, input_.name, input_.targets))
             else:
-                reports.append(each)
+                reports.append(input_)
     return reports
 
 
@@ -239,7 +239,7 @@ def _render(
     if form is Format.TABLE:
         return tables(reports, output)
     if form is Format.GITHUB:
-        return "".join(f"{to_github(each)}\n" for each in findings)
+        return "".join(f"{to_github(finding)}\n" for finding in findings)
     data = to_json(reports, target) if form is Format.JSON else to_sarif(findings)
     return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
 

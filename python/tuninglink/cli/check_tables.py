@@ -37,10 +37,12 @@ def tables(reports: Sequence[SpecReport], output: str) -> str:
     """Returns the tables of all specs, for where they go."""
     stream = sys.stdout if output == STANDARD_STREAM else io.StringIO()
     return "\n".join(
-        render_table(_COLUMNS, list(map(_row, each.entries)), _title(each), stream)
-        + "".join(f"{line}\n" for line in (*_undecided(each), *_in_model(each), *_overlaps(each)))
-        for each in reports
-        if each.kind
+        render_table(_COLUMNS, list(map(_row, report.entries)), _title(report), stream)
+        + "".join(
+            f"{line}\n" for line in (*_undecided(report), *_in_model(report), *_overlaps(report))
+        )
+        for report in reports
+        if report.kind
     )
 
 
@@ -81,11 +83,11 @@ def _undecided(report: SpecReport) -> Iterator[str]:
 
 def _in_model(report: SpecReport) -> Iterator[str]:
     """Says below the table what each entry configures in the model."""
-    for each in report.entries:
-        name = f"in the model: line {_line(each.entry)}: '{each.entry.matcher}'"
-        if each.in_model == ():
+    for entry in report.entries:
+        name = f"in the model: line {_line(entry.entry)}: '{entry.entry.matcher}'"
+        if entry.in_model == ():
             yield f"{name} configures nothing"
-        for match in each.in_model or ():
+        for match in entry.in_model or ():
             said = _WORDS[match.answer.verdict]
             reason = f": {match.answer.reason}" if match.answer.reason else ""
             yield f"{name} configures {match.problem} in {match.dispatch}: {said}{reason}"
@@ -93,16 +95,16 @@ def _in_model(report: SpecReport) -> Iterator[str]:
 
 def _overlaps(report: SpecReport) -> Iterator[str]:
     """Says below the table which entries overlap with earlier ones."""
-    found = [(each.entry, each.overlap) for each in report.entries if each.overlap is not None]
-    for entry, overlap in found[:_MOST_OVERLAPS]:
+    result = [(each.entry, each.overlap) for each in report.entries if each.overlap is not None]
+    for entry, overlap in result[:_MOST_OVERLAPS]:
         first = overlap.winners[0]
         more = f", and up to {overlap.at_most - 1:,} more do" if overlap.at_most > 1 else ""
         yield (
             f"overlap: line {_line(entry)}: '{entry.matcher}' matches {first.witness}, which "
             f"'{first.entry.matcher}' (line {_line(first.entry)}) takes first{more}"
         )
-    if len(found) > _MOST_OVERLAPS:
-        yield f"overlap: {len(found) - _MOST_OVERLAPS:,} more; --format=json lists them all"
+    if len(result) > _MOST_OVERLAPS:
+        yield f"overlap: {len(result) - _MOST_OVERLAPS:,} more; --format=json lists them all"
 
 
 def _line(entry: Entry) -> str:

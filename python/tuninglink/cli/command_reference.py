@@ -30,8 +30,8 @@ This page is made from the passes: `python -m tuninglink.cli.command_reference`.
 def reference(passes: Iterable[type[Pass]]) -> str:
     """Returns the reference of `passes` in Markdown."""
     passes = list(passes)
-    index = "\n".join(f"- [`{each.name}`](#{each.name}): {summary(each)}." for each in passes)
-    return "\n".join([_INTRODUCTION, index, *(_entry(each) for each in passes)])
+    index = "\n".join(f"- [`{pass_.name}`](#{pass_.name}): {summary(pass_)}." for pass_ in passes)
+    return "\n".join([_INTRODUCTION, index, *(_entry(pass_) for pass_ in passes)])
 
 
 def main() -> None:
@@ -57,12 +57,12 @@ def _options(options: tuple[Option, ...]) -> Iterator[str]:
     yield "### Options\n"
     yield "| option | value | default | meaning |"
     yield "| --- | --- | --- | --- |"
-    for each in options:
+    for option in options:
         cells = [
-            f"`{each.name}`",
-            f"`{each.value_name}`",
-            f"`{each.print(each.default)}`",
-            each.help,
+            f"`{option.name}`",
+            f"`{option.value_name}`",
+            f"`{option.print(option.default)}`",
+            option.help,
         ]
         escaped = (cell.replace("|", r"\|") for cell in cells)
         yield f"| {' | '.join(escaped)} |"

@@ -49,7 +49,7 @@ def with_completed_flags(name: str, command: Callable[..., None]) -> Callable[..
     flags = {**usage.flags, **COMMON_FLAGS}
     parameters = [_parameter(index, *each) for index, each in enumerate(flags.items())]
     completed.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    completed.__annotations__ = {each.name: each.annotation for each in parameters}
+    completed.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return completed
 
 

@@ -55,9 +55,9 @@ def show(
     from tuninglink.tuning.database import Database  # noqa: PLC0415 - takes long to import
 
     with Database(file, read_only=True) as opened:
-        found = list(opened.all_trials())
+        result = list(opened.all_trials())
     groups: dict[tuple[str, EnvironmentRecord], list[Trial]] = {}
-    for each in found:
+    for each in result:
         groups.setdefault((each.problem.key, each.environment), []).append(each)
     print_table(
         (
@@ -92,8 +92,8 @@ def merge(
     from tuninglink.tuning.database import Database  # noqa: PLC0415 - takes long to import
 
     with Database(file) as opened:
-        for each in others:
-            typer.echo(f"{each}: {opened.merge(each)} trials added")
+        for other in others:
+            typer.echo(f"{other}: {opened.merge(other)} trials added")
 
 
 @database.command(epilog=EPILOG)
@@ -144,7 +144,7 @@ def rules(file: File) -> None:
     from tuninglink.tuning.database.rules import learn_rules  # noqa: PLC0415
 
     with Database(file, read_only=True) as opened:
-        found = learn_rules(opened.all_trials())
+        result = learn_rules(opened.all_trials())
     rows = [
         (
             " ".join(each.scope),
@@ -154,7 +154,7 @@ def rules(file: File) -> None:
             str(each.problems),
             f"{each.failure}: {each.reason}",
         )
-        for each in found
+        for each in result
     ]
     print_table(("candidates", "fail if", "failures", "successes", "problems", "reason"), rows)
 
@@ -173,8 +173,8 @@ def import_trials(
     from tuninglink.tuning.database.importing import read_trials  # noqa: PLC0415
 
     with Database(file) as opened:
-        for each in tables:
-            typer.echo(f"{each}: {opened.record_all(read_trials(each))} trials added")
+        for table in tables:
+            typer.echo(f"{table}: {opened.record_all(read_trials(table))} trials added")
 
 
 def _export_tables(trials: Sequence[Trial], directory: str) -> None:

@@ -134,7 +134,7 @@ def _tune(seconds: float) -> None:
         return
     print_table(
         ("dispatch", "default", "tuned", "gain", "tried"),
-        [_measured(each) for each in result.tasks],
+        [_measured(task) for task in result.tasks],
     )
 
 

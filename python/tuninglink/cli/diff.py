@@ -48,12 +48,12 @@ def diff(
         tuninglink diff before.json after.json --fail-on-regression
     """
     changes = compare_reports(old, new, min_change)
-    counts = Counter(each.kind for each in changes)
+    counts = Counter(change.kind for change in changes)
     if form is DiffFormat.JSON:
         typer.echo(json.dumps(plain(changes), indent=1, ensure_ascii=False))
     else:
         if changes:
-            rows = [(each.kind.value, each.what, each.text) for each in changes]
+            rows = [(change.kind.value, change.what, change.text) for change in changes]
             print_table(("", "dispatch", "old → new"), rows)
         typer.echo(", ".join(f"{kind.value}s: {counts[kind]}" for kind in ChangeKind))
     if fail_on_regression and counts[ChangeKind.REGRESSION]:

@@ -50,13 +50,13 @@ def dump(
     with progress("reading"):
         name, content = process.read_input(program)
         module = parse_module(content, name, thread_context())
-        found = collect_specs(module, "mlirbc" if emit_bytecode else "mlir")
-    if not found.uses:
+        specs = collect_specs(module, "mlirbc" if emit_bytecode else "mlir")
+    if not specs.uses:
         _warn_about_nothing(name)
     if output == STANDARD_STREAM:
-        write_output(output, found.as_stream())
+        write_output(output, specs.as_stream())
     else:
-        found.write(output)
+        specs.write(output)
 
 
 def _warn_about_nothing(program: str) -> None:

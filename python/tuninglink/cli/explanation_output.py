@@ -70,9 +70,9 @@ def _table(explanation: Explanation, stream: TextIO) -> str:
             render_table(
                 headings,
                 [
-                    _spec_row(each)
-                    for each in explanation.specs
-                    if each.configured or not each.is_automatic
+                    _spec_row(spec)
+                    for spec in explanation.specs
+                    if spec.configured or not spec.is_automatic
                 ],
                 "",
                 stream,
@@ -84,20 +84,20 @@ def _table(explanation: Explanation, stream: TextIO) -> str:
 
 def _dispatches(explanation: Explanation, stream: TextIO) -> str:
     """Returns what became of the dispatches: as blocks for a terminal, else one line a fact, for grep."""
-    found = [
-        (each.dispatches[0], _facts(each, explanation))
-        for each in explanation.rows
-        if each.dispatches[0].status is not Status.NOT_TUNABLE
+    result = [
+        (row.dispatches[0], _facts(row, explanation))
+        for row in explanation.rows
+        if row.dispatches[0].status is not Status.NOT_TUNABLE
     ]
     if stream.isatty():
-        return _blocks(found, stream)
-    if not found:
+        return _blocks(result, stream)
+    if not result:
         return ""
-    name_width = max(len(dispatch.name) for dispatch, _ in found)
-    label_width = max(len(label) for _, facts in found for label, _ in facts)
+    name_width = max(len(dispatch.name) for dispatch, _ in result)
+    label_width = max(len(label) for _, facts in result for label, _ in facts)
     return "".join(
         f"{dispatch.name:{name_width}}  {label:{label_width}}  {text}\n"
-        for dispatch, facts in found
+        for dispatch, facts in result
         for label, text in facts
     )
 
@@ -212,7 +212,7 @@ def _spec_row(spec: SpecSummary) -> tuple[str, ...]:
     share = f"{spec.covered} of {spec.dispatches}{_percent(spec.covered, spec.dispatches)}"
     kind = f"default {spec.kind}" if spec.is_default else spec.kind
     counts = (len(spec.usages), spec.used, spec.shadowed, spec.unreachable, spec.unused)
-    return (spec.source, kind, *(f"{each:,}" for each in counts), share)
+    return (spec.source, kind, *(f"{count:,}" for count in counts), share)
 
 
 def _summary(explanation: Explanation) -> list[str]:

@@ -77,7 +77,7 @@ class FlagChoice:
 
     def set_result(self, flag_set: FlagSet) -> SetResult | None:
         """Returns what came of a set; None for the flags of the user."""
-        return next((each for each in self.result.results if each.flag_set == flag_set), None)
+        return next((result for result in self.result.results if result.flag_set == flag_set), None)
 
     @property
     def final_seconds(self) -> float:
@@ -129,13 +129,13 @@ def _compare(options: TuneOptions) -> FlagChoice:
         job = comparison.begin(compiler, DEFAULT)
         expected = _backend_of(options.flags)
         # What the flags name is compiled along with the default.
-        jobs = {each: comparison.begin(compiler, each) for each in _sets(expected, options)}
+        jobs = {set_: comparison.begin(compiler, set_) for set_ in _sets(expected, options)}
         default = job.result()
         if isinstance(default, str):
             return FlagChoice(options, FlagsResult(reason=default))
         backend = default.backends[0] if default.backends else ""
         if backend != expected:
-            jobs = {each: comparison.begin(compiler, each) for each in _sets(backend, options)}
+            jobs = {set_: comparison.begin(compiler, set_) for set_ in _sets(backend, options)}
         if not jobs:
             source = (
                 f"in '{options.flag_sets}'" if options.flag_sets else f"for backend '{backend}'"

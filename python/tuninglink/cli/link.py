@@ -129,7 +129,7 @@ def link(
         if target is not None:
             inputs += _default_spec(target, spec_dir or [], upgrade=not no_upgrade)
         if expand_forms:
-            inputs += [derived for each in inputs for derived in expanded_forms(each)]
+            inputs += [derived for input_ in inputs for derived in expanded_forms(input_)]
         linked = _linked(inputs, name, index=index)
         content = linked.bytecode() if as_bytecode else linked.text().encode()
     write_output(output, content)

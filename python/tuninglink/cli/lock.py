@@ -39,14 +39,14 @@ def lock(
         tuninglink lock
         tuninglink lock --check
     """
-    found = Project.named(project) if project else Project.find(Path.cwd())
-    if found is None:
+    result = Project.named(project) if project else Project.find(Path.cwd())
+    if result is None:
         raise TuninglinkError(error(f"there is no project file, such as '{OWN_FILE}'"))
     # A URL without a hash is what this command is for.
     quiet = DiagnosticSink(lambda _: None)
     with progress("locking"):
         if check:
-            found.check_lock(process.shown_diagnostics())
+            result.check_lock(process.shown_diagnostics())
             return
-        files = found.write_lock(quiet)
-    print_table(("spec", "sha256"), [(each.name, each.sha256) for each in files], title=LOCK_FILE)
+        files = result.write_lock(quiet)
+    print_table(("spec", "sha256"), [(file.name, file.sha256) for file in files], title=LOCK_FILE)

@@ -67,10 +67,10 @@ _UNITS: Final = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 def _duration(text: str) -> float:
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text)
-    if found is None:
+    match_ = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text)
+    if match_ is None:
         raise ValueError("expected a time such as 90s, 10m or 1.5h")
-    return float(found[1]) * _UNITS[found[2]]
+    return float(match_[1]) * _UNITS[match_[2]]
 
 
 def _budget(text: str) -> float:
@@ -82,8 +82,8 @@ def _budget(text: str) -> float:
 
 def read_fraction(text: str) -> float:
     """Reads a fraction, as in `2%` or `0.02`; a `ValueError` says what is expected."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)(%?)", text)
-    value = float(found[1]) / (100 if found[2] else 1) if found else -1.0
+    match_ = re.fullmatch(r"(\d+(?:\.\d+)?)(%?)", text)
+    value = float(match_[1]) / (100 if match_[2] else 1) if match_ else -1.0
     if not 0.0 <= value <= 1.0:
         raise ValueError("expected a part such as 2% or 0.02")
     return value
@@ -130,8 +130,8 @@ def measuring_values(reader: FlagReader) -> dict[str, Any]:
 
 
 def _refuse_compile_flags(flags: Sequence[str]) -> None:
-    for each in flags:
-        name = each.partition("=")[0].removeprefix("--")
+    for flag in flags:
+        name = flag.partition("=")[0].removeprefix("--")
         if name in COMPILE_FLAGS:
             raise CompileError(
                 error(f"flag '--{name}' is of no use here: nothing but a spec is written")

@@ -47,7 +47,7 @@ def with_project(arguments: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
     if project is None:
         return own + end, ()
     given = {_name(each) for each in own}
-    flags = [each for each in project.expanded_flags if _name(each) not in given]
+    flags = [flag for flag in project.expanded_flags if _name(flag) not in given]
     if not project.default_specs:
         flags.append("--no-default-specs")
     return [*own, *flags, *end], project.arguments

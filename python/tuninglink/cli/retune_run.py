@@ -75,11 +75,11 @@ def _outputs(output: str, specs: Sequence[Spec]) -> list[str]:
         return [output]
     if output == STANDARD_STREAM:
         raise TuninglinkError(error("several specs need a directory; name it with -o"))
-    names = [f"{Path(each.source.replace(':', '-')).stem}.mlir" for each in specs]
+    names = [f"{Path(spec.source.replace(':', '-')).stem}.mlir" for spec in specs]
     if len(set(names)) < len(names):
         raise TuninglinkError(error("several specs have the same name; retune one at a time"))
     directory = check_directory(output)
-    return [str(directory / each) for each in names]
+    return [str(directory / name) for name in names]
 
 
 def _retune(specs: Sequence[Spec], options: RetuneOptions, command: str) -> RetuningResult:
@@ -115,6 +115,6 @@ def _report(specs: Sequence[Spec], result: RetuningResult, form: ReportFormat) -
     if form is ReportFormat.JSON:
         return json.dumps(to_json(result), indent=2, ensure_ascii=False) + "\n"
     tables = [
-        render_table(COLUMNS, rows(result.of(each)), each.source, sys.stdout) for each in specs
+        render_table(COLUMNS, rows(result.of(spec)), spec.source, sys.stdout) for spec in specs
     ]
     return "\n".join(tables)

@@ -49,7 +49,7 @@ def write_suggestions(
         program = read_program(options.input, options.flags, first=options.compile_from)
     for omission in program.omissions:
         _report(omission)
-    tasks = [each for each in program.tasks if not dispatches or each.is_meant(dispatches)]
+    tasks = [task for task in program.tasks if not dispatches or task.is_meant(dispatches)]
     if not tasks:
         raise CompileError(error(f"no dispatch of '{options.input}' is meant"))
     tasks = sorted(tasks, key=estimated_work, reverse=True)[:top]

@@ -65,7 +65,7 @@ def _library_rows(name: str) -> Iterator[tuple[str, str, str, str]]:
         spec = load_spec(file.content, name=file.name)
         targets = binding_of(spec.module) or ("any",)
         table = spec.anatomy.table
-        sources = {_source(provenance_of(table, each.matcher)) for each in spec.entries}
+        sources = {_source(provenance_of(table, entry.matcher)) for entry in spec.entries}
         listed = "; ".join(sorted(sources))
         yield file.name.removeprefix(LIBRARY), ", ".join(targets), f"{len(spec.entries):,}", listed
 

@@ -57,9 +57,9 @@ class ProgressLines(Listener):
 
     def found(self, program: DispatchedProgram, devices: Sequence[DeviceDescription]) -> None:
         """Names the devices."""
-        names = ", ".join(each.uri for each in devices)
+        names = ", ".join(device.uri for device in devices)
         problems = _count(len(program.tasks), "problem")
-        calls = sum(each.calls for each in program.tasks)
+        calls = sum(task.calls for task in program.tasks)
         self._say(f"{problems} in {_count(calls, 'call')}, on {devices[0].name} ({names})")
 
     def omitted(self, omission: Omission) -> None:

@@ -65,7 +65,7 @@ def tune(options: TuneOptions, set_flags: Sequence[str], command: str) -> Tuned:
     timeline = Timeline()
     with progress(f"compiling {options.input}"), timeline.stage(Stage.PROGRAM):
         program = _read(options)
-    warning = generic_cpu_warning(each.target for each in program.tasks)
+    warning = generic_cpu_warning(task.target for task in program.tasks)
     if warning is not None:
         process.show(warning)
     uris = settings.devices or _default_devices(program)
@@ -113,7 +113,7 @@ def _default_devices(program: DispatchedProgram) -> tuple[str, ...]:
         TuninglinkError: there is no problem, or no known driver.
     """
     if not program.tasks:
-        notes = [str(each) for each in program.omissions]
+        notes = [str(omission) for omission in program.omissions]
         raise TuninglinkError(error("there is no dispatch to tune: " + "; ".join(notes)))
     return (default_device(program.tasks[0].target.backend),)
 
@@ -124,9 +124,9 @@ def _specs(program: DispatchedProgram, options: TuneOptions) -> list[Spec]:
     specs = [*SpecFiles(read_specs(options.specs, sink), upgrade=upgrade, diagnostics=sink)]
     if options.default_specs:
         library = DefaultLibrary(options.spec_directories, upgrade=upgrade)
-        targets = dict.fromkeys(each.target for each in program.tasks)
-        files = [library.find(each) for each in targets]
+        targets = dict.fromkeys(task.target for task in program.tasks)
+        files = [library.find(target) for target in targets]
         specs += [
-            each.load(thread_context(), upgrade=upgrade, diagnostics=sink) for each in files if each
+            file.load(thread_context(), upgrade=upgrade, diagnostics=sink) for file in files if file
         ]
     return specs

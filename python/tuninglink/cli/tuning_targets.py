@@ -29,7 +29,7 @@ def with_target_help(failure: CompileError, flags: Sequence[str]) -> CompileErro
         flags: flags of the compiler.
     """
     lacks_target = "HAL device" in str(failure) or "HAL target" in str(failure)
-    if not lacks_target or any(each.startswith(_TARGET_FLAGS) for each in flags):
+    if not lacks_target or any(flag.startswith(_TARGET_FLAGS) for flag in flags):
         return failure
     notes = [note(f"for {name}: {example}") for name, example in _EXAMPLES.items()]
     return CompileError(error("no target; name what the program is compiled for", notes=notes))

@@ -151,9 +151,9 @@ def _check(specs: Sequence[str]) -> int:
     from tuninglink.specs.loading import load_spec  # noqa: PLC0415 - loads the compiler
 
     code = process.SUCCESS
-    for each in specs:
+    for spec in specs:
         try:
-            name, data = process.read_input(each)
+            name, data = process.read_input(spec)
             load_spec(data, name=name, upgrade=False)
         except TuninglinkError as failure:
             process.show(*failure.diagnostics)
@@ -227,8 +227,8 @@ def _show(upgraded: Upgraded) -> None:
     for each in upgraded.kept_out:
         message = f"'{each.what}' is kept out: {each.reason}"
         process.show(Diagnostic(Severity.WARNING, message, each.place))
-    first = {each.message: each for each in reversed(upgraded.decisions)}
-    for message, count in Counter(each.message for each in upgraded.decisions).items():
+    first = {decision.message: decision for decision in reversed(upgraded.decisions)}
+    for message, count in Counter(decision.message for decision in upgraded.decisions).items():
         times = f" ({count} times)" if count > 1 else ""
         process.show(Diagnostic(Severity.REMARK, message + times, first[message].place))
 
@@ -247,7 +247,8 @@ def check_configurations(spec: Spec, target: Target) -> str:
     checks = ConfigurationChecks(registry, DEFAULT_LIMITS)
     lines = [f"configurations on {target}"]
     lines += [
-        f"  @{each.matcher}: {_verdict(each, target, attribute, checks)}" for each in spec.entries
+        f"  @{entry.matcher}: {_verdict(entry, target, attribute, checks)}"
+        for entry in spec.entries
     ]
     return "\n".join(lines) + "\n"
 
@@ -261,5 +262,5 @@ def _verdict(
         return f"not decided: no program can be made that it matches: {failure.reason}"
     answer = checks.check_payload(payload, attribute)
     warning = answer.warning and f"the compiler's own constraints reject it: {answer.warning}"
-    said = "; ".join(filter(None, (answer.reason, warning, *answer.details)))
-    return f"{_WORDS[answer.verdict]}: {said}" if said else _WORDS[answer.verdict]
+    join = "; ".join(filter(None, (answer.reason, warning, *answer.details)))
+    return f"{_WORDS[answer.verdict]}: {join}" if join else _WORDS[answer.verdict]

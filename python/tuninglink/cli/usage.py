@@ -57,7 +57,7 @@ class Usage:
             self.description.strip("\n") + "\n",
             flag_lines({**self.flags, **COMMON_FLAGS}),
             self.more.strip("\n") + "\n" if self.more else "",
-            "Examples:\n" + "".join(f"{_INDENT}{each}\n" for each in self.examples),
+            "Examples:\n" + "".join(f"{_INDENT}{example}\n" for example in self.examples),
         )
         return "\n".join(filter(None, parts))
 

@@ -37,13 +37,13 @@ def take_verbosity(arguments: Iterable[str]) -> list[str]:
     """
     rest: list[str] = []
     words = iter(arguments)
-    for each in words:
-        if each == "--":
-            return [*rest, each, *words]
-        if each in _WORDS:
-            _chosen[0] = _WORDS[each]
+    for word in words:
+        if word == "--":
+            return [*rest, word, *words]
+        if word in _WORDS:
+            _chosen[0] = _WORDS[word]
         else:
-            rest.append(each)
+            rest.append(word)
     return rest
 
 

@@ -124,15 +124,15 @@ def read_request(
     sink = DiagnosticSink(said.append)
     given: list[Spec] = []
     automatic: set[int] = set()
-    for each in (*specs, *options.specs):
-        if isinstance(each, Spec):
-            given.append(each)
-        elif isinstance(each, str):
-            files = read_specs([each], sink)
+    for spec in (*specs, *options.specs):
+        if isinstance(spec, Spec):
+            given.append(spec)
+        elif isinstance(spec, str):
+            files = read_specs([spec], sink)
             automatic.update(len(given) + position for position in automatic_positions(files))
             given += SpecFiles(files, upgrade=upgrade, diagnostics=sink)
         else:
-            given.append(load_spec(each, upgrade=upgrade, diagnostics=sink))
+            given.append(load_spec(spec, upgrade=upgrade, diagnostics=sink))
     derives = derived_entries and options.derived_entries
     choice = SpecChoice(given, automatic=frozenset(automatic), library=library, derive=derives)
     return CompileRequest(options, choice, tuple(said))

@@ -135,7 +135,7 @@ class Application:
             SpecError: a spec cannot be linked.
             TuninglinkError: the default library cannot be read, or the dump not written.
         """
-        if not any(each.name == names.EXECUTABLE_VARIANT for each in containers(module)):
+        if not any(container.name == names.EXECUTABLE_VARIANT for container in containers(module)):
             return False
         choice = self._choice
         dispatches = link_dispatches(
@@ -149,8 +149,8 @@ class Application:
             context=thread_context(),
         )
         dispatches = tuple(
-            replace(each, linked=None) if each.dispatch.name in self._skipped else each
-            for each in dispatches
+            replace(dispatch, linked=None) if dispatch.dispatch.name in self._skipped else dispatch
+            for dispatch in dispatches
         )
         self._check_configurations(dispatches)
         specialize_dispatches(dispatches)
@@ -169,11 +169,11 @@ class Application:
         checked: dict[tuple[int, Target | None], tuple[Spec, dict[int, None]]] = {
             (id(each), None): (each, dict.fromkeys(_checked(each))) for each in self._choice.given
         }
-        for each in dispatches:
-            for part in each.linked.parts if each.linked else ():
+        for dispatch in dispatches:
+            for part in dispatch.linked.parts if dispatch.linked else ():
                 if part.spec.source in given:
                     # What is linked is not foreign to the target.
-                    key = id(part.spec), each.dispatch.target
+                    key = id(part.spec), dispatch.dispatch.target
                     kept = _checked(part.spec) if part.kept is None else part.kept
                     checked.setdefault(key, (part.spec, {}))[1].update(dict.fromkeys(kept))
         for (_, target), (spec, positions) in checked.items():
@@ -188,26 +188,28 @@ class Application:
 
     def _embed_tagged(self, dispatches: Iterable[LinkedDispatch], context: mlir.Context) -> None:
         copies: dict[int, tuple[TaggedSpec, mlir.Attribute]] = {}
-        for each in dispatches:
-            if each.linked is None:
+        for dispatch in dispatches:
+            if dispatch.linked is None:
                 continue
-            key = id(each.linked)
+            key = id(dispatch.linked)
             if key not in copies:
-                exact = self._choice.exact or _entry_count(each.linked) <= _TRACED
-                copy = TaggedSpec(each.linked, exact=exact)
+                exact = self._choice.exact or _entry_count(dispatch.linked) <= _TRACED
+                copy = TaggedSpec(dispatch.linked, exact=exact)
                 copies[key] = copy, spec_attribute(copy.content, context)
                 self._traceable.update(origin.position for origin in copy.origins)
-            self._tagged[each.dispatch.name], attribute = copies[key]
-            each.dispatch.module.attributes[names.EMBEDDED_SPEC] = attribute
-            if any(names.TRANSLATION_INFO in op.attributes for op in body(each.dispatch.module)):
-                self._configured.add(each.dispatch.name)
+            self._tagged[dispatch.dispatch.name], attribute = copies[key]
+            dispatch.dispatch.module.attributes[names.EMBEDDED_SPEC] = attribute
+            if any(
+                names.TRANSLATION_INFO in op.attributes for op in body(dispatch.dispatch.module)
+            ):
+                self._configured.add(dispatch.dispatch.name)
 
     def _dump(self, module: mlir.Operation) -> None:
-        found = collect_specs(module)
+        specs = collect_specs(module)
         if self._choice.dump == "-":
-            write_standard_output(found.as_stream())
+            write_standard_output(specs.as_stream())
         else:
-            found.write(self._choice.dump)
+            specs.write(self._choice.dump)
 
     def read(
         self, module: mlir.Operation, *, search: bool = False
@@ -218,15 +220,15 @@ class Application:
             module: the program.
             search: whether entries without a tag of their own are looked for by their configuration.
         """
-        found: list[tuple[mlir.Operation, Applied]] = []
+        result: list[tuple[mlir.Operation, Applied]] = []
         for dispatch in find_dispatches(module):
             tagged = self._tagged.pop(dispatch.name, None)
             if tagged is not None:
                 kept = dispatch.name in self._configured
                 first = 0 if search else len(self._choice.given)
-                found += take_tags(dispatch, tagged, kept=kept, search_from=first)
-        self.applied += (each for _, each in found)
-        return found
+                result += take_tags(dispatch, tagged, kept=kept, search_from=first)
+        self.applied += (each for _, each in result)
+        return result
 
     @property
     def outcomes(self) -> SpecOutcomes:

@@ -31,7 +31,7 @@ def materialize_encodings(program: mlir.Operation) -> None:
     Raises:
         CompileError: the compiler cannot materialize them.
     """
-    if not any(each.name == names.EXECUTABLE_VARIANT for each in containers(program)):
+    if not any(container.name == names.EXECUTABLE_VARIANT for container in containers(program)):
         return
     manager: PassManager | None = None
     for dispatch in find_dispatches(program):

@@ -318,7 +318,7 @@ class FlagReader:
         # A single word is the input: no list of all flags is needed, which takes 20 ms to make.
         flags, inputs = line.split(line.unknown, compiler_options if len(line.words) > 1 else dict)
         self.values = line.values
-        self.flags = tuple(f"--{each.lstrip('-')}" for each in flags)
+        self.flags = tuple(f"--{flag.lstrip('-')}" for flag in flags)
         self.inputs = inputs
 
     @property
@@ -329,7 +329,7 @@ class FlagReader:
             CompileError: there is more than one input.
         """
         if len(self.inputs) > 1:
-            listed = ", ".join(f"'{each}'" for each in self.inputs)
+            listed = ", ".join(f"'{input_}'" for input_ in self.inputs)
             raise CompileError(error(f"expected one input, found {len(self.inputs)}: {listed}"))
         return self.inputs[0] if self.inputs else None
 
@@ -343,7 +343,7 @@ def _check_known(name: str, known: Iterable[str]) -> None:
 
 def _suggestion(name: str, known: Iterable[str]) -> str:
     """Returns a suggestion; one of LLVM's own flags, which are many, only where it is hardly another word."""
-    users = [*known, *(each for each in compiler_options() if each.startswith("iree-"))]
+    users = [*known, *(option for option in compiler_options() if option.startswith("iree-"))]
     return did_you_mean(dashed(name), map(dashed, users), cutoff=_LIKE) or did_you_mean(
         dashed(name), map(dashed, compiler_options()), cutoff=_HARDLY_ANOTHER
     )

@@ -81,10 +81,10 @@ class SpecOutcomes:
             failing: the first error of each of them by name.
         """
         for dispatch, failure in failing.items():
-            found = [applied for applied in self.applied if applied.dispatch == dispatch]
-            entries = [f"entry '{applied.entry.matcher}'" for applied in found if applied.entry]
+            applieds = [applied for applied in self.applied if applied.dispatch == dispatch]
+            entries = [f"entry '{applied.entry.matcher}'" for applied in applieds if applied.entry]
             names = " and ".join(dict.fromkeys(entries)) or "the spec"
-            place = next((applied.entry.place for applied in found if applied.entry), None)
+            place = next((applied.entry.place for applied in applieds if applied.entry), None)
             message = f"{names} is skipped in {dispatch}, which does not compile with it"
             yield Diagnostic(
                 Severity.WARNING, message, place, (note(failure.message, failure.place),)
@@ -144,30 +144,32 @@ class SpecOutcomes:
         like = [each for each in self.applied if each.like_target and each.is_own is not False]
         if like:
             yield _like_remark(like)
-        found: dict[DefaultSpecFile, list[Applied]] = {}
+        result: dict[DefaultSpecFile, list[Applied]] = {}
         for each in self.applied:
             if each.position < len(self.given) or each.is_own is False:
                 continue
             file = self.library.find(each.target) if self.library and each.target else None
             if file is not None and file.path == each.spec:  # Else it was carried by the program.
-                found.setdefault(file, []).append(each)
-        for file, applied in found.items():
+                result.setdefault(file, []).append(each)
+        for file, applied in result.items():
             yield _remark(file, applied)
 
     def _is_for_others(self, spec: Spec) -> str:
         """Returns why a spec is for none of the program's targets; nothing if it is for one."""
-        found = ", ".join(sorted(str(each) for each in self.targets if each)) or "no known target"
+        result = (
+            ", ".join(sorted(str(target) for target in self.targets if target)) or "no known target"
+        )
         binding = binding_of(spec.module)
         if all(Applicability(spec, each).is_bound_elsewhere for each in self.targets):
-            return f"it is bound to {', '.join(binding or ()) or 'no target'}, the program is for {found}"
+            return f"it is bound to {', '.join(binding or ()) or 'no target'}, the program is for {result}"
         if all(Applicability(spec, each).is_empty for each in self.targets):
-            return f"none of its entries is for {found}"
+            return f"none of its entries is for {result}"
         return ""
 
     @staticmethod
     def _why_it_sets_nothing(spec: Spec) -> str:
         entries = map(spec.anatomy.entry, range(len(spec.anatomy.pairs)))
-        if not any(settings_of(spec, each) != {} for each in entries):
+        if not any(settings_of(spec, entry) != {} for entry in entries):
             return "its actions set no configuration"
         return ""
 

@@ -46,9 +46,9 @@ class DispatchSources:
 
     def __init__(self, program: mlir.Operation) -> None:
         self._executables = {
-            symbol_name(each) or "": to_bytecode(each)
-            for each in containers(program)
-            if each.name == names.EXECUTABLE
+            symbol_name(container) or "": to_bytecode(container)
+            for container in containers(program)
+            if container.name == names.EXECUTABLE
         }
 
     def names(self) -> Collection[str]:
@@ -63,9 +63,9 @@ class DispatchSources:
             for name in executables:
                 parsed = mlir.Module.parse(self._executables[name], context)
                 parsed.body.operations[0].operation.clone(mlir.InsertionPoint(module.body))
-        for each in containers(module.operation):
-            if names.EMBEDDED_SPEC in each.attributes:
-                del each.attributes[names.EMBEDDED_SPEC]
+        for container in containers(module.operation):
+            if names.EMBEDDED_SPEC in container.attributes:
+                del container.attributes[names.EMBEDDED_SPEC]
         return module
 
 
@@ -87,9 +87,9 @@ class PreparedDispatches:
         self.unsure = ""
         self._backends: dict[mlir.Attribute, str] = {}
         self._changed = {
-            each.name: executable_name(each.name)
-            for each in find_dispatches(configured)
-            if each.name in wanted and self._backend(each.module) in _CHANGING_BACKENDS
+            dispatch.name: executable_name(dispatch.name)
+            for dispatch in find_dispatches(configured)
+            if dispatch.name in wanted and self._backend(dispatch.module) in _CHANGING_BACKENDS
         }
         self._program = sources.program(
             dict.fromkeys(each for each in self._changed.values() if each in sources.names())
@@ -135,5 +135,5 @@ def executable_name(dispatch: str) -> str:
 
 def functions(module: mlir.Operation) -> tuple[str, ...]:
     """Returns the names of the functions of a dispatch."""
-    found = collect(module, names.FUNCTION, names.UTIL_FUNCTION)
-    return tuple(symbol_name(each) or "" for each in found if each.regions[0].blocks)
+    result = collect(module, names.FUNCTION, names.UTIL_FUNCTION)
+    return tuple(symbol_name(each) or "" for each in result if each.regions[0].blocks)

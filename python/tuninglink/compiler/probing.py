@@ -85,8 +85,8 @@ def check_targets(flags: Sequence[str]) -> None:
     values = [flag.partition("=")[::2] for flag in flags]
     for name, value in values:
         if name in _BACKEND_FLAGS and value not in registered_backends():
-            known = ", ".join(registered_backends())
-            raise CompileError(error(f"target backend '{value}' is not registered; known: {known}"))
+            join = ", ".join(registered_backends())
+            raise CompileError(error(f"target backend '{value}' is not registered; known: {join}"))
     for backend in dict.fromkeys(_PROBED[name] for name, _ in values if name in _PROBED):
         relevant = tuple(
             f"{name}={value}" for name, value in values if _PROBED.get(name) == backend
@@ -117,7 +117,7 @@ def _is_known(name: str, value: str, instruction_set: str) -> bool:
         case "--iree-llvmcpu-target-cpu":
             return value in ("generic", "host", *known_targets.CPUS[instruction_set].split())
         case "--iree-llvmcpu-target-cpu-features":
-            return all(each[:1] in ("+", "-") for each in value.split(","))
+            return all(word[:1] in ("+", "-") for word in value.split(","))
     return False
 
 
@@ -143,7 +143,7 @@ def _probe(backend: str, flags: tuple[str, ...]) -> None:
 def _reason(result: subprocess.CompletedProcess[str]) -> str:
     """Returns the first thing that the compiler said, without its place in the program of ours."""
     for line in result.stderr.splitlines():
-        said = line.rpartition("error: ")[2].strip()
-        if said and not said.startswith(("Please report", "Stack dump")):
-            return said
+        reason = line.rpartition("error: ")[2].strip()
+        if reason and not reason.startswith(("Please report", "Stack dump")):
+            return reason
     return f"it ends with status {result.returncode}"

@@ -122,7 +122,7 @@ def set_up_command_line(program: str, flags: Sequence[str]) -> None:
         program: what to call the program in such a message.
         flags: flags of the compiler, each `--name=value` or `--name`.
     """
-    if not any(each.startswith(_QUOTE_OPERATIONS) for each in flags):
+    if not any(flag.startswith(_QUOTE_OPERATIONS) for flag in flags):
         flags = (f"{_QUOTE_OPERATIONS}=false", *flags)
     arguments = [each.encode() for each in (program, *flags)]
     native.set_up_command_line(
@@ -149,27 +149,27 @@ def _default_flags() -> dict[str, str]:
 
 
 def _flags(session: int) -> dict[str, str]:
-    found: dict[str, str] = {}
+    flags: dict[str, str] = {}
 
     def keep(data: int, length: int, _: int | None) -> None:
         flag = ctypes.string_at(data, length).decode().partition("=")
-        found[flag[0]] = flag[2]
+        flags[flag[0]] = flag[2]
 
     callback = native.FlagCallback(keep)
     native.get_flags(session, False, callback, None)  # noqa: FBT003 - C has no keyword arguments
-    return found
+    return flags
 
 
 @cache
 def registered_backends() -> tuple[str, ...]:
     """Returns the names of the target backends that the compiler was built with, sorted."""
-    found: list[str] = []
+    result: list[str] = []
 
     def keep(name: bytes, _: int | None) -> None:
-        found.append(name.decode())
+        result.append(name.decode())
 
     native.enumerate_backends(native.NameCallback(keep), None)
-    return tuple(sorted(found))
+    return tuple(sorted(result))
 
 
 def _source(pointer: int | None, keep: object = None) -> NativeHandle:
@@ -234,7 +234,7 @@ class Invocation(NativeHandle):
         native.set_verification(self.pointer, verify)
         native.set_phase_dumps(self.pointer, phase_dumps.encode())
         if remarks:
-            native.set_remarks(self.pointer, *(each.encode() for each in remarks))
+            native.set_remarks(self.pointer, *(remark.encode() for remark in remarks))
 
     def parse(self, source: NativeHandle) -> bool:
         """Parses and verifies the source; tells whether that worked."""

@@ -180,8 +180,12 @@ class _Scope:
         annotations = self.table.annotations(action)
         if sequence is None or annotations is None:
             return []
-        arguments = {each.operand for each in annotations if each.name in CONFIGURATIONS}
-        consumed = (names.CONSUMED in argument_attributes(sequence, each) for each in arguments)
+        arguments = {
+            annotation.operand for annotation in annotations if annotation.name in CONFIGURATIONS
+        }
+        consumed = (
+            names.CONSUMED in argument_attributes(sequence, argument) for argument in arguments
+        )
         return [] if any(consumed) else sorted(arguments)
 
 

@@ -90,16 +90,16 @@ def take_tags(
         search_from: the position of the first spec of which an entry that has no tag of its own is looked for by
             its configuration.
     """
-    found: list[tuple[mlir.Operation, Origin]] = []
+    result: list[tuple[mlir.Operation, Origin]] = []
 
     def visitor(operation: mlir.Operation) -> None:
         tag = operation.attributes.get(TAG)
         if isinstance(tag, mlir.IntegerAttr):
-            found.append((operation, tagged.origins[tag.value]))
+            result.append((operation, tagged.origins[tag.value]))
 
     visit(dispatch.module, visitor)
     applied = []
-    for operation, origin in found:
+    for operation, origin in result:
         del operation.attributes[TAG]
         entry = origin.entry
         if entry is None and origin.position >= search_from:
@@ -113,7 +113,7 @@ def _entry_of(operation: mlir.Operation, spec: Spec) -> Entry | None:
     """Returns the only entry of `spec` that gives what `operation` has, None if there are more."""
     function = _function(operation)
     info = str(operation.attributes.get(names.COMPILATION_INFO))
-    found = [
+    entries = [
         entry
         for entry in spec.entries
         if (settings := settings_of(spec, entry))
@@ -122,7 +122,7 @@ def _entry_of(operation: mlir.Operation, spec: Spec) -> Entry | None:
             str(settings.get(names.COMPILATION_INFO)) == info or _has(operation, function, settings)
         )
     ]
-    return found[0] if len(found) == 1 else None
+    return entries[0] if len(entries) == 1 else None
 
 
 def _applied(
@@ -145,9 +145,9 @@ def _applied(
 
 def _function(operation: mlir.Operation) -> mlir.Operation:
     """Returns the function around `operation`: what stands directly in a module."""
-    for each in (operation, *ancestors(operation)):
-        if each.parent is not None and each.parent.operation.name == names.MODULE:
-            return each
+    for ancestor in (operation, *ancestors(operation)):
+        if ancestor.parent is not None and ancestor.parent.operation.name == names.MODULE:
+            return ancestor
     return operation
 
 

@@ -52,9 +52,9 @@ class Catalog:
         """Returns the specs for a target, in order of precedence."""
         selection = self._selections.setdefault(target, Selection(target))
         members = [
-            each
-            for each in self._members[: self._given]
-            if each.position not in self._automatic or each.is_for(selection)
+            member
+            for member in self._members[: self._given]
+            if member.position not in self._automatic or member.is_for(selection)
         ]
         default = self._default(target) if target else None
         return TargetCatalog(self, [*members, default] if default else members, selection)
@@ -90,10 +90,10 @@ class Catalog:
         """Returns what became of each spec."""
         return tuple(
             replace(
-                each.report(dispatches, self._is_default(each)),
-                is_automatic=each.position in self._automatic,
+                member.report(dispatches, self._is_default(member)),
+                is_automatic=member.position in self._automatic,
             )
-            for each in self._members
+            for member in self._members
         )
 
     def notes(self) -> Iterator[str]:
@@ -131,25 +131,25 @@ class TargetCatalog:
     def match(self, applied: Applied) -> Match:
         """Returns what configured an operation."""
         member = self._catalog.member(applied)
-        found = applied.entry
-        if found is None:
+        result = applied.entry
+        if result is None:
             return Match(member.position, None, applied.is_own)
-        entry = EntryReference(member.position, found.matcher, found.action, found.place)
-        provenance = provenance_of(found.anatomy.table, found.matcher)
+        entry = EntryReference(member.position, result.matcher, result.action, result.place)
+        provenance = provenance_of(result.anatomy.table, result.matcher)
         return Match(member.position, entry, applied.is_own, provenance)
 
     def shadowed(self, op: OpInfo, winner: EntryReference) -> tuple[EntryReference, ...]:
         """Returns the entries behind `winner` that match an operation as well, as far as can be told."""
-        found: list[EntryReference] = []
+        result: list[EntryReference] = []
         is_behind = False
         for member in self._members:
             if member.position == winner.spec:
                 first = member.position_of(winner)
-                found += (each for at, each in self._matching(member, op) if at > first)
+                result += (each for at, each in self._matching(member, op) if at > first)
                 is_behind = True
             elif is_behind:
-                found += (each for _, each in self._matching(member, op))
-        return tuple(found)
+                result += (each for _, each in self._matching(member, op))
+        return tuple(result)
 
     def _matching(self, member: SpecMember, op: OpInfo) -> Iterator[tuple[int, EntryReference]]:
         return (

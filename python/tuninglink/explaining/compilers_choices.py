@@ -36,9 +36,9 @@ class OpConfiguration:
 def configuration_of(operation: mlir.Operation) -> OpConfiguration:
     """Returns the configuration of an operation and of the function around it."""
     function = next(
-        each
-        for each in (operation, *ancestors(operation))
-        if each.name in (names.FUNCTION, names.UTIL_FUNCTION, names.MODULE)
+        ancestor
+        for ancestor in (operation, *ancestors(operation))
+        if ancestor.name in (names.FUNCTION, names.UTIL_FUNCTION, names.MODULE)
     )
     parts = (
         (function, names.TRANSLATION_INFO),
@@ -46,8 +46,8 @@ def configuration_of(operation: mlir.Operation) -> OpConfiguration:
         (operation, names.DECOMPOSITION_CONFIG),
     )
     text = ConfigurationText(*(str(holder.attributes.get(name) or "") for holder, name in parts))
-    found = read_configuration(operation, function)
-    return OpConfiguration(text, knob_values(found) if found else {})
+    configuration = read_configuration(operation, function)
+    return OpConfiguration(text, knob_values(configuration) if configuration else {})
 
 
 class CompilersChoices:
@@ -69,10 +69,10 @@ class CompilersChoices:
         executables = [*dict.fromkeys(map(executable_name, dispatches))]
         if executables and self._ask(executables):
             # One of them fails, and takes the others with it.
-            for each in executables:
-                failure = self._ask([each])
+            for executable in executables:
+                failure = self._ask([executable])
                 if failure:
-                    self._failures[each] = failure
+                    self._failures[executable] = failure
 
     def _ask(self, executables: list[str]) -> str:
         """Notes what the compiler chooses; returns why it failed, or nothing."""
@@ -83,7 +83,7 @@ class CompilersChoices:
     def _note(self, program: mlir.Operation) -> None:
         for dispatch in find_dispatches(program):
             roots = [op for each in find_root_ops(dispatch.module) for op in each.roots]
-            self._choices[dispatch.name] = [configuration_of(each) for each in roots]
+            self._choices[dispatch.name] = [configuration_of(root) for root in roots]
 
     def add_to(
         self, report: OperationReport, dispatch: str, position: int, count: int
@@ -99,15 +99,15 @@ class CompilersChoices:
         choices = self._choices.get(dispatch, [])
         if len(choices) == count:
             choice = choices[position]
-            known = {each.name for each in report.knobs}
+            known = {knob.name for knob in report.knobs}
             added = [
                 KnobRow(name, "", value, meaning(name))
                 for name, value in choice.knobs.items()
                 if name not in known
             ]
             beside = [
-                replace(each, compilers_value=choice.knobs.get(each.name, ""))
-                for each in report.knobs
+                replace(knob, compilers_value=choice.knobs.get(knob.name, ""))
+                for knob in report.knobs
             ]
             knobs = (*beside, *added)
             return replace(report, compilers_choice=choice.text, knobs=knobs)

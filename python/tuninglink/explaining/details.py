@@ -50,14 +50,14 @@ def with_details(
         asked += 1
         known = registry if asked <= _WITH_VALUES else None
         start = single_entry(explanation.program, point, known)
-        for each in row.dispatches:
-            detailed[each.name] = replace(each, start=start)
+        for dispatch in row.dispatches:
+            detailed[dispatch.name] = replace(dispatch, start=start)
         if known is not None and first.status is Status.TUNED and len(first.operations) == 1:
             allowed = _with_values(first.operations[0], point, registry)
-            for each in row.dispatches:
-                knobs = replace(each.operations[0], knobs=allowed.knobs)
-                detailed[each.name] = replace(detailed[each.name], operations=(knobs,))
-    dispatches = tuple(detailed.get(each.name, each) for each in explanation.dispatches)
+            for dispatch in row.dispatches:
+                knobs = replace(dispatch.operations[0], knobs=allowed.knobs)
+                detailed[dispatch.name] = replace(detailed[dispatch.name], operations=(knobs,))
+    dispatches = tuple(detailed.get(dispatch.name, dispatch) for dispatch in explanation.dispatches)
     return replace(explanation, dispatches=dispatches)
 
 
@@ -65,15 +65,15 @@ def _with_values(
     operation: OperationReport, point: StartingPoint, registry: ProviderRegistry
 ) -> OperationReport:
     configuration = _parsed(operation.configuration)
-    found = AllowedValues(point.workload, configuration, registry).by_place
-    knobs = tuple(replace(each, allowed=found.get(each.name)) for each in operation.knobs)
+    place = AllowedValues(point.workload, configuration, registry).by_place
+    knobs = tuple(replace(knob, allowed=place.get(knob.name)) for knob in operation.knobs)
     return replace(operation, knobs=knobs)
 
 
 def _parsed(text: ConfigurationText) -> Configuration:
     parts = (text.lowering_config, text.translation_info, text.decomposition_config)
     lowering, translation, decomposition = (
-        mlir.Attribute.parse(each, thread_context()) if each else None for each in parts
+        mlir.Attribute.parse(part, thread_context()) if part else None for part in parts
     )
     assert lowering is not None  # the dispatch is tuned
     return Configuration(lowering, translation, decomposition)  # type: ignore[arg-type]

@@ -97,10 +97,10 @@ class Explainer:
         assert self._sources is not None
         part = _Part(self._catalog, program, applied, self._sources, self._advice)
         self._step("explaining the dispatches")
-        for each in part.reports(configure):
+        for report in part.reports(configure):
             # A program that consists of dispatches calls none of them.
-            calls = self._calls[each.name] if self._calls else 1
-            self._dispatches.append(replace(each, calls=calls, cost=self._costs[each.name]))
+            calls = self._calls[report.name] if self._calls else 1
+            self._dispatches.append(replace(report, calls=calls, cost=self._costs[report.name]))
         if self._is_detailed and self._sources.names():
             self._configure_plain(self._sources, configure)
         self._sources = None
@@ -180,18 +180,20 @@ class _Part:
         self._applied: dict[str, list[tuple[mlir.Operation, Applied]]] = {}
         for operation, each in applied:
             self._applied.setdefault(each.dispatch, []).append((operation, each))
-        wanted = {each.name for each in self._dispatches}
+        wanted = {dispatch.name for dispatch in self._dispatches}
         self._prepared = PreparedDispatches(program, sources, wanted)
 
     def reports(self, configure: Configure) -> Iterator[DispatchReport]:
         """Yields what became of each dispatch."""
         choices = CompilersChoices(self._sources, self._tuned(), configure)
-        return (self._report(each, choices) for each in self._dispatches)
+        return (self._report(dispatch, choices) for dispatch in self._dispatches)
 
     def _tuned(self) -> list[str]:
         """Returns the dispatches that a spec configured, by name."""
         return [
-            each.name for each in self._dispatches if self._status_of(each.name) is Status.TUNED
+            dispatch.name
+            for dispatch in self._dispatches
+            if self._status_of(dispatch.name) is Status.TUNED
         ]
 
     def _status_of(self, dispatch: str) -> Status:
@@ -202,20 +204,20 @@ class _Part:
         return Status.KEPT if is_kept else Status.TUNED
 
     def _report(self, dispatch: Dispatch, choices: CompilersChoices) -> DispatchReport:
-        found = self._find(dispatch)
-        status = self._status_of(dispatch.name) if found else Status.NOT_TUNABLE
+        result = self._find(dispatch)
+        status = self._status_of(dispatch.name) if result else Status.NOT_TUNABLE
         catalog = self._catalog.of(dispatch.target)
         operations = []
-        for position, each in enumerate(found):
+        for position, each in enumerate(result):
             report = self._operation(each, catalog, status)
             hint = layout_hint(OpInfo(each.seen or each.operation), dispatch.target)
             report = replace(report, hint=hint)
             if status is Status.TUNED:
-                report = choices.add_to(report, dispatch.name, position, len(found))
+                report = choices.add_to(report, dispatch.name, position, len(result))
             operations.append(report)
         if status is Status.UNMATCHED:
             status = _without_match(operations)
-            for each in found:
+            for each in result:
                 if each.seen is not None:
                     self._advice.add(dispatch.name, dispatch.target, OpInfo(each.seen))
         return DispatchReport(
@@ -253,8 +255,8 @@ class _Part:
             place=place_of(found.operation.location),
             configuration=configuration.text,
             kind=op.kind.value,
-            types=tuple(each.text for each in op.operands),
-            maps=tuple(str(each) for each in op.maps),
+            types=tuple(operand.text for operand in op.operands),
+            maps=tuple(str(map_) for map_ in op.maps),
             knobs=tuple(
                 KnobRow(place, value, meaning=meaning(place))
                 for place, value in configuration.knobs.items()

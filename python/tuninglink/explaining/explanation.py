@@ -109,7 +109,7 @@ class DispatchReport:
     @property
     def words(self) -> str:
         """What it computes."""
-        return "; ".join(each.words for each in self.operations)
+        return "; ".join(operation.words for operation in self.operations)
 
     @property
     def weight(self) -> Weight:
@@ -170,22 +170,22 @@ class SpecSummary:
     @property
     def used(self) -> int:
         """How many entries configured something."""
-        return sum(each.count > 0 for each in self.usages)
+        return sum(usage.count > 0 for usage in self.usages)
 
     @property
     def unreachable(self) -> int:
         """How many entries can never be the first to match, as far as that is known."""
-        return sum(bool(each.unreachable) for each in self.usages)
+        return sum(bool(usage.unreachable) for usage in self.usages)
 
     @property
     def unused(self) -> int:
         """How many entries match nothing here, and are not unreachable."""
-        return sum(each.is_unused for each in self.usages)
+        return sum(usage.is_unused for usage in self.usages)
 
     @property
     def shadowed(self) -> int:
         """How many entries matched, but only where an earlier one came first."""
-        return sum(not each.count and bool(each.shadowed_by) for each in self.usages)
+        return sum(not usage.count and bool(usage.shadowed_by) for usage in self.usages)
 
 
 @dataclass(frozen=True)
@@ -221,13 +221,17 @@ class Explanation:
 
     def covered_by(self, library: LibraryCoverage) -> Weight:
         """Returns what the dispatches cost that a library would configure."""
-        weights = (each.weight for each in self.dispatches if each.name in library.dispatches)
+        weights = (
+            dispatch.weight for dispatch in self.dispatches if dispatch.name in library.dispatches
+        )
         return sum(weights, Weight())
 
     @property
     def advice(self) -> tuple[str, ...]:
         """A sentence on each library that would configure further dispatches, the most useful one first."""
-        shares = {each.source: self.share(self.covered_by(each)) for each in self.libraries}
+        shares = {
+            library.source: self.share(self.covered_by(library)) for library in self.libraries
+        }
         return tuple(
             f"'{source}' covers {100 * share:.0f} % of the {self.measure}, in dispatches that no spec "
             f"configures: '--spec {source}' applies it"
@@ -236,26 +240,35 @@ class Explanation:
 
     def count(self, status: Status) -> int:
         """Returns how many dispatches have a status."""
-        return sum(each.status is status for each in self.dispatches)
+        return sum(dispatch.status is status for dispatch in self.dispatches)
 
     def weight(self, *statuses: Status) -> Weight:
         """Returns what the dispatches with some statuses cost; without any, all of them."""
-        meant = (each for each in self.dispatches if not statuses or each.status in statuses)
-        return sum((each.weight for each in meant), Weight())
+        dispatches = (
+            dispatch for dispatch in self.dispatches if not statuses or dispatch.status in statuses
+        )
+        return sum((each.weight for each in dispatches), Weight())
 
     @cached_property
     def rows(self) -> tuple[ProblemRow, ...]:
         """The dispatches, equal ones together; what matters most comes first."""
         groups: dict[object, list[DispatchReport]] = {}
-        for each in self.dispatches:
+        for dispatch in self.dispatches:
             operations = tuple(
                 replace(op, place=None, match=op.match and replace(op.match, provenance=_NOTHING))
-                for op in each.operations
+                for op in dispatch.operations
             )
             # Without an op, only the dispatch itself tells it from others.
-            own = () if operations else (each.name,)
-            key = each.target, each.status, operations, each.cost, each.microseconds, own
-            groups.setdefault(key, []).append(each)
+            own = () if operations else (dispatch.name,)
+            key = (
+                dispatch.target,
+                dispatch.status,
+                operations,
+                dispatch.cost,
+                dispatch.microseconds,
+                own,
+            )
+            groups.setdefault(key, []).append(dispatch)
         rows = [
             ProblemRow(tuple(group), sum((each.weight for each in group), Weight()))
             for group in groups.values()
@@ -265,7 +278,10 @@ class Explanation:
     @property
     def unknown_costs(self) -> int:
         """How many dispatches have a cost that is not known, as it depends on dynamic sizes."""
-        return sum(each.microseconds is None and not each.cost.is_known for each in self.dispatches)
+        return sum(
+            dispatch.microseconds is None and not dispatch.cost.is_known
+            for dispatch in self.dispatches
+        )
 
     @property
     def measure(self) -> str:
@@ -276,7 +292,7 @@ class Explanation:
         """
         whole = self.weight()
         if whole.microseconds is not None:
-            is_complete = all(each.microseconds is not None for each in self.dispatches)
+            is_complete = all(dispatch.microseconds is not None for dispatch in self.dispatches)
             return "time" if is_complete else "measured time"
         return "FLOPs" if whole.flops else "bytes"
 

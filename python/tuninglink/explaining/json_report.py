@@ -30,8 +30,8 @@ VERSION: Final = 2
 def schema() -> Object:
     """Returns the JSON Schema of the documents."""
     file = resources.files("tuninglink.explaining") / "explanation.schema.json"
-    found: Object = json.loads(file.read_text(encoding="utf-8"))
-    return found
+    loads: Object = json.loads(file.read_text(encoding="utf-8"))
+    return loads
 
 
 def to_json(explanation: Explanation) -> str:
@@ -66,17 +66,17 @@ def to_object(explanation: Explanation) -> Object:
         "notes": [*explanation.notes, *explanation.advice],
         "libraries": [
             {
-                "source": each.source,
-                "dispatches": sorted(each.dispatches),
-                "share": explanation.share(explanation.covered_by(each)),
+                "source": library.source,
+                "dispatches": sorted(library.dispatches),
+                "share": explanation.share(explanation.covered_by(library)),
             }
-            for each in explanation.libraries
+            for library in explanation.libraries
         ],
-        "specs": [_spec(each) for each in explanation.specs],
+        "specs": [_spec(spec) for spec in explanation.specs],
         "dispatches": [
-            {**_dispatch(each), "problem": number}
+            {**_dispatch(dispatch), "problem": number}
             for number, row in enumerate(explanation.rows)
-            for each in row.dispatches
+            for dispatch in row.dispatches
         ],
     }
 

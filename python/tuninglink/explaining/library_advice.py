@@ -37,10 +37,10 @@ class LibraryAdvice:
 
     @cached_property
     def _libraries(self) -> Sequence[_Library]:
-        files = [each for each in shipped_libraries() if each.name not in self._given]
+        files = [library for library in shipped_libraries() if library.name not in self._given]
         context = thread_context()
         return [
-            _Library(load_spec(each.content, name=each.name, context=context)) for each in files
+            _Library(load_spec(file.content, name=file.name, context=context)) for file in files
         ]
 
     def add(self, dispatch: str, target: Target | None, op: OpInfo) -> None:
@@ -52,8 +52,8 @@ class LibraryAdvice:
 
     def coverage(self) -> tuple[LibraryCoverage, ...]:
         """Returns what the libraries cover, those with the most dispatches first."""
-        found = [LibraryCoverage(name, frozenset(each)) for name, each in self._dispatches.items()]
-        return tuple(sorted(found, key=lambda each: (-len(each.dispatches), each.source)))
+        result = [LibraryCoverage(name, frozenset(each)) for name, each in self._dispatches.items()]
+        return tuple(sorted(result, key=lambda each: (-len(each.dispatches), each.source)))
 
 
 class _Library:

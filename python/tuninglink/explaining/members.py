@@ -85,7 +85,10 @@ class SpecMember:
     def _no_effect(self, entry: Entry) -> str:
         assert self._spec is not None
         annotations = self._spec.anatomy.table.annotations(entry.action) or ()
-        named = ", ".join(f"'{each}'" for each in dict.fromkeys(each.name for each in annotations))
+        named = ", ".join(
+            f"'{fromkey}'"
+            for fromkey in dict.fromkeys(annotation.name for annotation in annotations)
+        )
         return f"its action annotates {named} only" if named else "its action annotates nothing"
 
     def _exclusion(self, position: int, selection: Selection) -> str:
@@ -106,18 +109,18 @@ class SpecMember:
             op: the op.
             selection: which entries apply to the target.
         """
-        found = compare(self._matchers[position], op)
+        result = compare(self._matchers[position], op)
         why_not = self.why_not(position, selection)
         if why_not:
             excluded = bool(self._exclusion(position, selection))
             return NearMiss(
                 self.reference(position),
-                found.differences,
+                result.differences,
                 excluded=why_not,
-                is_match=bool(found.matches) and not excluded,
+                is_match=bool(result.matches) and not excluded,
             )
-        unsure = "all that is known of its matcher holds" if found.matches else found.unsure
-        return NearMiss(self.reference(position), found.differences, unsure)
+        unsure = "all that is known of its matcher holds" if result.matches else result.unsure
+        return NearMiss(self.reference(position), result.differences, unsure)
 
     def matching(self, op: OpInfo) -> Iterator[tuple[int, EntryReference]]:
         """Yields the entries that match an op, with their positions, as far as can be told."""
@@ -130,7 +133,11 @@ class SpecMember:
     @cached_property
     def unreadable(self) -> list[str]:
         """For each entry that says nothing of what it asks for, why that is."""
-        return [each.stop.reason for each in self._matchers if each.stop and not each.predicates]
+        return [
+            matcher.stop.reason
+            for matcher in self._matchers
+            if matcher.stop and not matcher.predicates
+        ]
 
     @property
     def is_too_large(self) -> bool:
@@ -151,11 +158,18 @@ class SpecMember:
             dispatches: what became of the dispatches.
             is_default: whether it is the default spec of a target.
         """
-        operations = [each for dispatch in dispatches for each in dispatch.operations]
-        mine = [each for each in operations if each.match and each.match.spec == self.position]
+        operations = [operation for dispatch in dispatches for operation in dispatch.operations]
+        mine = [
+            operation
+            for operation in operations
+            if operation.match and operation.match.spec == self.position
+        ]
         covered = sum(
             dispatch.status is Status.TUNED
-            and any(each.match and each.match.spec == self.position for each in dispatch.operations)
+            and any(
+                operation.match and operation.match.spec == self.position
+                for operation in dispatch.operations
+            )
             for dispatch in dispatches
         )
         return SpecSummary(
@@ -178,9 +192,9 @@ class SpecMember:
             if each.match and each.match.entry:
                 position = self.position_of(each.match.entry)
                 counts[position] = counts.get(position, 0) + 1
-        for each in operations:
-            winner = each.match.entry if each.match else None
-            for entry in each.shadowed:
+        for operation in operations:
+            winner = operation.match.entry if operation.match else None
+            for entry in operation.shadowed:
                 if winner and entry.spec == self.position:
                     shadows.setdefault(self.position_of(entry), {})[winner] = None
         pairs = self._spec.anatomy.pairs if self._spec else []

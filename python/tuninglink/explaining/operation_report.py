@@ -48,7 +48,7 @@ class ConfigurationText:
     def lines(self) -> list[str]:
         """Returns the attributes that are there."""
         parts = (self.translation_info, self.lowering_config, self.decomposition_config)
-        return [each for each in parts if each]
+        return [part for part in parts if part]
 
 
 @dataclass(frozen=True)

@@ -34,10 +34,10 @@ def with_times(explanation: Explanation, times: Iterable[MeasuredTimes]) -> Expl
     """Returns an explanation with times; of several that know a dispatch the first counts."""
     known = list(times)
     dispatches = []
-    for each in explanation.dispatches:
-        found = (one.microseconds(each) for one in known)
-        time = next((one for one in found if one is not None), None)
-        dispatches.append(replace(each, microseconds=time))
+    for dispatch in explanation.dispatches:
+        result = (one.microseconds(dispatch) for one in known)
+        time = next((one for one in result if one is not None), None)
+        dispatches.append(replace(dispatch, microseconds=time))
     if known and not any(each.microseconds is not None for each in dispatches):
         notes = (*explanation.notes, "no time is known of any dispatch of the program")
         return replace(explanation, notes=notes)

@@ -92,7 +92,7 @@ class ConditionIndex:
         is_renamed = bool(other.loops) and not group.condition.loops
         key = group, (other.maps, other.kinds, other.names) if is_renamed else None
         if key not in self._indexes:
-            boxes = [(each, self.box(each, seen_from)) for each in group.members]
+            boxes = [(member, self.box(member, seen_from)) for member in group.members]
             self._indexes[key] = SizeIndex(boxes, self.labels)
         return self._indexes[key]
 
@@ -106,8 +106,8 @@ class ConditionIndex:
         """
         first = before
         for other in around(group):
-            found = self.sizes(other, group).containing(narrow, first)
-            first = first if found is None else found
+            result = self.sizes(other, group).containing(narrow, first)
+            first = first if result is None else result
         return None if first == before else first
 
     def used(self, group: ConditionGroup) -> frozenset[Dimension]:
@@ -115,7 +115,7 @@ class ConditionIndex:
         if group not in self._dimensions:
             indexes = [self.sizes(each, group) for each in around(group)]
             self._dimensions[group] = frozenset(
-                dimension for each in indexes for dimension in each.dimensions
+                dimension for index in indexes for dimension in index.dimensions
             )
         return self._dimensions[group]
 

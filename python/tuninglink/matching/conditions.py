@@ -70,9 +70,9 @@ class Condition:
     def fixed_sizes(self) -> Mapping[Dimension, int]:
         """The extents, as `representative` names them, of which only one size will do."""
         return {
-            representative(each.dimension): each.extent.size
-            for each in self.sizes
-            if each.extent.size is not None
+            representative(size.dimension): size.extent.size
+            for size in self.sizes
+            if size.extent.size is not None
         }
 
     def sizes_by(self, loops: Mapping[Dimension, Dimension]) -> frozenset[HasExtent]:
@@ -80,8 +80,8 @@ class Condition:
         if self.loops or not loops:
             return self.sizes
         return frozenset(
-            replace(each, dimension=loops.get(each.dimension, each.dimension))
-            for each in self.sizes
+            replace(size, dimension=loops.get(size.dimension, size.dimension))
+            for size in self.sizes
         )
 
 

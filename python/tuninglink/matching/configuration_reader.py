@@ -38,24 +38,24 @@ class ConfigurationReader:
             return self._structure(action), tuple(self._yielded(matcher, at) for at in range(count))
         return frozenset(
             {
-                (self._yielded(matcher, each.operand), each.name): self._yielded(
-                    matcher, each.value
+                (self._yielded(matcher, annotation.operand), annotation.name): self._yielded(
+                    matcher, annotation.value
                 )
-                if isinstance(each.value, int)
-                else each.value
-                for each in annotations
+                if isinstance(annotation.value, int)
+                else annotation.value
+                for annotation in annotations
             }.items()
         )
 
     def _yielded(self, path: str, position: int) -> Hashable:
         """Returns what stands for a value that a matcher yields."""
-        found = self._table.yielded(path, position)
-        return (path, position) if found is None else found
+        yielded = self._table.yielded(path, position)
+        return (path, position) if yielded is None else yielded
 
     def _structure(self, path: str) -> Hashable:
         if path not in self._structures:
             sequence = self._table.lookup(path)
-            found = structural_key(sequence) if sequence is not None else path
+            result = structural_key(sequence) if sequence is not None else path
             # What it refers to is told by name, which may mean something else in another module.
-            self._structures[path] = (tuple(split_path(path)[:-1]), found)
+            self._structures[path] = (tuple(split_path(path)[:-1]), result)
         return self._structures[path]

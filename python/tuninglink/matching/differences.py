@@ -70,13 +70,13 @@ class MatcherComparison:
 
 def compare(matcher: Matcher, op: OpInfo) -> MatcherComparison:
     """Compares a matcher with an op, which may live in different contexts."""
-    found: list[Difference] = []
+    result: list[Difference] = []
     try:
-        for each in matcher.predicates:
-            found += differences(each, op)
+        for predicate in matcher.predicates:
+            result += differences(predicate, op)
     except CannotTellError as failure:
-        return MatcherComparison(tuple(found), str(failure))
-    return MatcherComparison(tuple(found), matcher.stop.reason if matcher.stop else "")
+        return MatcherComparison(tuple(result), str(failure))
+    return MatcherComparison(tuple(result), matcher.stop.reason if matcher.stop else "")
 
 
 def differences(predicate: pred.Predicate, op: OpInfo) -> Iterator[Difference]:  # noqa: C901, PLR0912 - a table
@@ -110,8 +110,8 @@ def differences(predicate: pred.Predicate, op: OpInfo) -> Iterator[Difference]: 
                 raise CannotTellError("the attention has a mask")
         case pred.HasRoleSizes(kind, role, sizes):
             if op.kind is kind and not _agree(op.role_sizes[role], sizes):
-                found = _product(op.role_sizes[role], "?"), _product(sizes, "any")
-                yield Difference(role.replace("_", " "), *found)
+                result = _product(op.role_sizes[role], "?"), _product(sizes, "any")
+                yield Difference(role.replace("_", " "), *result)
         case pred.HasValue(value):
             count = len(op.operands if value.group == pred.OPERAND else op.results)
             if value.number >= count:
@@ -136,7 +136,7 @@ def differences(predicate: pred.Predicate, op: OpInfo) -> Iterator[Difference]: 
 
 
 def _maps(predicate: pred.HasMaps, op: OpInfo) -> Iterator[Difference]:
-    wanted, actual = predicate.maps.operands, [str(each) for each in op.maps]
+    wanted, actual = predicate.maps.operands, [str(map_) for map_ in op.maps]
     if len(actual) != len(wanted):
         yield Difference("indexing maps", str(len(actual)), str(len(wanted)))
         return
@@ -146,7 +146,7 @@ def _maps(predicate: pred.HasMaps, op: OpInfo) -> Iterator[Difference]:
             yield Difference("layout", *layouts)
             return
     inputs, outputs = predicate.inputs, predicate.outputs
-    hidden = [f"operand {each}" for each in range(len(inputs), len(wanted) - len(outputs))]
+    hidden = [f"operand {position}" for position in range(len(inputs), len(wanted) - len(outputs))]
     for name, one, other in zip((*inputs, *hidden, *outputs), actual, wanted, strict=True):
         if one != other:
             yield Difference(f"{name} map", one, other)
@@ -155,7 +155,7 @@ def _maps(predicate: pred.HasMaps, op: OpInfo) -> Iterator[Difference]:
 def _layout(maps: Sequence[str], op: OpInfo) -> str:
     """Returns the layout of a convolution that has these indexing maps, as MLIR writes them."""
     context = op.operation.context
-    parsed = [mlir.Attribute.parse(f"affine_map<{each}>", context) for each in maps]
+    parsed = [mlir.Attribute.parse(f"affine_map<{map_}>", context) for map_ in maps]
     return layout(affine_maps(mlir.ArrayAttr.get(parsed, context)))
 
 
@@ -202,7 +202,7 @@ def _type(value: pred.ValueRef, wanted: ValueType, op: OpInfo) -> Iterator[Diffe
 
 
 def _extent(predicate: pred.HasExtent, op: OpInfo) -> Iterator[Difference]:
-    wanted = predicate.extent
+    extent = predicate.extent
     group, number, dimension = predicate.dimension
     value = pred.ValueRef(group, number)
     actual = _type_of(value, op)
@@ -213,9 +213,9 @@ def _extent(predicate: pred.HasExtent, op: OpInfo) -> Iterator[Difference]:
         raise CannotTellError(f"{value} has no dimension {dimension}")
     size = actual.sizes[dimension]
     if size is None:
-        raise CannotTellError(f"{name} is dynamic, and may be known to be {wanted}")
-    if not wanted.admits(size):
-        yield Difference(name, str(size), str(wanted))
+        raise CannotTellError(f"{name} is dynamic, and may be known to be {extent}")
+    if not extent.admits(size):
+        yield Difference(name, str(size), str(extent))
 
 
 def _attributes(wanted: dict[str, str], op: OpInfo) -> Iterator[Difference]:
@@ -227,4 +227,4 @@ def _attributes(wanted: dict[str, str], op: OpInfo) -> Iterator[Difference]:
 
 
 def _product(sizes: Sizes, unknown: str) -> str:
-    return "x".join(unknown if each is None else str(each) for each in sizes) or "none"
+    return "x".join(unknown if size is None else str(size) for size in sizes) or "none"

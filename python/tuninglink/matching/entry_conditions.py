@@ -97,8 +97,8 @@ class EntryConditions:
         """Numbers for what each entry configures: equal for entries that do the same to what they match."""
         reader = ConfigurationReader(self.spec.anatomy.table)
         numbers: dict[Hashable, int] = {}
-        found = (reader.configuration(*pair) for pair in self.spec.anatomy.pairs)
-        return [numbers.setdefault(each, len(numbers)) for each in found]
+        result = (reader.configuration(*pair) for pair in self.spec.anatomy.pairs)
+        return [numbers.setdefault(each, len(numbers)) for each in result]
 
     def changing(self, entries: EntryList) -> list[int]:
         """Returns the positions, within a list, of the entries whose matchers may change the payload."""

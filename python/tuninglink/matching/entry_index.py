@@ -81,13 +81,13 @@ class EntryIndex:
 
         Equal dispatches get the same tuple.
         """
-        found = self._found.get(signature)
-        if found is None:
+        result = self._found.get(signature)
+        if result is None:
             kept = set(self._always)
             kept.update(self._candidate_structured(signature))
             kept.update(self._candidate_attentions(signature))
-            found = self._found[signature] = tuple(sorted(kept))
-        return found
+            result = self._found[signature] = tuple(sorted(kept))
+        return result
 
     def _candidate_structured(self, signature: DispatchSignature) -> Iterator[int]:
         loops, attentions = signature.loops, signature.attentions
@@ -95,23 +95,23 @@ class EntryIndex:
             # What an attention is taken apart into has no known types either.
             yield from self._structured.all()
             return
-        for each in attentions:
-            yield from self._structured.fitting_part_of(each)
+        for attention in attentions:
+            yield from self._structured.fitting_part_of(attention)
         if loops is None or any(map(_is_large, loops)):
             yield from self._with_types(self._structured.all(), signature)
             return
-        for each in loops:
-            fitting = self._with_types(self._structured.fitting(each), signature)
-            yield from self._passing(fitting, each)
+        for loop in loops:
+            fitting = self._with_types(self._structured.fitting(loop), signature)
+            yield from self._passing(fitting, loop)
 
     def _candidate_attentions(self, signature: DispatchSignature) -> Iterator[int]:
         attentions = signature.attentions
         if attentions is None or any(map(_is_large, attentions)):
             yield from self._with_types(self._attentions.all(), signature)
             return
-        for each in attentions:
-            fitting = self._with_types(self._attentions.fitting(each), signature)
-            yield from self._passing(fitting, each)
+        for attention in attentions:
+            fitting = self._with_types(self._attentions.fitting(attention), signature)
+            yield from self._passing(fitting, attention)
 
     def _with_types(self, positions: Iterable[int], signature: DispatchSignature) -> Iterator[int]:
         """Keeps the entries whose element types are all there."""
@@ -123,7 +123,7 @@ class EntryIndex:
     def _passing(self, positions: Iterable[int], loops: LoopTuple) -> Iterator[int]:
         """Keeps the entries each of whose extents admits some loop."""
         for position in positions:
-            if all(any(map(each.admits, loops)) for each in self._keys[position].extents):
+            if all(any(map(extent.admits, loops)) for extent in self._keys[position].extents):
                 yield position
 
 

@@ -35,8 +35,8 @@ def exact_condition(matcher: Matcher) -> Condition | Opaque:
         return Opaque(matcher.stop.reason, key)
     fold = _Fold(matcher.predicates)
     try:
-        for each in matcher.predicates:
-            fold.add(each)
+        for predicate in matcher.predicates:
+            fold.add(predicate)
         return fold.condition()
     except ContradictionError as failure:
         return Opaque(str(failure), matcher.predicates, is_contradiction=True)
@@ -69,7 +69,12 @@ class _Fold:
 
     def __post_init__(self) -> None:
         self.maps = next(
-            (each.maps for each in self.predicates if isinstance(each, pred.HasMaps)), None
+            (
+                predicate.maps
+                for predicate in self.predicates
+                if isinstance(predicate, pred.HasMaps)
+            ),
+            None,
         )
 
     def add(self, predicate: pred.Predicate) -> None:  # noqa: C901, PLR0912 - a table
@@ -202,8 +207,8 @@ class _Fold:
             has_free_operands=self.dag.has_free_operands if self.dag else True,
             is_unconfigured=self.is_unconfigured,
             sizes=frozenset(
-                replace(each, dimension=of_loops.get(each.dimension, each.dimension))
-                for each in self.sizes
+                replace(size, dimension=of_loops.get(size.dimension, size.dimension))
+                for size in self.sizes
             ),
             loops=of_loops,
         )
@@ -233,16 +238,16 @@ class _Fold:
             raise NotUnderstoodError("it asks for results of an operation of any kind")
         output = pred.STRUCTURED_OPERANDS - 1
         self.tensors.add(output)  # An operation on buffers has no results.
-        for each in self.result_types:
-            self._add_type(output, each)
+        for type_ in self.result_types:
+            self._add_type(output, type_)
         if self.least_result_rank:
-            known = self.least_ranks.get(output, 0)
-            self.least_ranks[output] = max(known, self.least_result_rank)
+            rank = self.least_ranks.get(output, 0)
+            self.least_ranks[output] = max(rank, self.least_result_rank)
         self.sizes = {
-            replace(each, dimension=(pred.OPERAND, output, each.dimension[2]))
-            if each.dimension[0] == pred.RESULT
-            else each
-            for each in self.sizes
+            replace(size, dimension=(pred.OPERAND, output, size.dimension[2]))
+            if size.dimension[0] == pred.RESULT
+            else size
+            for size in self.sizes
         }
 
 

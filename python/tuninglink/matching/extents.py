@@ -34,7 +34,7 @@ def conjunction(constraints: Iterable[tuple[Dimension, Extent]]) -> Box:
 
 def box(sizes: Iterable[HasExtent]) -> Box:
     """Returns predicates on dimensions as constraints per dimension."""
-    return conjunction((each.dimension, each.extent) for each in sizes)
+    return conjunction((size.dimension, size.extent) for size in sizes)
 
 
 def static_box(*boxes: Box) -> Box:
@@ -46,7 +46,7 @@ def static_box(*boxes: Box) -> Box:
 
 def is_empty(constraints: Box) -> bool:
     """Tells whether no dimensions, static or dynamic, satisfy constraints."""
-    if any(each.static_size() is None for each in constraints.values()):
+    if any(constraint.static_size() is None for constraint in constraints.values()):
         return True
     fixed = {
         (representative(at), each.size) for at, each in constraints.items() if each.size is not None
@@ -78,4 +78,4 @@ def static_sizes(constraints: Box) -> dict[Dimension, int] | None:
 
 def point(sizes: Mapping[Dimension, int], dimensions: Iterable[Dimension]) -> Box:
     """Returns the constraints that only static dimensions of these sizes satisfy."""
-    return {each: Extent(size=sizes[representative(each)]) for each in dimensions}
+    return {dimension: Extent(size=sizes[representative(dimension)]) for dimension in dimensions}

@@ -44,14 +44,16 @@ class Graph:
             self._numbers[producer] = len(self._numbers)
         self.own_key: Hashable = _own_key(root)
         self.key: Hashable = (*self._nodes, (self.own_key, self._operands(root)))
-        arguments = [each for each in root.operands if isinstance(each, mlir.BlockArgument)]
-        distinct = {each.arg_number for each in arguments}
+        arguments = [
+            operand for operand in root.operands if isinstance(operand, mlir.BlockArgument)
+        ]
+        distinct = {argument.arg_number for argument in arguments}
         self.has_free_operands = len(distinct) == len(root.operands)
 
     def _node(self, producer: mlir.Operation) -> Hashable:
         if NAME_ONLY in producer.attributes:
             return NAME_ONLY, producer.name
-        types = tuple(str(each.type) for each in producer.operands)
+        types = tuple(str(operand.type) for operand in producer.operands)
         return _own_key(producer), types, self._operands(producer)
 
     def _operands(self, operation: mlir.Operation) -> Hashable:
@@ -68,8 +70,8 @@ def _producers(operation: mlir.Operation) -> list[mlir.Operation]:
     """Returns what makes the operands of an op of a graph, as far as the graph asks for it."""
     if NAME_ONLY in operation.attributes:
         return []
-    results = [each for each in operation.operands if isinstance(each, mlir.OpResult)]
-    return [each.owner.operation for each in results]
+    results = [operand for operand in operation.operands if isinstance(operand, mlir.OpResult)]
+    return [result.owner.operation for result in results]
 
 
 def _own_key(operation: mlir.Operation) -> Hashable:
@@ -85,14 +87,14 @@ def _own_key(operation: mlir.Operation) -> Hashable:
 
 def computation_of(operation: mlir.Operation) -> str:
     """Returns the names of the operations in the regions of an operation."""
-    found: list[str] = []
+    result: list[str] = []
 
     def visitor(inner: mlir.Operation) -> None:
         if inner != operation and not inner.name.endswith(".yield"):
-            found.append(inner.name)
+            result.append(inner.name)
 
     visit(operation, visitor)
-    return ", ".join(found) or "nothing"
+    return ", ".join(result) or "nothing"
 
 
 def _attributes(operation: mlir.Operation) -> Hashable:

@@ -108,7 +108,7 @@ def _values(condition: Condition) -> dict[Hashable, Hashable]:
 
 def _relate(groups: Sequence[ConditionGroup]) -> bool:
     """Fills in how the groups are related; returns whether there are few enough pairs to do so."""
-    values = [_values(each.condition) for each in groups]
+    values = [_values(group.condition) for group in groups]
     patterns: dict[frozenset[Hashable], list[int]] = defaultdict(list)
     for index, each in enumerate(values):
         patterns[frozenset(each)].append(index)
@@ -116,12 +116,12 @@ def _relate(groups: Sequence[ConditionGroup]) -> bool:
     for pattern, members in patterns.items():
         for other_pattern, others in patterns.items():
             common = tuple(pattern & other_pattern)
-            found: dict[tuple[Hashable, ...], list[int]] = defaultdict(list)
+            result: dict[tuple[Hashable, ...], list[int]] = defaultdict(list)
             for index in others:
-                found[tuple(values[index][each] for each in common)].append(index)
+                result[tuple(values[index][each] for each in common)].append(index)
             for index in members:
                 work += 1
-                for other in found.get(tuple(values[index][each] for each in common), ()):
+                for other in result.get(tuple(values[index][each] for each in common), ()):
                     work += _work(groups[index], groups[other])
                     if work > MAX_WORK:
                         _isolate(groups)

@@ -63,7 +63,7 @@ def index_matchers(
         SpecError: an entry point has a signature that cannot be linked. Nothing has changed then.
     """
     result = Indexing()
-    plans = [_plan(each, longest, diagnostics) for each in _specs(module)]
+    plans = [_plan(spec, longest, diagnostics) for spec in _specs(module)]
     for anatomy, reader, items in filter(None, plans):
         groups = _count_groups(items)
         if groups:
@@ -74,7 +74,7 @@ def index_matchers(
 
 def _specs(module: mlir.Operation) -> list[mlir.Operation]:
     """Returns the specs in a module, or itself: what runs them one after the other has no entries."""
-    nested = [each for each in body(module) if each.name == names.MODULE and has_entry_point(each)]
+    nested = [op for op in body(module) if op.name == names.MODULE and has_entry_point(op)]
     return nested or ([module] if has_entry_point(module) else [])
 
 
@@ -94,4 +94,4 @@ def _plan(
 
 
 def _count_groups(items: Sequence[Item]) -> int:
-    return sum(1 + _count_groups(each.items) for each in items if isinstance(each, IndexGroup))
+    return sum(1 + _count_groups(item.items) for item in items if isinstance(item, IndexGroup))

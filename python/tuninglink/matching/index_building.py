@@ -63,11 +63,11 @@ class IndexBuilder:
         foreach_match = self._anatomy.foreach_match
         with self._module.context, mlir.Location.unknown():
             self._any_op = any_op()
-            self._at_top = {each.position for each in items if isinstance(each, IndexEntry)}
+            self._at_top = {item.position for item in items if isinstance(item, IndexEntry)}
             self._is_inside, self._leave = self._leaving_inside()
             pairs = [
-                self._group(each) if isinstance(each, IndexGroup) else self._pairs[each.position]
-                for each in items
+                self._group(item) if isinstance(item, IndexGroup) else self._pairs[item.position]
+                for item in items
             ]
             set_pairs(foreach_match, pairs)
             # People read what an operation is compared with first.
@@ -93,10 +93,10 @@ class IndexBuilder:
             yield_([])
         pairs = [(_symbol(self._is_inside), _symbol(self._leave))]
         pairs += [
-            self._group(each)
-            if isinstance(each, IndexGroup)
-            else (self._adapted_matcher(each), self._pairs[each.position][1])
-            for each in group.items
+            self._group(item)
+            if isinstance(item, IndexGroup)
+            else (self._adapted_matcher(item), self._pairs[item.position][1])
+            for item in group.items
         ]
         set_pairs(foreach_match, pairs)
         return _symbol(matcher), _symbol(action)

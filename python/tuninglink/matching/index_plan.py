@@ -118,7 +118,7 @@ def plan_index(entries: Sequence[IndexEntry], longest: int) -> tuple[Item, ...]:
         return tuple(entries)
     lists = {each: _compatible(entries, each) for each in _frequent_structures(entries)}
     lists = {each: fitting for each, fitting in lists.items() if _pays(each, fitting)}
-    members = [each for each in entries if each.structure in lists]
+    members = [entry for entry in entries if entry.structure in lists]
     front = _front(entries, members)
     groups = [
         IndexGroup(structure, _split(_behind(fitting, front), longest))
@@ -129,7 +129,7 @@ def plan_index(entries: Sequence[IndexEntry], longest: int) -> tuple[Item, ...]:
 
 def _frequent_structures(entries: Sequence[IndexEntry]) -> list[Structure]:
     """Returns the structures that enough entries share, in the order of the entries."""
-    counts = Counter(each.structure for each in entries if each.structure is not None)
+    counts = Counter(entry.structure for entry in entries if entry.structure is not None)
     chosen = counts.most_common(_MOST_STRUCTURES)
     frequent = {structure for structure, count in chosen if count >= _LEAST_MEMBERS}
     return [structure for structure in counts if structure in frequent]
@@ -227,11 +227,11 @@ def _ranges(
 
 def _front(entries: Sequence[IndexEntry], members: Iterable[IndexEntry]) -> int:
     """Returns the position of the first member: what comes before it can stay in front of all groups."""
-    return min((each.position for each in members), default=entries[-1].position + 1)
+    return min((member.position for member in members), default=entries[-1].position + 1)
 
 
 def _behind(entries: Iterable[IndexEntry], front: int) -> list[IndexEntry]:
-    return [each for each in entries if each.position >= front]
+    return [entry for entry in entries if entry.position >= front]
 
 
 def _in_order(entries: Iterable[IndexEntry]) -> list[IndexEntry]:
@@ -244,6 +244,6 @@ def _assemble(
     """Returns a list in which groups stand for their members, at the place of the first one."""
     front = _front(entries, members)
     gone = set(members)
-    before = [each for each in entries if each.position < front]
+    before = [entry for entry in entries if entry.position < front]
     behind = [each for each in _behind(entries, front) if each not in gone]
     return (*before, *groups, *behind)

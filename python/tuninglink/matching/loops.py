@@ -57,11 +57,11 @@ def loops_of(
             if loop is not None:
                 dimensions[OPERAND, operand, dimension] = (LOOP, loop, seen[loop])
                 seen[loop] += 1
-    for role, found in roles:
-        dimensions |= {(role, position, 0): (LOOP, loop, 0) for position, loop in enumerate(found)}
+    for role, result in roles:
+        dimensions |= {(role, position, 0): (LOOP, loop, 0) for position, loop in enumerate(result)}
     return Loops(
         len(loops),
         {operand: len(each) for operand, each in enumerate(loops)},
-        {role: len(found) for role, found in roles},
+        {role: len(result) for role, result in roles},
         dimensions,
     )

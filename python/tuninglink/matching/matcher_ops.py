@@ -103,13 +103,13 @@ def _has_no_lowering_config(reading: Reading, op: mlir.Operation) -> None:
 def _structured(reading: Reading, op: mlir.Operation) -> None:
     """Reads the matcher op of a kind, whose attributes are types and maps, and whose results are sizes in roles."""
     reading.expect_root(op)
-    known = reading.cache.structured
+    structured = reading.cache.structured
     key = op.name, *op.attributes.values()
-    if key not in known:
+    if key not in structured:
         form = STRUCTURED_MATCHERS[op.name]
         predicates = tuple(_structured_predicates(reading.cache, op, form))
-        known[key] = predicates, [RoleRef(form.kind, role) for role in form.roles]
-    asked, meanings = known[key]
+        structured[key] = predicates, [RoleRef(form.kind, role) for role in form.roles]
+    asked, meanings = structured[key]
     reading.ask(*asked)
     reading.define(op, meanings)
 

@@ -89,7 +89,7 @@ class Reading:
             op = view.operation
             name = op.name
             if name == names.YIELD:
-                return [self._meaning(each) for each in op.operands] if self.depth else []
+                return [self._meaning(operand) for operand in op.operands] if self.depth else []
             self._left -= 1
             if self._left < 0:
                 raise NotUnderstoodError(f"it is longer than {_MAX_OPS} operations")
@@ -113,7 +113,7 @@ class Reading:
             id(self._table),  # References mean what they do there.
             frozenset((name, str(value)) for name, value in op.attributes.items()),
             tuple(map(self._meaning, op.operands)),
-            tuple(str(each.type) for each in op.results),
+            tuple(str(result.type) for result in op.results),
             _regions_key(op),
         )
         self._rest.append(key)
@@ -123,7 +123,9 @@ class Reading:
         """Notes that the results of an op are only known by a key of the op."""
         if list(op.results):
             number = self.cache.number(key)
-            self.define(op, [UnknownResult(number, each) for each in range(len(op.results))])
+            self.define(
+                op, [UnknownResult(number, position) for position in range(len(op.results))]
+            )
 
     def include(self, op: mlir.Operation) -> None:
         """Reads an included sequence in the place of an include."""
@@ -131,17 +133,17 @@ class Reading:
         if not isinstance(mode, mlir.IntegerAttr) or mode.value != FAILURES_PROPAGATE:
             raise NotUnderstoodError(f"it includes {target} and goes on where that fails")
         outer = self._table
-        found = outer.resolve(reference(target)) if outer else None
-        if found is None:
+        result = outer.resolve(reference(target)) if outer else None
+        if result is None:
             raise NotUnderstoodError(f"it includes {target}, which is not known")
         if self.depth == _MAX_DEPTH:
             raise NotUnderstoodError(f"it includes more than {_MAX_DEPTH} sequences in each other")
-        inner, sequence = found
+        inner, sequence = result
         blocks = list(sequence.regions[0].blocks)
-        types = [each.type for each in op.operands]
-        if not blocks or [each.type for each in blocks[0].arguments] != types:
+        types = [operand.type for operand in op.operands]
+        if not blocks or [argument.type for argument in blocks[0].arguments] != types:
             raise NotUnderstoodError(f"it includes {target}, which cannot be included like that")
-        arguments = [self._meaning(each) for each in op.operands]
+        arguments = [self._meaning(operand) for operand in op.operands]
         self._meanings.update(zip(blocks[0].arguments, arguments, strict=True))
         self._table, self.depth = inner, self.depth + 1
         yielded = self._block(blocks[0])
@@ -159,13 +161,13 @@ class Reading:
         return self._meaning(op.operands[0])
 
     def _meaning(self, value: Handle) -> Meaning:
-        found = self._meanings.get(value)
-        if found is None:
+        meaning = self._meanings.get(value)
+        if meaning is None:
             # Most matchers only yield their constants, so that these are looked at where they are used.
             owner = value.owner
             assert isinstance(owner, mlir.OpView | mlir.Operation)
-            found = Constant(owner.operation.attributes["value"])
-        return found
+            meaning = Constant(owner.operation.attributes["value"])
+        return meaning
 
     def expect_root(self, op: mlir.Operation) -> None:
         """Expects that a matcher op looks at the op that the matcher is asked about."""

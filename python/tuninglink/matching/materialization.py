@@ -98,10 +98,10 @@ def link_dispatches(
     roots = _RootForms(dispatches, each_its_own=pruning is not None) if derives else None
     linked = tuple(
         LinkedDispatch(
-            each,
-            linker.link_for(each, reader.read(each.module) if reader else ANYTHING, roots),
+            dispatch,
+            linker.link_for(dispatch, reader.read(dispatch.module) if reader else ANYTHING, roots),
         )
-        for each in dispatches
+        for dispatch in dispatches
     )
     linker.warn_about_foreign()
     return linked
@@ -115,13 +115,13 @@ def embed_specs(dispatches: Iterable[LinkedDispatch], context: mlir.Context) -> 
         context: the context of the program.
     """
     attributes: dict[int, mlir.Attribute] = {}
-    for each in dispatches:
-        linked = each.linked
+    for dispatch in dispatches:
+        linked = dispatch.linked
         if linked is None:
             continue
         if id(linked) not in attributes:
             attributes[id(linked)] = spec_attribute(linked.spec.bytecode(), context)
-        each.dispatch.module.attributes[names.EMBEDDED_SPEC] = attributes[id(linked)]
+        dispatch.dispatch.module.attributes[names.EMBEDDED_SPEC] = attributes[id(linked)]
 
 
 class _RootForms:
@@ -166,7 +166,7 @@ class _Linker:
     ) -> None:
         self._pruning = pruning
         self._context = context
-        self._specs = [in_context(each, context) for each in specs]
+        self._specs = [in_context(spec, context) for spec in specs]
         self._library = library
         # What is said of specs is said for each target.
         self._diagnostics = once(diagnostics) if diagnostics else None
@@ -196,8 +196,8 @@ class _Linker:
     def warn_about_foreign(self) -> None:
         """Warns of the entries that were not linked as they are foreign to a target."""
         if self._diagnostics:
-            for each in self._selections.values():
-                each.warn(self._diagnostics)
+            for selection in self._selections.values():
+                selection.warn(self._diagnostics)
 
     def _default(self, target: Target | None) -> DefaultSpecFile | None:
         if target is None or self._library is None:

@@ -70,7 +70,9 @@ class NearestEntries:
         self._families: dict[Hashable, _FormEntries] = {}
         for position, matcher in enumerate(matchers):
             form = form_of(matcher.predicates)
-            if all(isinstance(each, HasValue | IsUnconfigured) for each in form.predicates):
+            if all(
+                isinstance(predicate, HasValue | IsUnconfigured) for predicate in form.predicates
+            ):
                 continue
             key = form.predicates, tuple(form.sizes)
             if key not in self._families:
@@ -94,12 +96,12 @@ class NearestEntries:
             if (count := each.differences(op)) is not None
         ]
         compared.sort(key=lambda item: item[0])
-        found = [
+        candidates = [
             candidate
             for count, family in compared[:_FAMILIES]
             for candidate in family.nearest(op, count)
         ]
-        return sorted(found, key=lambda each: (each.rank, each.position))
+        return sorted(candidates, key=lambda each: (each.rank, each.position))
 
 
 class _FormEntries:
@@ -125,18 +127,18 @@ class _FormEntries:
         if self._kind is not None and self._kind is not op.kind:
             return None
         count = 0
-        for each in self._predicates:
-            found = _count(each, op)
-            if found and self._kind is None and isinstance(each, NameIn):
+        for predicate in self._predicates:
+            result = _count(predicate, op)
+            if result and self._kind is None and isinstance(predicate, NameIn):
                 return None
-            count += found
+            count += result
         return count
 
     def nearest(self, op: OpInfo, count: int) -> Iterator[NearEntry]:
         """Yields the nearest entries to an op, given the differences but for sizes."""
-        sizes = [_size(op, each) for each in self._dimensions]
+        sizes = [_size(op, dimension) for dimension in self._dimensions]
         positions = self._sharing(sizes) if sizes else [*self._forms][:_UNSIZED]
-        candidates = [self._candidate(op, each, sizes, count) for each in positions]
+        candidates = [self._candidate(op, position, sizes, count) for position in positions]
         yield from heapq.nsmallest(
             _PER_FAMILY, candidates, key=lambda each: (each.rank, each.position)
         )
@@ -147,16 +149,16 @@ class _FormEntries:
         for slot, size in enumerate(sizes):
             if size is not None:
                 shared.update(self._by_size.get((slot, size), ()))
-        found = [position for position, _ in shared.most_common(2 * _PER_FAMILY)]
-        if len(found) < _PER_FAMILY:
-            found += (each for each in self._as_large(sizes) if each not in shared)
-        return found
+        sharing = [position for position, _ in shared.most_common(2 * _PER_FAMILY)]
+        if len(sharing) < _PER_FAMILY:
+            sharing += (each for each in self._as_large(sizes) if each not in shared)
+        return sharing
 
     def _as_large(self, sizes: Sequence[int | None]) -> list[int]:
         if not self._is_sorted:
             self._by_volume.sort()
             self._is_sorted = True
-        volume = math.prod(each or 1 for each in sizes)
+        volume = math.prod(size or 1 for size in sizes)
         here = bisect_left(self._by_volume, (volume, 0))
         around = self._by_volume[max(0, here - _PER_FAMILY) : here + _PER_FAMILY]
         return [position for _, position in around]
@@ -170,9 +172,9 @@ class _FormEntries:
             if actual != wanted:
                 count += 1
                 distance += abs(math.log2(max(wanted, 1) / max(actual or 1, 1)))
-        for each in form.bounds:
-            size = _size(op, each.dimension)
-            count += size is not None and not each.extent.admits(size)
+        for bound in form.bounds:
+            size = _size(op, bound.dimension)
+            count += size is not None and not bound.extent.admits(size)
         known = len(form.predicates) + len(form.sizes) + len(form.bounds)
         return NearEntry(position, count, known - count, distance)
 

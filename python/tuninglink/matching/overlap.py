@@ -126,10 +126,10 @@ class Overlaps:
                 continue
             asked = static_box(index.box(position, other))
             label = index.labels.get(position)
-            found = index.sizes(other, group).meeting(asked, position, label)
-            at_most += len(found)
+            meeting = index.sizes(other, group).meeting(asked, position, label)
+            at_most += len(meeting)
             shown = 0
-            for each in islice(found, _TRIES):
+            for each in islice(meeting, _TRIES):
                 narrower = position if relation is Relation.WITHIN else each
                 winner = self._winner(position, each, narrower)
                 if winner and winner.position not in winners:
@@ -157,7 +157,7 @@ class Overlaps:
         if winner is None or index.labels.get(winner) == index.labels.get(later):
             return None
         others = [each for each, relation in group.related if relation is not Relation.WITHIN]
-        if any(len(index.sizes(each, group).meeting(static, winner)) for each in others):
+        if any(len(index.sizes(other, group).meeting(static, winner)) for other in others):
             return None  # It may be of one of their forms, too.
         return WinningCondition(winner, form, sizes)
 

@@ -43,7 +43,9 @@ class PrunableSpec:
         anatomy = self.spec.anatomy
         actions = {action for _, action in anatomy.pairs}
         return not any(
-            each.name in STRUCTURAL for action in actions for each in anatomy.annotations(action)
+            annotation.name in STRUCTURAL
+            for action in actions
+            for annotation in anatomy.annotations(action)
         )
 
     @cached_property

@@ -96,10 +96,10 @@ class PruningLinker:
         """For each spec, whether entries of it can be left out: not behind a spec that changes programs."""
         prunable: list[bool] = []
         is_as_it_was = True
-        for each in self._specs:
-            prunable.append(is_as_it_was and each.is_prunable)
+        for spec in self._specs:
+            prunable.append(is_as_it_was and spec.is_prunable)
             is_as_it_was = is_as_it_was and (
-                each.is_prunable or not may_restructure(each.spec.module)
+                spec.is_prunable or not may_restructure(spec.spec.module)
             )
         return prunable
 
@@ -168,11 +168,13 @@ class PruningLinker:
     ) -> LinkedSpec | None:
         key = lists, derived
         if key not in self._linked:
-            shares = [replace(self._share(*each), source=self._source(each[0])) for each in lists]
+            shares = [
+                replace(self._share(*list_), source=self._source(list_[0])) for list_ in lists
+            ]
             shares += [
                 Share(each.spec, each.spec, source=self._source(each.source)) for each in derived
             ]
-            used = [each for each in shares if each.copy is not None]
+            used = [share for share in shares if share.copy is not None]
             is_as_given = len(used) <= 1 and self._form is LinkForm.UNTOUCHED
             if is_as_given or len(shares) == len(self._specs):
                 form = self._form
@@ -195,7 +197,7 @@ class PruningLinker:
         """Returns the form with lists behind the specs; all derived entries ask for the same kind of things."""
         if self._form is LinkForm.CHAINED:
             return self._form
-        given = [each.spec for each in self._specs]
+        given = [spec.spec for spec in self._specs]
         key = tuple(each.spec in given and each.source for each in added)
         if key not in self._forms_with:
             specs = [*(each.spec for each in self._specs), *(each.spec for each in added)]
@@ -212,16 +214,16 @@ class PruningLinker:
 
 def may_restructure(module: mlir.Operation) -> bool:
     """Tells whether a spec may do more to a program than setting attributes on its operations."""
-    found: list[mlir.Operation] = []
+    result: list[mlir.Operation] = []
 
     def visitor(operation: mlir.Operation) -> None:
         name = operation.name
         if name == names.ANNOTATE:
             attribute = operation.attributes["name"]
             if isinstance(attribute, mlir.StringAttr) and attribute.value in STRUCTURAL:
-                found.append(operation)
+                result.append(operation)
         elif name.startswith("transform.") and name not in _RUNNING and not only_reads(operation):
-            found.append(operation)
+            result.append(operation)
 
     visit(module, visitor)
-    return bool(found)
+    return bool(result)

@@ -138,8 +138,8 @@ def find_unreachable(
         spec: any spec.
         conditions: those of the spec, if they were read before.
     """
-    found = _find(conditions or EntryConditions(spec), Subsumption.proof)
-    return [each for each in found if each.is_unreachable]
+    result = _find(conditions or EntryConditions(spec), Subsumption.proof)
+    return [each for each in result if each.is_unreachable]
 
 
 def _find(
@@ -149,10 +149,10 @@ def _find(
         subsumption = Subsumption(entries.conditions)
         changing = read.changing(entries)
         for position in range(len(entries.conditions)):
-            found = answer(subsumption, position)
-            if found is not None:
-                found = _unless_changed(found, position, changing)
-                yield _reachability(read, entries, position, found)
+            unless_changed = answer(subsumption, position)
+            if unless_changed is not None:
+                unless_changed = _unless_changed(unless_changed, position, changing)
+                yield _reachability(read, entries, position, unless_changed)
 
 
 def _unless_changed(
@@ -212,7 +212,7 @@ def find_overlaps(
         conditions: those of the spec, if they were read before.
     """
     read = conditions or EntryConditions(spec)
-    return [each for entries in read.lists for each in _overlaps(read, entries, shown)]
+    return [overlap for entries in read.lists for overlap in _overlaps(read, entries, shown)]
 
 
 def _overlaps(read: EntryConditions, entries: EntryList, shown: int) -> Iterator[EntryOverlap]:
@@ -227,7 +227,7 @@ def _overlaps(read: EntryConditions, entries: EntryList, shown: int) -> Iterator
         earlier = overlaps.earlier(position, shown)
         if earlier.winners:
             number = entries.start + position
-            winners = tuple(_winner(read, entries, each) for each in earlier.winners)
+            winners = tuple(_winner(read, entries, winner) for winner in earlier.winners)
             yield EntryOverlap(number, read.entry(number), winners, earlier.at_most)
 
 

@@ -41,11 +41,11 @@ class MatcherReader:
         """Reads the matcher at a path."""
         matcher = self._matchers.get(path)
         if matcher is None:
-            found = self._table.resolve(path) if self._table else None
-            if found is None:
+            result = self._table.resolve(path) if self._table else None
+            if result is None:
                 matcher = Matcher((), Stop("there is no such matcher"))
             else:
-                matcher = self.read_sequence(found[1], found[0])
+                matcher = self.read_sequence(result[1], result[0])
             self._matchers[path] = matcher
         return matcher
 

@@ -60,10 +60,10 @@ class SizeIndex:
     def _by_sizes(
         self, boxes: Iterable[tuple[int, Box]], dimensions: tuple[Dimension, ...]
     ) -> dict[tuple[int, ...], _Bucket]:
-        found: dict[tuple[int, ...], list[tuple[int, Box]]] = defaultdict(list)
+        result: dict[tuple[int, ...], list[tuple[int, Box]]] = defaultdict(list)
         for number, each in boxes:
-            found[_sizes(each, dimensions)].append((number, each))
-        return {key: _Bucket(some, dimensions, self._labels) for key, some in found.items()}
+            result[_sizes(each, dimensions)].append((number, each))
+        return {key: _Bucket(some, dimensions, self._labels) for key, some in result.items()}
 
     def containing(self, narrow: Box, before: int) -> int | None:
         """Returns the first number under `before` of a box that contains `narrow`, None if there is none."""
@@ -72,10 +72,10 @@ class SizeIndex:
             if not all(each in narrow and narrow[each].size is not None for each in pattern):
                 continue
             bucket = buckets.get(_sizes(narrow, pattern))
-            found = (
+            result = (
                 bucket.containing(narrow, before if first is None else first) if bucket else None
             )
-            first = first if found is None else found
+            first = first if result is None else result
         return first
 
     def meeting(self, asked: Box, before: int, label: Hashable = None) -> Found:
@@ -115,11 +115,11 @@ class Found:
     parts: Sequence[tuple[Sequence[int], int]]
 
     def __len__(self) -> int:
-        return sum(found.bit_count() for _, found in self.parts)
+        return sum(result.bit_count() for _, result in self.parts)
 
     def __iter__(self) -> Iterator[int]:
         """Yields them in ascending order."""
-        return merge(*(_ascending(numbers, found) for numbers, found in self.parts))
+        return merge(*(_ascending(numbers, result) for numbers, result in self.parts))
 
 
 def _ascending(numbers: Sequence[int], found: int) -> Iterator[int]:
@@ -145,7 +145,7 @@ def _by_pattern(
 
 
 def _sizes(asked: Box, dimensions: Iterable[Dimension]) -> tuple[int, ...]:
-    return tuple(asked[each].size or 0 for each in dimensions)
+    return tuple(asked[dimension].size or 0 for dimension in dimensions)
 
 
 class _Bucket:
@@ -173,23 +173,23 @@ class _Bucket:
                 if contains(each, narrow):
                     return number
             return None
-        found = self._before(before)
+        result = self._before(before)
         for dimension, bounds in self._all_bounds().items():
-            if not found:
+            if not result:
                 return None
-            found &= bounds.implied_by(narrow.get(dimension, ANYTHING))
-        return self.numbers[(found & -found).bit_length() - 1] if found else None
+            result &= bounds.implied_by(narrow.get(dimension, ANYTHING))
+        return self.numbers[(result & -result).bit_length() - 1] if result else None
 
     def meeting(self, asked: Box, before: int, label: Hashable) -> int:
         """Returns the set of those under `before` whose bounds leave something of those of `asked`."""
-        found = self._before(before)
+        result = self._before(before)
         if label is not None:
-            found &= ~self._all_labels().get(label, 0)
+            result &= ~self._all_labels().get(label, 0)
         for dimension, bounds in self._all_bounds().items():
             each = asked.get(dimension)
             if each is not None:
-                found &= bounds.overlapping(each)
-        return found
+                result &= bounds.overlapping(each)
+        return result
 
     def _before(self, number: int) -> int:
         """Returns the set of those with numbers under `number`."""
@@ -207,8 +207,8 @@ class _Bucket:
         if self._bounds is None:
             dimensions = {each for _, box in self._boxes for each in box}
             self._bounds = {
-                each: _Bounds([box.get(each, ANYTHING) for _, box in self._boxes])
-                for each in sorted(dimensions - set(self._fixed))
+                dimension: _Bounds([box.get(dimension, ANYTHING) for _, box in self._boxes])
+                for dimension in sorted(dimensions - set(self._fixed))
             }
         return self._bounds
 
@@ -217,9 +217,11 @@ class _Bounds:
     """The constraints of some boxes on one dimension; sets of boxes are the bits of integers."""
 
     def __init__(self, extents: Sequence[Extent]) -> None:
-        self._lows = _Thresholds([each.low if each.size is None else each.size for each in extents])
+        self._lows = _Thresholds(
+            [extent.low if extent.size is None else extent.size for extent in extents]
+        )
         self._highs = _Thresholds(
-            [-(each.high if each.size is None else each.size) for each in extents]
+            [-(extent.high if extent.size is None else extent.size) for extent in extents]
         )
         self._all = (1 << len(extents)) - 1
         self._sized = _set_of(at for at, each in enumerate(extents) if each.size is not None)
@@ -233,23 +235,23 @@ class _Bounds:
         """Returns those that `narrow` implies."""
         if narrow.size is not None:
             return self.overlapping(narrow)
-        found = self._all ^ self._sized
-        found &= self._lows.up_to(narrow.low) & self._highs.up_to(-narrow.high)
-        return found & self._factors(narrow.factor)
+        result = self._all ^ self._sized
+        result &= self._lows.up_to(narrow.low) & self._highs.up_to(-narrow.high)
+        return result & self._factors(narrow.factor)
 
     def overlapping(self, other: Extent) -> int:
         """Returns those that ask for something between the bounds of `other`, as far as it has any."""
         low, high = (other.low, other.high) if other.size is None else (other.size, other.size)
-        found = self._lows.up_to(high) & self._highs.up_to(-low)
-        return found if other.size is None else found & self._factors(other.size)
+        result = self._lows.up_to(high) & self._highs.up_to(-low)
+        return result if other.size is None else result & self._factors(other.size)
 
     def _factors(self, number: int) -> int:
         """Returns those with a factor that divides `number`."""
         if number not in self._dividing:
-            found = 0
+            result = 0
             for factor, some in self._by_factor.items():
-                found |= some if number % factor == 0 else 0
-            self._dividing[number] = found
+                result |= some if number % factor == 0 else 0
+            self._dividing[number] = result
         return self._dividing[number]
 
 
@@ -269,14 +271,14 @@ class _Thresholds:
 
     def up_to(self, value: float) -> int:
         """Returns the set of those that are not above `value`."""
-        found = self._ends.get(value)
-        return self._up_to(value) if found is None else found
+        end = self._ends.get(value)
+        return self._up_to(value) if end is None else end
 
     def _up_to(self, value: float) -> int:
         count = bisect_right(self._values, value)
         marks, rest = divmod(count, _STRIDE)
-        found = self._marks[marks]
-        return found | _set_of(self._positions[count - rest : count]) if rest else found
+        result = self._marks[marks]
+        return result | _set_of(self._positions[count - rest : count]) if rest else result
 
 
 def _set_of(positions: Iterable[int]) -> int:

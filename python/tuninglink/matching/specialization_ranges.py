@@ -58,13 +58,13 @@ def specialize_dispatches(dispatches: Iterable[LinkedDispatch]) -> None:
         SpecError: the ranges of an entry are of another form, or not one for each loop.
     """
     known: dict[int, Sequence[_Specialization]] = {}
-    for each in dispatches:
-        if each.linked is None:
+    for dispatch in dispatches:
+        if dispatch.linked is None:
             continue
-        if id(each.linked) not in known:
-            known[id(each.linked)] = _specializations(each.linked)
-        if known[id(each.linked)]:
-            _specialize(each.dispatch.module, known[id(each.linked)])
+        if id(dispatch.linked) not in known:
+            known[id(dispatch.linked)] = _specializations(dispatch.linked)
+        if known[id(dispatch.linked)]:
+            _specialize(dispatch.dispatch.module, known[id(dispatch.linked)])
 
 
 def has_ranges(spec: Spec) -> bool:
@@ -163,5 +163,5 @@ def _count(number: int, noun: str) -> str:
 
 def _loops(matcher: Matcher) -> int | None:
     """Returns the number of loops of the operations that a matcher finds; None if it leaves that open."""
-    maps = (each.maps for each in matcher.predicates if isinstance(each, HasMaps))
-    return next((each.loop_count for each in maps), None)
+    maps = (predicate.maps for predicate in matcher.predicates if isinstance(predicate, HasMaps))
+    return next((map_.loop_count for map_ in maps), None)

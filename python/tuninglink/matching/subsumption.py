@@ -75,8 +75,8 @@ class Subsumption:
             return ()
         group = index.group(position)
         assert group is not None, "a condition that may hold is in a group"
-        found = index.containing(group, index.box(position, group), position)
-        return None if found is None else (found,)
+        containing = index.containing(group, index.box(position, group), position)
+        return None if containing is None else (containing,)
 
     def answer(self, position: int) -> SubsumptionAnswer:
         """Tells whether those before it subsume the condition at `position`."""

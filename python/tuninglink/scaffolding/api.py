@@ -126,7 +126,7 @@ class _SpecWriter:
         self._registry = ProviderRegistry(report or (lambda _: None))
 
     def write(self, program: str, dispatches: Sequence[str], top: int | None) -> InitSpec:
-        points = [each for each in self._reader.points if _is_meant(each, dispatches)][:top]
+        points = [point for point in self._reader.points if _is_meant(point, dispatches)][:top]
         left_out = [
             each
             for each in self._reader.left_out
@@ -137,8 +137,8 @@ class _SpecWriter:
         forms: dict[int, Iterator[str]] = {}
         reasons: dict[int, str] = {}
         for each in points:
-            found, reasons[id(each)] = _forms(each)
-            forms[id(each)] = iter(found)
+            result, reasons[id(each)] = _forms(each)
+            forms[id(each)] = iter(result)
         chosen = [(each, next(forms[id(each)], "")) for each in points]
         while True:
             left_out += [
@@ -172,20 +172,20 @@ class _SpecWriter:
         except CompileError as failure:
             if len(chosen) == 1:
                 return dict.fromkeys(entries, failure.diagnostics[0].message.strip())
-        found: dict[str, str] = {}
+        result: dict[str, str] = {}
         for matcher, each in zip(entries, chosen, strict=True):
-            found |= dict.fromkeys(
+            result |= dict.fromkeys(
                 [matcher] if self._failures([each], *_spec([each])) else [], _FAILS
             )
-        return found or dict.fromkeys(entries, _FAILS)
+        return result or dict.fromkeys(entries, _FAILS)
 
     def _nothing(self, program: str, dispatches: Sequence[str]) -> Diagnostic:
         if not self._reader.dispatches:
             return error(f"there is no dispatch in '{program}'")
-        known = [note(f"there is {each.name}") for each in self._reader.dispatches[:_SHOWN]]
+        known = [note(f"there is {dispatch.name}") for dispatch in self._reader.dispatches[:_SHOWN]]
         if dispatches:
-            wanted = ", ".join(f"'{each}'" for each in dispatches)
-            return error(f"no dispatch in '{program}' is called {wanted}", notes=known)
+            join = ", ".join(f"'{dispatch}'" for dispatch in dispatches)
+            return error(f"no dispatch in '{program}' is called {join}", notes=known)
         message = f"'{program}' has only element-wise ops and copies; name one with --dispatch"
         return error(message, notes=known)
 
@@ -208,7 +208,7 @@ def _fits(subjects: Iterable[str], patterns: Sequence[str]) -> bool:
 
 def _forms(point: StartingPoint) -> tuple[list[str], str]:
     """Returns the forms of matchers that can describe the root op, the most robust first, and why the last one cannot."""
-    found = []
+    result = []
     reason = ""
     for form in FORMS:
         try:
@@ -216,8 +216,8 @@ def _forms(point: StartingPoint) -> tuple[list[str], str]:
         except NoMatcherError as failure:
             reason = str(failure)
             continue
-        found.append(form)
-    return found, reason
+        result.append(form)
+    return result, reason
 
 
 def _spec(chosen: _Chosen) -> tuple[str, dict[str, StartingPoint]]:
@@ -248,7 +248,7 @@ def single_entry(program: str, point: StartingPoint, registry: ProviderRegistry 
 
 
 def _heading(program: str, points: Iterable[StartingPoint]) -> list[str]:
-    targets = ", ".join(sorted({each.target for each in points})) or "its target"
+    targets = ", ".join(sorted({point.target for point in points})) or "its target"
     return [
         f"// The compiler's own configurations of '{program}' for {targets}, written by `tuninglink init`.",
         "// The spec changes no code until a configuration is edited. `tuninglink check` verifies it afterwards.",

@@ -47,7 +47,7 @@ def commented(
             above[_line(sequence)] = [f"{_INDENT}// {each}" for each in _about(point)]
             parameter = collect(sequence, names.PARAM_CONSTANT)[0]
             knobs = _about_knobs(point, registry)
-            above[_line(parameter)] = [f"{_INDENT * 2}// {each}" for each in knobs]
+            above[_line(parameter)] = [f"{_INDENT * 2}// {knob}" for knob in knobs]
     lines: list[str] = []
     for number, line in enumerate(text.splitlines(), start=1):
         lines += [*above.get(number, ()), line]

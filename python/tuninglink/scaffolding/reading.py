@@ -74,16 +74,16 @@ class ProgramReader:
         self.dispatches = find_dispatches(self._after)
         self._configurations = self._read_configurations()
         strip_configurations(self._after)
-        wanted = {each.name for each in self.dispatches}
+        wanted = {dispatch.name for dispatch in self.dispatches}
         self._prepared = PreparedDispatches(self._after, DispatchSources(self._before), wanted)
         self._read()
 
     def _read_configurations(self) -> dict[str, list[tuple[mlir.Operation, Configuration | None]]]:
         return {
             dispatch.name: [
-                (root, read_configuration(root, found.function))
-                for found in find_root_ops(dispatch.module)
-                for root in found.roots
+                (root, read_configuration(root, result.function))
+                for result in find_root_ops(dispatch.module)
+                for root in result.roots
             ]
             for dispatch in self.dispatches
         }
@@ -101,7 +101,7 @@ class ProgramReader:
             known = points.get(key)
             points[key] = point if known is None else _joined(known, point)
         self.points = sorted(points.values(), key=lambda each: each.impact, reverse=True)
-        self.left_out = [LeftOut(found, *why) for why, found in left_out.items()]
+        self.left_out = [LeftOut(result, *why) for why, result in left_out.items()]
 
     def _point(self, dispatch: Dispatch) -> tuple[Hashable, StartingPoint]:
         configured = self._configurations[dispatch.name]
@@ -140,10 +140,10 @@ class ProgramReader:
         module = self._prepared.module(dispatch.name, dispatch.module)
         if module is None:
             raise _NoStartError(self._prepared.unsure or "what matchers see of it is not known")
-        found = configured if module == dispatch.module else _roots(module)
-        if len(found) != 1:
+        result = configured if module == dispatch.module else _roots(module)
+        if len(result) != 1:
             raise _NoStartError("the backend makes other ops of it before it chooses a root op")
-        return found[0]
+        return result[0]
 
 
 def _roots(module: mlir.Operation) -> list[tuple[mlir.Operation, mlir.Operation]]:
@@ -165,7 +165,7 @@ def _attributes(configuration: Configuration) -> dict[str, str]:
     lowering, translation = configuration.lowering_config, configuration.translation_info
     assert translation is not None
     info = iree_codegen.CompilationInfoAttr.get(lowering, translation, ctx=lowering.context)
-    found = {names.COMPILATION_INFO: str(info)}
+    attributes = {names.COMPILATION_INFO: str(info)}
     if configuration.decomposition_config is not None:
-        found[names.DECOMPOSITION_CONFIG] = str(configuration.decomposition_config)
-    return found
+        attributes[names.DECOMPOSITION_CONFIG] = str(configuration.decomposition_config)
+    return attributes

@@ -53,7 +53,7 @@ class Backend:
         options = CompileOptions(
             compile_from=Phase.EXECUTABLE_SOURCES, compile_to=last, emit_bytecode=True
         )
-        loaded = [load_spec(each.encode()) for each in specs]
+        loaded = [load_spec(spec.encode()) for spec in specs]
         compiler = Compiler(options, SpecChoice(loaded), self.session_flags)
         return compiler.compile_bytes(sources, "<dispatches>")
 
@@ -84,12 +84,12 @@ class Verifier:
         """
         compiled = self._backend.run(self._sources, Phase.EXECUTABLE_CONFIGURATIONS, [spec])
         changed = self._changed(spec, compiled.output)
-        found = {}
+        result = {}
         for matcher, point in entries.items():
             reason = _failure(matcher, point, compiled.applied, changed)
             if reason:
-                found[matcher] = reason
-        return found
+                result[matcher] = reason
+        return result
 
     def _changed(self, spec: str, configured: bytes) -> set[str]:
         """Returns the dispatches whose code the spec changes."""
@@ -108,7 +108,11 @@ class Verifier:
         part = to_bytecode(DispatchSources(module).program(executables).operation)
         plain, code = (self._code(part, specs) for specs in ((), (spec,)))
         if len(executables) > 1 and (plain is None or code is None):
-            return {name for each in executables for name in self._differing(module, [each], spec)}
+            return {
+                name
+                for executable in executables
+                for name in self._differing(module, [executable], spec)
+            }
         if plain is None:
             return set()  # There is no code to change.
         return {name for name in executables if code is None or plain[name] != code[name]}
@@ -138,13 +142,13 @@ def _failure(
 
 def _dispatches(program: bytes) -> dict[str, str]:
     module = mlir.Module.parse(program, thread_context()).operation
-    return {each.name: str(each.module) for each in find_dispatches(module)}
+    return {dispatch.name: str(dispatch.module) for dispatch in find_dispatches(module)}
 
 
 def _executables(program: bytes) -> dict[str, str]:
     module = mlir.Module.parse(program, thread_context()).operation
     return {
-        symbol_name(each) or "": str(each)
-        for each in containers(module)
-        if each.name == names.EXECUTABLE
+        symbol_name(container) or "": str(container)
+        for container in containers(module)
+        if container.name == names.EXECUTABLE
     }

@@ -61,13 +61,13 @@ class Bounds:
         assertions = list(assertions)
         for _ in range(_ROUNDS):
             waiting = False
-            for each in assertions:
-                if not self._may_tighten(each):
+            for assertion in assertions:
+                if not self._may_tighten(assertion):
                     continue
                 waiting = True
                 deadline.check()
-                self._tightened_at[each] = self._changes
-                self._require(each, TRUE)
+                self._tightened_at[assertion] = self._changes
+                self._require(assertion, TRUE)
                 if self.impossible:
                     return
             if not waiting:
@@ -89,7 +89,7 @@ class Bounds:
             return self._bounds[term.name]
         if kind is Kind.ITE:
             return self._choice(term)
-        return RESULTS[kind]([self.of(each) for each in term.operands])
+        return RESULTS[kind]([self.of(operand) for operand in term.operands])
 
     def _choice(self, term: Term) -> Interval:
         condition, yes, no = term.operands
@@ -164,11 +164,11 @@ class Bounds:
             case Kind.NOT:
                 self._require(operands[0], FALSE if holds else TRUE)
             case Kind.AND if holds:
-                for each in operands:
-                    self._require(each, TRUE)
+                for operand in operands:
+                    self._require(operand, TRUE)
             case Kind.OR if not holds:
-                for each in operands:
-                    self._require(each, FALSE)
+                for operand in operands:
+                    self._require(operand, FALSE)
             case Kind.OR | Kind.AND:
                 self._require_one(operands, TRUE if holds else FALSE)
             case Kind.EQ if holds:
@@ -185,13 +185,13 @@ class Bounds:
 
     def _require_one(self, operands: tuple[Term, ...], wanted: Interval) -> None:
         """Keeps the values with which at least one of `operands` can be as wanted."""
-        names = {name for each in operands for name in each.variables}
+        names = {name for operand in operands for name in operand.variables}
         kept = dict.fromkeys(names, Interval(inf, -inf))
         possible = False
-        for each in operands:
+        for operand in operands:
             trial = Bounds(())
             trial._bounds = dict(self._bounds)
-            trial._require(each, wanted)
+            trial._require(operand, wanted)
             if not trial.impossible:
                 possible = True
                 kept = {name: kept[name] | trial[name] for name in names}

@@ -72,7 +72,7 @@ class _BoundsWriter:
         """
         kind = assertion.kind
         if kind is Kind.AND or kind is Kind.OR:
-            parts = [self.condition(each) for each in assertion.operands]
+            parts = [self.condition(operand) for operand in assertion.operands]
             return f"({(' and ' if kind is Kind.AND else ' or ').join(parts)})"
         if kind not in (Kind.LE, Kind.LT, Kind.EQ):
             raise _UnboundedError
@@ -114,7 +114,7 @@ class _BoundsWriter:
         """Returns the bounds of a term in which some variable has no value yet."""
         if term.kind is Kind.ITE:
             return self._range_of_choice(term)
-        within = [self._bounds.of(each) for each in term.operands]
+        within = [self._bounds.of(operand) for operand in term.operands]
         if term.kind is Kind.ADD:
             return self._joined(term, " + ")
         if term.kind is Kind.MUL and all(each.low >= 0 for each in within):
@@ -131,7 +131,7 @@ class _BoundsWriter:
         return f"({int(interval.low)})", f"({int(interval.high)})"
 
     def _joined(self, term: Term, operator: str) -> tuple[str, str]:
-        ranges = [self._range(each) for each in term.operands]
+        ranges = [self._range(operand) for operand in term.operands]
         return operator.join(low for low, _ in ranges), operator.join(high for _, high in ranges)
 
     def _range_of_choice(self, term: Term) -> tuple[str, str]:

@@ -46,8 +46,8 @@ class SourceWriter:
         uses: dict[int, int] = {}
         nodes = list(graph(roots))
         for node in nodes:
-            for each in node.operands:
-                uses[id(each)] = uses.get(id(each), 0) + 1
+            for operand in node.operands:
+                uses[id(operand)] = uses.get(id(operand), 0) + 1
         for node in nodes:
             text = self._write(node)
             if node.operands and uses.get(id(node), 0) > 1:
@@ -68,7 +68,7 @@ class SourceWriter:
             fixed = values.low == values.high
             return f"({values.low})" if fixed else f"v[{self._slots[term.name]}]"
         kind = term.kind
-        texts = [self._texts[id(each)] for each in term.operands]
+        texts = [self._texts[id(operand)] for operand in term.operands]
         if kind in _SIGNS and self._bounds.of(term.operands[1]).low > 0:
             return f"({_SIGNS[kind].join(texts)})"  # where Python and SMT-LIB agree
         template = _TEMPLATES.get(kind)
@@ -112,8 +112,8 @@ def outlook(
     """
     changing = frozenset(name for name in known if bounds[name].low != bounds[name].high)
     parts: dict[Hashable, Term] = {}
-    for each in assertions:
-        for part in _known_parts(each, known, changing):
+    for assertion in assertions:
+        for part in _known_parts(assertion, known, changing):
             parts.setdefault((part.kind, part.name, *map(id, part.operands)), part)
     lines: list[str] = []
     for number, part in enumerate(parts.values()):
@@ -134,7 +134,7 @@ def _known_parts(term: Term, known: frozenset[str], changing: frozenset[str]) ->
     if term.variables <= known:
         yield term
         return
-    seen = [each for each in term.operands if each.variables <= known]
+    seen = [operand for operand in term.operands if operand.variables <= known]
     if term.kind in _FOLDABLE and len(seen) > 1:
         seen = [Term(term.kind, tuple(seen))]
     for each in (*seen, *(other for other in term.operands if not other.variables <= known)):
@@ -152,7 +152,7 @@ def alternatives(assertion: Term, name: str) -> int:
     has parts.
     """
     if assertion.kind is Kind.OR:
-        counts = [alternatives(each, name) for each in assertion.operands]
+        counts = [alternatives(operand, name) for operand in assertion.operands]
         return sum(counts) if all(counts) else 0
     if assertion.kind is not Kind.EQ or assertion.occurrences(name) != 1:
         return 0
@@ -186,11 +186,11 @@ _INVERTIBLE = (Kind.ADD, Kind.MUL, Kind.NEG)
 
 def _equations(assertions: Sequence[Term]) -> Iterator[Term]:
     """Yields the equations of disjunctions."""
-    for each in assertions:
-        if each.kind is Kind.OR:
-            yield from _equations(each.operands)
+    for assertion in assertions:
+        if assertion.kind is Kind.OR:
+            yield from _equations(assertion.operands)
         else:
-            yield each
+            yield assertion
 
 
 def _path(equation: Term, name: str) -> tuple[Term, list[Term]]:
@@ -200,7 +200,7 @@ def _path(equation: Term, name: str) -> tuple[Term, list[Term]]:
     path = []
     while inside.kind is not Kind.VARIABLE:
         path.append(inside)
-        inside = next(each for each in inside.operands if name in each.variables)
+        inside = next(operand for operand in inside.operands if name in operand.variables)
     return other, path
 
 
@@ -210,7 +210,8 @@ def _inversion(
     """Returns lines that compute the value `x` of a variable, which solves an equation unless `r` is not zero."""
     other, path = _path(equation, name)
     steps = [
-        (term, [each for each in term.operands if name not in each.variables]) for term in path
+        (term, [operand for operand in term.operands if name not in operand.variables])
+        for term in path
     ]
     needed = [other, *(each for _, others in steps for each in others)]
     writer = SourceWriter(needed, slots, bounds, local)

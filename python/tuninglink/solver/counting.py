@@ -46,12 +46,12 @@ class Counted:
     @property
     def is_indexed(self) -> bool:
         """Whether a solution can be looked up by its number: all are counted, and all counts are known."""
-        return self.answer.verdict is Verdict.PROVEN and all(each.is_known for each in self._parts)
+        return self.answer.verdict is Verdict.PROVEN and all(part.is_known for part in self._parts)
 
     @property
     def size(self) -> int:
         """How many counts of parts are known."""
-        return sum(each.size for each in self._parts)
+        return sum(part.size for part in self._parts)
 
     def solution(self, number: int) -> dict[str, int]:
         """Returns one of the solutions; neighbors have numbers that are near to each other.
@@ -59,11 +59,11 @@ class Counted:
         Args:
             number: which, from 0; less than there are.
         """
-        found: dict[str, int] = {}
-        for each in self._parts:
-            number, own = divmod(number, each.found)
-            found |= each.solution(own)
-        return found
+        result: dict[str, int] = {}
+        for part in self._parts:
+            number, own = divmod(number, part.found)
+            result |= part.solution(own)
+        return result
 
 
 def count_solutions(
@@ -80,7 +80,7 @@ def count_solutions(
     Raises:
         ZeroDivisionError: something is divided by zero, so that terms do not tell what holds.
     """
-    if not all(each.variables for each in assertions):
+    if not all(assertion.variables for assertion in assertions):
         raise ZeroDivisionError  # what is constant otherwise was computed long ago
     groups = _groups(assertions, domains)
     groups.sort(key=lambda group: prod(len(domains[name]) for name in group.names))
@@ -97,7 +97,7 @@ def count_solutions(
             if parts[-1].found == 0:
                 return Counted(CountAnswer(Verdict.PROVEN, 0), parts)
     verdict = Verdict.NOT_DECIDED if reason else Verdict.PROVEN
-    return Counted(CountAnswer(verdict, prod(each.found for each in parts), reason), parts)
+    return Counted(CountAnswer(verdict, prod(part.found for part in parts), reason), parts)
 
 
 @dataclass(frozen=True)
@@ -117,19 +117,19 @@ def _groups(assertions: Iterable[Term], domains: Domains) -> list[_Group]:
     fixed = [name for name, values in domains.items() if len(values) == 1]
     free = [name for name in domains if len(domains[name]) > 1]
     group_of = {name: [name] for name in free}
-    for each in assertions:
+    for assertion in assertions:
         # In the order of the domains: that of a set differs from run to run.
-        first, *others = [group_of[name] for name in free if name in each.variables] or [[]]
+        first, *others = [group_of[name] for name in free if name in assertion.variables] or [[]]
         for other in others:
             if other is not first:
                 first += other
                 group_of |= dict.fromkeys(other, first)
     terms_of: dict[int, list[Term]] = {}
     of_fixed: list[Term] = []
-    for each in assertions:
-        names = [name for name in each.variables if name in group_of]
+    for assertion in assertions:
+        names = [name for name in assertion.variables if name in group_of]
         terms = terms_of.setdefault(id(group_of[names[0]]), []) if names else of_fixed
-        terms.append(each)
+        terms.append(assertion)
     connected = {id(names): names for names in group_of.values()}
     groups = [_Group([*fixed, *names], terms_of.get(key, [])) for key, names in connected.items()]
     return [_Group(fixed, of_fixed), *groups] if fixed else groups
@@ -177,9 +177,9 @@ def _plan(group: _Group, domains: Domains, hidden: frozenset[str], deadline: Dea
         levels = plan_levels(group.terms, order, own)
         # Other values of what is hidden are the same solution: there must be no choice of them in between.
         choosing = {
-            each.name
-            for each in levels
-            if each.name in hidden and len(each.domain) > 1 and not each.is_determined
+            level.name
+            for level in levels
+            if level.name in hidden and len(level.domain) > 1 and not level.is_determined
         }
         if choosing <= late:
             break
@@ -209,7 +209,10 @@ def _with_late(late: set[str], order: Sequence[str], assertions: Sequence[Term])
     alone: list[tuple[int, str]] = []
     for name in sorted(late):
         partners = {
-            other for each in assertions if name in each.variables for other in each.variables
+            other
+            for assertion in assertions
+            if name in assertion.variables
+            for other in assertion.variables
         }
         if partners & late <= {name}:
             places = (result.index(other) + 1 for other in partners if other != name)

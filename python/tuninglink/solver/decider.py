@@ -94,7 +94,7 @@ class Decider:
         Raises:
             UndecidedError: planning it takes longer than there is time.
         """
-        asked = [each for each in range(len(self._assertions)) if each not in without]
+        asked = [position for position in range(len(self._assertions)) if position not in without]
         return self._plan(asked, choices, self._names, deadline)
 
     def count(self, deadline: Deadline) -> Counted | None:
@@ -110,7 +110,7 @@ class Decider:
             return None
         if search.domains is None:
             return Counted(CountAnswer(Verdict.PROVEN, 0), ())
-        open_terms = [each for each in self.terms if each.kind is not Kind.CONSTANT]
+        open_terms = [term for term in self.terms if term.kind is not Kind.CONSTANT]
         try:
             counted = count_solutions(open_terms, search.domains, self._hidden, deadline)
         except ZeroDivisionError:

@@ -38,7 +38,7 @@ def divisors(number: int) -> list[int] | None:
     number = abs(number)
     if number == 0 or isqrt(number) > _MOST_TRIAL_DIVISIONS:
         return None
-    low = [each for each in range(1, isqrt(number) + 1) if number % each == 0]
+    low = [position for position in range(1, isqrt(number) + 1) if number % position == 0]
     return low + [number // each for each in reversed(low) if each * each != number]
 
 
@@ -82,15 +82,15 @@ def _domain(
     known: dict[str, int] = {}
     alone: list[Term] = []
     pairs: dict[str, list[Term]] = {}
-    for each in assertions:
-        if name in each.variables:
-            others = [v for v in each.variables if v != name]
+    for assertion in assertions:
+        if name in assertion.variables:
+            others = [v for v in assertion.variables if v != name]
             free = [v for v in others if bounds[v].low != bounds[v].high]
             known |= {v: int(bounds[v].low) for v in others if v not in free}
             if not free:
-                alone.append(each)
+                alone.append(assertion)
             elif len(free) == 1 and len(domains.get(free[0], range(_FEW + 1))) <= _FEW:
-                pairs.setdefault(free[0], []).append(each)
+                pairs.setdefault(free[0], []).append(assertion)
     candidates = _candidates(name, bounds[name], alone, known)
     test = _test(alone, name, None, known, bounds, calls=len(candidates))
     result = [value for value in candidates if test(value, 0)]
@@ -117,7 +117,7 @@ def _test(
         values[name] = value
         if other is not None:
             values[other] = option
-        return all(_may_hold(each, values) for each in terms)
+        return all(_may_hold(term, values) for term in terms)
 
     if calls < _WORTH_COMPILING:
         return interpreted

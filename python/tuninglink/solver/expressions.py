@@ -114,5 +114,8 @@ def term_of(operand: Operand) -> Term:
 
 
 def _made(kind: Kind, *operands: Operand) -> Expression:
-    terms = [each.term if isinstance(each, Expression) else term_of(each) for each in operands]
+    terms = [
+        operand.term if isinstance(operand, Expression) else term_of(operand)
+        for operand in operands
+    ]
     return Expression(make(kind, *terms))

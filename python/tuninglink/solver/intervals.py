@@ -56,11 +56,11 @@ def product(factors: Iterable[Interval]) -> Interval:
     """Returns the values of a product."""
     low: float = 1
     high: float = 1
-    for each in factors:
-        if low > 0 and 0 < each.low <= each.high:  # as tiles and counts are
-            low, high = low * each.low, high * each.high
+    for factor in factors:
+        if low > 0 and 0 < factor.low <= factor.high:  # as tiles and counts are
+            low, high = low * factor.low, high * factor.high
             continue
-        ends = [_times(a, b) for a in (low, high) for b in (each.low, each.high)]
+        ends = [_times(a, b) for a in (low, high) for b in (factor.low, factor.high)]
         low, high = min(ends), max(ends)
     return Interval(low, high)
 
@@ -100,7 +100,7 @@ def _remainder(number: Interval, divisor: Interval) -> Interval:
 
 
 def _sum(parts: Sequence[Interval]) -> Interval:
-    return Interval(sum(each.low for each in parts), sum(each.high for each in parts))
+    return Interval(sum(part.low for part in parts), sum(part.high for part in parts))
 
 
 def _equal(parts: Sequence[Interval]) -> Interval:
@@ -123,10 +123,10 @@ RESULTS: Mapping[Kind, Callable[[Sequence[Interval]], Interval]] = {
         int(parts[0].high < parts[1].low), int(parts[0].low < parts[1].high)
     ),
     Kind.AND: lambda parts: Interval(
-        min(each.low for each in parts), min(each.high for each in parts)
+        min(part.low for part in parts), min(part.high for part in parts)
     ),
     Kind.OR: lambda parts: Interval(
-        max(each.low for each in parts), max(each.high for each in parts)
+        max(part.low for part in parts), max(part.high for part in parts)
     ),
     Kind.NOT: lambda parts: Interval(1 - parts[0].high, 1 - parts[0].low),
 }

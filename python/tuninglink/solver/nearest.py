@@ -36,19 +36,19 @@ def nearest_by_search(
         costs[at + 1] = (changes, distance)
         return bool(best) and costs[at + 1] >= best[-1]
 
-    found: Mapping[str, int] | None = None
+    result: Mapping[str, int] | None = None
     reason = ""
     try:
-        for each in search.solutions(deadline, prune=is_worse, near=wanted):
-            found = each
+        for solution in search.solutions(deadline, prune=is_worse, near=wanted):
+            result = solution
             best.append(costs[-1])
     except UndecidedError as failure:
         reason = failure.reason
     if reason:
         verdict = Verdict.NOT_DECIDED
     else:
-        verdict = Verdict.REFUTED if found is None else Verdict.PROVEN
-    return NearestAnswer(verdict, found, changes(wanted, found), reason)
+        verdict = Verdict.REFUTED if result is None else Verdict.PROVEN
+    return NearestAnswer(verdict, result, changes(wanted, result), reason)
 
 
 def changes(wanted: Mapping[str, int], found: Mapping[str, int] | None) -> dict[str, int]:

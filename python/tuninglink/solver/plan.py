@@ -78,7 +78,7 @@ def order_variables(
     """
     order = [name for name, values in domains.items() if len(values) == 1]
     placed = set(order)
-    pending = [each for each in assertions if not each.variables <= placed]
+    pending = [assertion for assertion in assertions if not assertion.variables <= placed]
     while len(order) < len(domains):
         deadline.check()
         left = [name for name in domains if name not in placed]
@@ -120,14 +120,14 @@ def plan_levels(
     slots = {name: index for index, name in enumerate(order)}
     bounds = Bounds.spanning(domains)
     decided: list[list[Term]] = [[] for _ in order]
-    for each in assertions:
-        decided[max((slots[name] for name in each.variables), default=0)].append(each)
+    for assertion in assertions:
+        decided[max((slots[name] for name in assertion.variables), default=0)].append(assertion)
     levels = []
     for at, (name, terms) in enumerate(zip(order, decided, strict=True)):
         known = frozenset(order[: at + 1])
         later = [each for ahead in decided[at + 1 :] for each in ahead if name in each.variables]
         domain = tuple(domains[name])
-        counts = {each: alternatives(each, name) for each in terms} if len(domain) > 1 else {}
+        counts = {term: alternatives(term, name) for term in terms} if len(domain) > 1 else {}
         solvable = min(filter(counts.get, counts), key=counts.__getitem__, default=None)
         levels.append(
             Level(

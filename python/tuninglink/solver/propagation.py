@@ -16,9 +16,9 @@ def forced_values(assertions: Iterable[Term]) -> dict[str, int] | None:
     Args:
         assertions: conditions, all of which are to hold.
     """
-    terms = [part for each in assertions for part in _conjuncts(each)]
+    terms = [part for assertion in assertions for part in _conjuncts(assertion)]
     values: dict[str, int] = {}
-    waiting = [each for each in terms if each.kind is Kind.EQ]
+    waiting = [term for term in terms if term.kind is Kind.EQ]
     while True:
         late = [each for each in waiting if not _solve(each, values)]
         if len(late) == len(waiting):
@@ -32,8 +32,8 @@ def forced_values(assertions: Iterable[Term]) -> dict[str, int] | None:
 
 def _conjuncts(term: Term) -> Iterator[Term]:
     if term.kind is Kind.AND:
-        for each in term.operands:
-            yield from _conjuncts(each)
+        for operand in term.operands:
+            yield from _conjuncts(operand)
     else:
         yield term
 

@@ -50,11 +50,11 @@ class SearchPlan:
         self._confirm = confirm
         self._shown = [name for name in variables if name not in hidden]
         self._levels: list[Level] = []
-        constants = [each for each in assertions if each.kind is Kind.CONSTANT]
-        rest = [each for each in assertions if each.kind is not Kind.CONSTANT]
+        constants = [assertion for assertion in assertions if assertion.kind is Kind.CONSTANT]
+        rest = [assertion for assertion in assertions if assertion.kind is not Kind.CONSTANT]
         domains = find_domains(rest, variables, deadline)
         self.domains: Mapping[str, Sequence[int]] | None = domains
-        if domains is None or not all(each.value for each in constants):
+        if domains is None or not all(constant.value for constant in constants):
             self.domains = None
             return
         if rest and not domains:
@@ -90,13 +90,13 @@ class SearchPlan:
         seen: set[tuple[int, ...]] = set()
         shown = [(name, self._slots[name]) for name in self._shown]
         for values in self._walk(self._ordered(seed, near), deadline, prune):
-            found = {name: values[slot] for name, slot in shown}
+            result = {name: values[slot] for name, slot in shown}
             if self._may_repeat:
-                key = tuple(found.values())
+                key = tuple(result.values())
                 if key in seen:
                     continue
                 seen.add(key)
-            yield found
+            yield result
 
     @property
     def order(self) -> Sequence[str]:
@@ -119,8 +119,8 @@ class SearchPlan:
             ]
         if seed is not None:
             shuffler = random.Random(seed)  # noqa: S311 - no secret
-            domains = [tuple(shuffler.sample(each, len(each))) for each in domains]
-        return [{value: place for place, value in enumerate(each)} for each in domains]
+            domains = [tuple(shuffler.sample(domain, len(domain))) for domain in domains]
+        return [{value: place for place, value in enumerate(domain)} for domain in domains]
 
     def _walk(
         self,
@@ -167,9 +167,9 @@ class SearchPlan:
 
 
 def _may_hold(terms: Iterable[Term], values: Mapping[str, int]) -> bool:
-    for each in terms:
+    for term in terms:
         try:
-            if not evaluate(each, values):
+            if not evaluate(term, values):
                 return False
         except ZeroDivisionError:
             pass

@@ -70,13 +70,13 @@ class Term:
         self.name = name
         variables = frozenset((name,)) if kind is _VARIABLE else _NOTHING
         size, depth = 1, 0
-        for each in operands:
-            others = each.variables
+        for operand in operands:
+            others = operand.variables
             if not others <= variables:
                 variables = others | variables if variables else others
-            size += each.tree_size
-            if each.depth > depth:  # noqa: PLR1730 - `max` takes as long as all else here
-                depth = each.depth
+            size += operand.tree_size
+            if operand.depth > depth:  # noqa: PLR1730 - `max` takes as long as all else here
+                depth = operand.depth
         self.variables: frozenset[str] = variables
         self.tree_size: int = size
         self.depth: int = 1 + depth
@@ -87,7 +87,7 @@ class Term:
             return 0
         if self.kind is Kind.VARIABLE:
             return 1
-        return min(2, sum(each.occurrences(name) for each in self.operands))
+        return min(2, sum(operand.occurrences(name) for operand in self.operands))
 
 
 @lru_cache(maxsize=1 << 12)
@@ -116,12 +116,12 @@ def make(kind: Kind, *operands: Term) -> Term:
 
     A division by zero stays a term: SMT-LIB leaves its value open.
     """
-    for each in operands:
-        if each.kind is not _CONSTANT:
+    for operand in operands:
+        if operand.kind is not _CONSTANT:
             return Term(kind, operands)
     if kind in _DIVISIONS and operands[1].value == 0:
         return Term(kind, operands)
-    return constant(_OPERATIONS[kind](*[each.value for each in operands]))
+    return constant(_OPERATIONS[kind](*[operand.value for operand in operands]))
 
 
 def divide(numerator: int, divisor: int) -> int:
@@ -167,14 +167,14 @@ def _evaluate(term: Term, values: Mapping[str, int], known: dict[Term, int]) -> 
         return known[term]
     if kind is _ITE:
         condition, yes, no = term.operands
-        found = _evaluate(yes if _evaluate(condition, values, known) else no, values, known)
+        result = _evaluate(yes if _evaluate(condition, values, known) else no, values, known)
     elif kind is _AND or kind is _OR:
-        found = int(_evaluate_lazily(term, values, known, decisive=kind is _OR))
+        result = int(_evaluate_lazily(term, values, known, decisive=kind is _OR))
     else:
-        operands = [_evaluate(each, values, known) for each in term.operands]
-        found = _OPERATIONS[kind](*operands)
-    known[term] = found
-    return found
+        operands = [_evaluate(operand, values, known) for operand in term.operands]
+        result = _OPERATIONS[kind](*operands)
+    known[term] = result
+    return result
 
 
 def _evaluate_lazily(
@@ -182,9 +182,9 @@ def _evaluate_lazily(
 ) -> bool:
     """Finds an operand that is `decisive`, whatever operands that are open would be."""
     is_open: ZeroDivisionError | None = None
-    for each in term.operands:
+    for operand in term.operands:
         try:
-            if bool(_evaluate(each, values, known)) is decisive:
+            if bool(_evaluate(operand, values, known)) is decisive:
                 return decisive
         except ZeroDivisionError as failure:
             is_open = failure
@@ -206,7 +206,7 @@ def graph(roots: list[Term]) -> Iterator[Term]:
             yield term
         else:
             stack.append((term, True))
-            stack += [(each, False) for each in term.operands]
+            stack += [(operand, False) for operand in term.operands]
 
 
 _DIVISIONS = (Kind.DIV, Kind.MOD)

@@ -48,10 +48,12 @@ class TermWriter:
         if kind is Kind.ITE:
             condition, *branches = operands
             is_truth = any(map(self._is_truth, branches))
-            yes, no = (self._operand(each, is_truth=is_truth) for each in branches)
+            yes, no = (self._operand(branch, is_truth=is_truth) for branch in branches)
             return z3.If(self._operand(condition, is_truth=True), yes, no)
         is_truth = kind in _CONNECTIVES or any(map(self._is_truth, operands))
-        return _operations()[kind]([self._operand(each, is_truth=is_truth) for each in operands])
+        return _operations()[kind](
+            [self._operand(operand, is_truth=is_truth) for operand in operands]
+        )
 
     def _is_truth(self, term: Term) -> bool:
         return isinstance(self._written[term], z3.BoolRef)

@@ -106,8 +106,8 @@ class Solver:
             if solver.check() != z3.unsat:
                 raise UndecidedError("the solver finds no contradiction within the limit")
             core = [parts[label.decl().name()] for label in solver.unsat_core()]
-            found = sorted(key for key in core if isinstance(key, int))
-            return found, [key for key in core if isinstance(key, str)]
+            result = sorted(key for key in core if isinstance(key, int))
+            return result, [key for key in core if isinstance(key, str)]
 
     def models(
         self,
@@ -132,10 +132,10 @@ class Solver:
                 model = self._model(solver)
                 if model is None:
                     return
-                found = {name: model[name] for name in shown}
-                same = z3.And(z3.BoolVal(val=True, ctx=self._context), *self._equalities(found))
+                result = {name: model[name] for name in shown}
+                same = z3.And(z3.BoolVal(val=True, ctx=self._context), *self._equalities(result))
                 solver.add(z3.Not(same))
-            yield found
+            yield result
 
     def optimize(
         self,
@@ -158,7 +158,7 @@ class Solver:
             optimizer.add(*self._expressions(assertions))
             zero = z3.IntVal(0, self._context)
             one = z3.IntVal(1, self._context)
-            changes = [z3.If(each, zero, one) for each in self._equalities(wanted)]
+            changes = [z3.If(equality, zero, one) for equality in self._equalities(wanted)]
             gaps = [self._unknown(name) - wanted[name] for name in measured]
             distances = [z3.If(gap >= 0, gap, -gap) for gap in gaps]
             optimizer.minimize(z3.Sum([zero, *changes]))

@@ -61,24 +61,24 @@ def insert_constraints(module: bytes, pipeline: str) -> list[UnsizedConstraints]
     """
     constrained = passed(_INSERT_CONSTRAINTS, module)
     return [
-        _unsized(each)
-        for each in constraints_in(constrained)
-        if str(each.attributes["pipeline"]) == pipeline
+        _unsized(constraint)
+        for constraint in constraints_in(constrained)
+        if str(constraint.attributes["pipeline"]) == pipeline
     ]
 
 
 def constraints_in(module: mlir.Operation) -> list[mlir.Operation]:
     """Returns the constraints ops, without a look at what is inside of them: they hold most of the ops."""
-    found: list[mlir.Operation] = []
+    constraints: list[mlir.Operation] = []
 
     def visitor(operation: mlir.Operation) -> mlir.WalkResult | None:
         if operation.name != names.CONSTRAINTS:
             return None
-        found.append(operation)
+        constraints.append(operation)
         return mlir.WalkResult.SKIP
 
     visit(module, visitor)
-    return found
+    return constraints
 
 
 def _unsized(operation: mlir.Operation) -> UnsizedConstraints:
@@ -111,18 +111,18 @@ def constant_size(value: mlir.Value[mlir.Type]) -> int | None:
 def _take_sizes(operation: mlir.Operation) -> tuple[FixedSize | None, ...]:
     """Returns the sizes of the dimensions of a constraints op, and erases the assertions about them."""
     block = operation.regions[0].blocks[0]
-    found: list[FixedSize | None] = []
+    result: list[FixedSize | None] = []
     for argument, operand in zip(block.arguments, operation.operands, strict=True):
         size = constant_size(operand)
         if size is None:
-            found.append(None)
+            result.append(None)
             continue
         first = [each.operation for each in islice(block.operations, 3)]
         message = _asserted(first, argument, size)
         if message:
             _erase(first)
-        found.append(FixedSize(size, message))
-    return tuple(found)
+        result.append(FixedSize(size, message))
+    return tuple(result)
 
 
 def _asserted(
@@ -130,7 +130,7 @@ def _asserted(
 ) -> str:
     """Returns the message of an assertion, if it is nothing but that an argument has a size."""
     kinds = ["smt.int.constant", "smt.eq", names.CONSTRAINT_ASSERT]
-    if [each.name for each in operations] != kinds:
+    if [operation.name for operation in operations] != kinds:
         return ""
     constant, equal, assertion = operations
     message = assertion.attributes["msg"]
@@ -149,5 +149,5 @@ def _uses(operation: mlir.Operation) -> int:
 
 
 def _erase(operations: Sequence[mlir.Operation]) -> None:
-    for each in reversed(operations):
-        each.erase()
+    for operation in reversed(operations):
+        operation.erase()

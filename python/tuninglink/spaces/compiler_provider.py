@@ -155,12 +155,12 @@ class CompilerProvider(Provider):
         ]
 
     def _form(self, bytecode: bytes, context: mlir.Context, kind: OpKind) -> _Form:
-        known = self._forms.get(bytecode)
-        if known is None or known.operation.context != context:
+        form = self._forms.get(bytecode)
+        if form is None or form.operation.context != context:
             if len(self._forms) == _MOST_FORMS:
                 self._forms.clear()
-            known = self._forms[bytecode] = _Form.read(bytecode, context, kind)
-        return known
+            form = self._forms[bytecode] = _Form.read(bytecode, context, kind)
+        return form
 
     def _ask(self, workload: Workload, pipeline: str) -> list[UnsizedConstraints]:
         known_crashes = self._passes.known_crashes
@@ -186,7 +186,7 @@ class CompilerProvider(Provider):
 
 def _batched(problem: Problem) -> str | None:
     """Returns what to call a contraction with batch dimensions, None for any other problem."""
-    is_batched = any(each.role is Role.BATCH for each in problem.dimensions)
+    is_batched = any(dimension.role is Role.BATCH for dimension in problem.dimensions)
     return "batched contraction" if is_batched and problem.kind is OpKind.CONTRACTION else None
 
 
@@ -201,16 +201,16 @@ def _isolated(workload: Workload) -> mlir.Module:
         function.attributes[names.EXECUTABLE_TARGET] = workload.target
     position = _operations(workload.function).index(workload.root)
     operations = _operations(function)
-    for each in operations:
-        if names.ROOT_OP in each.attributes and each.name != names.CONSTRAINTS:
-            del each.attributes[names.ROOT_OP]
+    for operation in operations:
+        if names.ROOT_OP in operation.attributes and operation.name != names.CONSTRAINTS:
+            del operation.attributes[names.ROOT_OP]
     operations[position].attributes[names.ROOT_OP] = iree_codegen.RootOpAttr.get(_SET, ctx=context)
-    for each in [found for found in operations if found.name == names.CONSTRAINTS]:
+    for each in [result for result in operations if result.name == names.CONSTRAINTS]:
         each.erase()
     return module
 
 
 def _operations(function: mlir.Operation) -> list[mlir.Operation]:
-    found: list[mlir.Operation] = []
-    visit(function, found.append)
-    return found
+    operations: list[mlir.Operation] = []
+    visit(function, operations.append)
+    return operations

@@ -167,8 +167,8 @@ def _with_promotions(decomposition: mlir.Attribute) -> mlir.Attribute:
 def _pipeline_options(info: iree_codegen.TranslationInfoAttr) -> mlir.DictAttr:
     """Returns the pipeline's options; those that are not given are off."""
     given = dictionary_of(info.configuration) if info.configuration is not None else None
-    found = (given or {}).get(PIPELINE_OPTIONS)
-    options = found if isinstance(found, iree_gpu.PipelineOptionsAttr) else None
+    result = (given or {}).get(PIPELINE_OPTIONS)
+    options = result if isinstance(result, iree_gpu.PipelineOptionsAttr) else None
     return mlir.DictAttr.get(
         {
             NO_BANK_CONFLICT_REDUCTION: mlir.BoolAttr.get(

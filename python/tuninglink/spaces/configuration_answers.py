@@ -110,7 +110,9 @@ class ConfigurationAnswer:
         proposal, _ = self._proposed
         changes = () if proposal is None else proposal.changes
         changed = [name for name, _, _ in sorted(changes, key=_factor, reverse=True)]
-        violated = next((each.knobs for each in (*self.violations, *self.discouraged)), ())
+        violated = next(
+            (violation.knobs for violation in (*self.violations, *self.discouraged)), ()
+        )
         both = [name for name in changed if name in violated]
         return tuple(dict.fromkeys((*both, *violated, *changed)))
 
@@ -118,7 +120,7 @@ class ConfigurationAnswer:
     def further_violations(self) -> tuple[str, ...]:
         """The violations behind the first, each a sentence."""
         others = [*self.violations, *self.discouraged][1:]
-        return tuple(f"violated as well: {each}" for each in others)
+        return tuple(f"violated as well: {other}" for other in others)
 
 
 def _factor(change: tuple[str, int, int]) -> float:

@@ -61,7 +61,7 @@ class ConstraintSet(SolutionSet):
         unknown: str = "",
     ) -> None:
         super().__init__(
-            tuple(each.name for each in knobs),
+            tuple(knob.name for knob in knobs),
             pipeline=pipeline,
             auxiliaries=auxiliaries,
             assertions=assertions,
@@ -221,9 +221,9 @@ class ConstraintSet(SolutionSet):
             return NearestAnswer(Verdict.NOT_DECIDED, reason=self.unknown)
         deadline = limits.start()
         measured = [
-            each.name
-            for each in self.knobs
-            if isinstance(each, IntegerKnob) and each.name in assignment
+            knob.name
+            for knob in self.knobs
+            if isinstance(knob, IntegerKnob) and knob.name in assignment
         ]
         try:
             search = self._decider.search(deadline)
@@ -236,31 +236,31 @@ class ConstraintSet(SolutionSet):
             return NearestAnswer(Verdict.NOT_DECIDED, reason=failure.reason)
         if model is None:
             return NearestAnswer(Verdict.REFUTED)
-        found = self._in_order(model)
-        return NearestAnswer(Verdict.PROVEN, found, changes(assignment, found))
+        order = self._in_order(model)
+        return NearestAnswer(Verdict.PROVEN, order, changes(assignment, order))
 
     def _violation(self, index: int, assignment: Mapping[str, int]) -> Violation:
         assertion = self.assertions[index]
-        texts = [_text(self._decider.value(each, assignment)) for each in assertion.values]
+        texts = [_text(self._decider.value(value, assignment)) for value in assertion.values]
         names = self._decider.unknowns(index)
         pieces = assertion.message.split("{}")
         filled = pieces[0]
         for position, piece in enumerate(pieces[1:]):
             filled += (texts[position] if position < len(texts) else "{}") + piece
-        knobs = [each for each in self.knobs if each.name in names and each.name in assignment]
-        values = tuple(each.describe(assignment[each.name]) for each in knobs)
+        knobs = [knob for knob in self.knobs if knob.name in names and knob.name in assignment]
+        values = tuple(knob.describe(assignment[knob.name]) for knob in knobs)
         return Violation(
             filled,
             assertion.provenance,
             values,
             assertion.grade,
-            tuple(each.name for each in knobs),
+            tuple(knob.name for knob in knobs),
         )
 
 
 def _verdict(violations: Sequence[Violation]) -> Verdict:
     """Returns what follows from violations: their gravest grade counts."""
-    grades = {each.grade for each in violations}
+    grades = {violation.grade for violation in violations}
     if grades & {Grade.NECESSARY, Grade.COMPILER}:
         return Verdict.REFUTED
     return Verdict.NOT_DECIDED if Grade.SUFFICIENT in grades else Verdict.PROVEN

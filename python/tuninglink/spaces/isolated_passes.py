@@ -98,7 +98,7 @@ def passed(pipeline: str, bytecode: bytes) -> mlir.Operation:
             module = ir.Module.parse(bytecode, context).operation
             PassManager.parse(pipeline, context).run(module)
         except ir.MLIRError as failure:
-            messages = [each.message for each in failure.error_diagnostics]
+            messages = [diagnostic.message for diagnostic in failure.error_diagnostics]
             reason = "; ".join(messages or [str(failure)])
             raise UndecidedError(f"the compiler reports: {reason}") from None
         except ValueError as failure:  # of a malformed pipeline

@@ -43,30 +43,30 @@ def knob_values(configuration: Configuration) -> dict[str, str]:
 
     Tiles of loops are knobs each; a tile of 0 means that the loop is not tiled, and is left out.
     """
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     info = configuration.translation_info
     if info is not None:
-        found |= _translation(info)
+        result |= _translation(info)
     levels = read_cpu_configuration(configuration.lowering_config)
     entries = dictionary_of(configuration.lowering_config)
     if levels is not None:
         for level, tiling in levels.items():
             if tiling is not None:
                 sizes = tiling.sizes
-                found |= {f"{level}[{loop}]": str(size) for loop, size in enumerate(sizes) if size}
+                result |= {f"{level}[{loop}]": str(size) for loop, size in enumerate(sizes) if size}
                 if tiling.interchange:
-                    found[f"{level}.interchange"] = str(list(tiling.interchange))
+                    result[f"{level}.interchange"] = str(list(tiling.interchange))
     elif entries is not None:
-        found |= _entries("", entries)
+        result |= _entries("", entries)
     else:
-        found |= _foreign(configuration.lowering_config)
+        result |= _foreign(configuration.lowering_config)
     decomposition = configuration.decomposition_config
     parts = None if decomposition is None else dictionary_of(decomposition)
     for part, attribute in (parts or {}).items():
         lowering = (dictionary_of(attribute) or {}).get(names.LOWERING_CONFIG)
         if lowering is not None:
-            found |= _entries(f"{part}.", dictionary_of(lowering) or {})
-    return found
+            result |= _entries(f"{part}.", dictionary_of(lowering) or {})
+    return result
 
 
 def tiled_problem(problem: Problem, values: Mapping[str, str]) -> Problem | None:
@@ -98,13 +98,13 @@ class AllowedValues:
     ) -> None:
         self.reason = ""
         self.by_place: dict[str, tuple[str, ...]] = {}
-        found = self._space(workload, configuration, registry)
-        if found is None:
+        result = self._space(workload, configuration, registry)
+        if result is None:
             return
-        space, assignment = found
+        space, assignment = result
         for knob in space.constraints.knobs:
             values = _valid(space, knob, assignment, workload.problem)
-            self.by_place[knob_place(knob.name)] = tuple(_shown(knob, each) for each in values)
+            self.by_place[knob_place(knob.name)] = tuple(_shown(knob, value) for value in values)
 
     def _space(
         self, workload: Workload, configuration: Configuration, registry: ProviderRegistry
@@ -149,8 +149,8 @@ def _worth_trying(knob: Knob, problem: Problem) -> list[int]:
     dimension = int(loop[1]) if loop else len(problem.dimensions)
     size = problem.dimensions[dimension].size if dimension < len(problem.dimensions) else None
     high = min(knob.high or _MOST, size or _MOST)
-    divisors = (each for each in range(1, high + 1) if size and size % each == 0)
-    powers = (1 << each for each in range(high.bit_length()))
+    divisors = (position for position in range(1, high + 1) if size and size % position == 0)
+    powers = (1 << position for position in range(high.bit_length()))
     low = knob.low or 0
     return sorted({each for each in (0, *divisors, *powers) if low <= each <= high})
 
@@ -164,23 +164,23 @@ def _shown(knob: Knob, value: int) -> str:
 
 
 def _translation(info: iree_codegen.TranslationInfoAttr) -> Mapping[str, str]:
-    found = {PIPELINE: str(info.pass_pipeline)}
+    translation = {PIPELINE: str(info.pass_pipeline)}
     if info.workgroup_size:
-        found[WORKGROUP_SIZE] = str(list(info.workgroup_size))
+        translation[WORKGROUP_SIZE] = str(list(info.workgroup_size))
     if info.subgroup_size:
-        found[SUBGROUP_SIZE] = str(info.subgroup_size)
+        translation[SUBGROUP_SIZE] = str(info.subgroup_size)
     configuration: Any = info.configuration
     given = None if configuration is None else dictionary_of(configuration)
     for name, each in (given or {}).items():
         if name != PIPELINE_OPTIONS:
-            found[name] = "true" if isinstance(each, mlir.UnitAttr) else _text(each)
+            translation[name] = "true" if isinstance(each, mlir.UnitAttr) else _text(each)
             continue
         options: Any = each
         for option in _OPTIONS:
             value = getattr(options, option)
             if value is not None:
-                found[option] = str(value).lower()
-    return found
+                translation[option] = str(value).lower()
+    return translation
 
 
 _OPTIONS: Final = (

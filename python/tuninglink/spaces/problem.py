@@ -49,6 +49,8 @@ class Problem:
         return tuple(loop for loop, each in enumerate(self.dimensions) if each.role is role)
 
     def __str__(self) -> str:
-        sizes = "x".join("?" if each.size is None else str(each.size) for each in self.dimensions)
+        sizes = "x".join(
+            "?" if dimension.size is None else str(dimension.size) for dimension in self.dimensions
+        )
         types = "x".join(self.element_types)
         return " ".join(part for part in (self.kind.value, sizes, types) if part)

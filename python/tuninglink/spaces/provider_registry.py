@@ -63,28 +63,28 @@ class ProviderRegistry:
         Raises:
             UndecidedError: no provider knows any; says why not.
         """
-        found: list[Space] = []
+        result: list[Space] = []
         reasons: list[str] = []
         kind = workload.problem.kind
         for each in [provider for provider in self.all() if provider.knows(pipeline, kind)]:
             try:
-                found += self._guarded(each, each.spaces(workload, pipeline))
+                result += self._guarded(each, each.spaces(workload, pipeline))
             except UndecidedError as failure:
                 reasons.append(failure.reason)
             except Exception as failure:  # noqa: BLE001 - whatever a stranger's code does wrong
                 reasons.append(self._failed(each, failure))
-        if not found:
+        if not result:
             nobody = f"no constraints are known for {workload.problem} in {pipeline}"
             raise UndecidedError("; ".join(reasons) or nobody)
-        return found
+        return result
 
     def _guarded(self, provider: Provider, spaces: Sequence[Space]) -> Iterator[Space]:
         """Yields the spaces of a provider; those of a plug-in under guard."""
-        for each in spaces:
+        for space in spaces:
             yield (
-                each
+                space
                 if isinstance(provider, _OWN)
-                else GuardedSpace(each, partial(self._failed, provider))
+                else GuardedSpace(space, partial(self._failed, provider))
             )
 
     def _failed(self, provider: Provider, failure: Exception) -> str:
@@ -99,7 +99,7 @@ class ProviderRegistry:
         try:
             loaded = entry_point.load()
             classes = [loaded] if isinstance(loaded, type) else list(loaded)
-            made = [_made(each) for each in classes]
+            made = [_made(class_) for class_ in classes]
         except Exception as failure:  # noqa: BLE001 - whatever a stranger's code does wrong
             package = f" of package '{entry_point.dist.name}'" if entry_point.dist else ""
             message = (

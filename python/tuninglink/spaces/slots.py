@@ -87,10 +87,10 @@ class OptionSlot(Slot):
 
     def read(self, path: str, actual: mlir.Attribute, assignment: dict[str, int]) -> None:
         """Reads one of the attributes."""
-        found = [index for index, each in enumerate(self.options) if _are_equal(each, actual)]
-        if not found:
+        indexes = [index for index, each in enumerate(self.options) if _are_equal(each, actual)]
+        if not indexes:
             raise _unexpected(path, actual)
-        assignment[self.name] = found[0]
+        assignment[self.name] = indexes[0]
 
     def write(self, assignment: Mapping[str, int]) -> mlir.Attribute:
         """Writes one of the attributes."""
@@ -162,7 +162,7 @@ class ArraySlot(Slot):
 
     def write(self, assignment: Mapping[str, int]) -> mlir.Attribute:
         """Writes an array."""
-        return mlir.ArrayAttr.get([each.write(assignment) for each in self.elements])
+        return mlir.ArrayAttr.get([element.write(assignment) for element in self.elements])
 
 
 @dataclass(frozen=True)
@@ -246,11 +246,11 @@ def option_slots(slot: Slot) -> Iterator[OptionSlot]:
     if isinstance(slot, OptionSlot):
         yield slot
     elif isinstance(slot, ArraySlot):
-        for each in slot.elements:
-            yield from option_slots(each)
+        for element in slot.elements:
+            yield from option_slots(element)
     elif isinstance(slot, DictionarySlot):
-        for each in slot.entries.values():
-            yield from option_slots(each)
+        for entry in slot.entries.values():
+            yield from option_slots(entry)
 
 
 def _expect(path: str, actual: mlir.Attribute, kind: type[_Expected]) -> _Expected:

@@ -93,8 +93,8 @@ class _Reader:
     def read(self) -> ConstraintSetBuilder:
         """Reads the body."""
         options = {
-            each.name: tuple(map(str, each.options))
-            for each in option_slots(self._template.entries)
+            slot.name: tuple(map(str, slot.options))
+            for slot in option_slots(self._template.entries)
         }
         self._read_dimensions()
         for operation in body(self._operation):
@@ -129,7 +129,7 @@ class _Reader:
         return self._knobs[name]
 
     def _assert(self, operation: mlir.Operation) -> None:
-        condition, *values = [self._values[each] for each in operation.operands]
+        condition, *values = [self._values[operand] for operand in operation.operands]
         self._require(condition, _string(operation.attributes["msg"]), *values)
 
     def _require(self, condition: Expression, message: str, *values: Expression) -> None:
@@ -141,7 +141,7 @@ class _Reader:
         compute = _COMPUTATIONS.get(kind)
         if compute is None:
             raise UndecidedError(f"the compiler's constraints use '{kind}'")
-        operands = [self._values[each] for each in operation.operands]
+        operands = [self._values[operand] for operand in operation.operands]
         self._set(operation, compute(self, operation, operands))
 
     def _set(self, operation: Any, value: Expression) -> None:
@@ -181,15 +181,15 @@ def _integers(attribute: mlir.Attribute) -> list[int]:
 
 def _sum(terms: Sequence[Any]) -> Any:
     result = terms[0]
-    for each in terms[1:]:
-        result = result + each
+    for term in terms[1:]:
+        result = result + term
     return result
 
 
 def _product(factors: Sequence[Any]) -> Any:
     result = factors[0]
-    for each in factors[1:]:
-        result = result * each
+    for factor in factors[1:]:
+        result = result * factor
     return result
 
 

@@ -65,9 +65,9 @@ class SolutionSet:
         """
         self._expect_known()
         deadline = limits.start()
-        for each in self._solutions(seed, deadline):
+        for solution in self._solutions(seed, deadline):
             since = time.monotonic()
-            yield each
+            yield solution
             deadline.postpone(time.monotonic() - since)
 
     def enumerate_within(

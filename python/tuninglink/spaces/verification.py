@@ -61,13 +61,13 @@ def verify_configuration(
         return ConfigurationAnswer(Verdict.NOT_DECIDED, pipeline, reason=failure.reason)
     configuration = with_defaults(configuration)
     findings = [
-        _Finding.of(each, configuration, pipeline, limits)
-        for each in spaces
-        if not (isinstance(each, CompilerSpace) and each.overlooks(configuration))
+        _Finding.of(space, configuration, pipeline, limits)
+        for space in spaces
+        if not (isinstance(space, CompilerSpace) and space.overlooks(configuration))
     ]
-    for each in findings:
-        if each.necessary:
-            return each.refute(pipeline, limits)
+    for finding in findings:
+        if finding.necessary:
+            return finding.refute(pipeline, limits)
     return _weigh(findings, pipeline, limits)
 
 
@@ -82,8 +82,8 @@ def broken_necessary_rules(
         limits: how long each question may take.
     """
     configuration, pipeline = with_defaults(configuration), str(configuration.pipeline)
-    found = (_Finding.of(each, configuration, pipeline, limits).necessary for each in spaces)
-    return next(filter(None, found), ())
+    result = (_Finding.of(space, configuration, pipeline, limits).necessary for space in spaces)
+    return next(filter(None, result), ())
 
 
 def verify_like_compiler(
@@ -106,10 +106,10 @@ def verify_like_compiler(
         spaces = provider.spaces(workload, pipeline) if known else []
     except UndecidedError as failure:
         return ConfigurationAnswer(Verdict.NOT_DECIDED, pipeline, reason=failure.reason)
-    findings = [_Finding.of(each, configuration, pipeline, limits) for each in spaces]
-    for each in findings:
-        if each.compilers or each.lacks:
-            return each.refute(pipeline, limits)
+    findings = [_Finding.of(space, configuration, pipeline, limits) for space in spaces]
+    for finding in findings:
+        if finding.compilers or finding.lacks:
+            return finding.refute(pipeline, limits)
     if any(each.is_read for each in findings):
         return ConfigurationAnswer(Verdict.PROVEN, pipeline)
     reason = _join(each.doubt for each in findings) or nothing
@@ -161,7 +161,7 @@ class _Finding:
             )
         answer = space.check(assignment, limits)
         untiled = space.untiled(configuration)
-        violations = [_with_zeros(each, untiled) for each in answer.violations]
+        violations = [_with_zeros(violation, untiled) for violation in answer.violations]
         graded: dict[Grade, tuple[Violation, ...]] = {
             grade: tuple(each for each in violations if each.grade is grade) for grade in Grade
         }
@@ -195,11 +195,13 @@ def _weigh(findings: Sequence[_Finding], pipeline: str, limits: Limits) -> Confi
     """Returns the answer about a configuration that no space refutes."""
     # What our own constraints take over from the compiler's counts where the compiler has none.
     compilers = [
-        each for each in findings if isinstance(each.space, CompilerSpace) and each.is_read
+        finding
+        for finding in findings
+        if isinstance(finding.space, CompilerSpace) and finding.is_read
     ]
     judges = compilers or [each for each in findings if each.is_read]
-    accepted = any(not each.compilers for each in judges)
-    rejecting = None if accepted else next((each for each in judges if each.compilers), None)
+    accepted = any(not judge.compilers for judge in judges)
+    rejecting = None if accepted else next((judge for judge in judges if judge.compilers), None)
     is_proven = any(
         each.is_read and each.space.is_sufficient and not each.doubt and not each.compilers
         for each in findings

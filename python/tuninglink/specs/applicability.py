@@ -132,8 +132,8 @@ class Applicability:
 
     def foreign(self) -> Iterator[Inapplicability]:
         """Yields what was found to be foreign to the target so far."""
-        found = (*self._exclusions.values(), self.__dict__.get("_whole"))
-        yield from dict.fromkeys(each for each in found if each and each.is_foreign)
+        result = (*self._exclusions.values(), self.__dict__.get("_whole"))
+        yield from dict.fromkeys(each for each in result if each and each.is_foreign)
 
     def exclusion(self, position: int) -> Inapplicability | None:
         """Returns why the entry at `position` does not apply, None if it does."""
@@ -219,17 +219,18 @@ class Selection:
 
     def warn(self, diagnostics: DiagnosticSink) -> None:
         """Warns of what was found to be foreign to the target: for each spec, of the first entries by name."""
-        found: dict[str, list[Inapplicability]] = {}
+        result: dict[str, list[Inapplicability]] = {}
         for each in self._known.values():
-            found.setdefault(each.spec.source, []).extend(each.foreign())
-        for source, exclusions in found.items():
+            result.setdefault(each.spec.source, []).extend(each.foreign())
+        for source, exclusions in result.items():
             if exclusions:
                 diagnostics.emit(self._warning(source, exclusions))
 
     def _warning(self, source: str, exclusions: Sequence[Inapplicability]) -> Diagnostic:
         first, *others = exclusions
         notes = [
-            note(f"nor is {each.what}: {each.reason}", each.place) for each in others[: _NAMED - 1]
+            note(f"nor is {other.what}: {other.reason}", other.place)
+            for other in others[: _NAMED - 1]
         ]
         if len(exclusions) > _NAMED:
             notes.append(note(f"nor are {len(exclusions) - _NAMED:,} more"))
@@ -258,7 +259,7 @@ def scope_of(spec: Spec, position: int) -> tuple[Binding, frozenset[str], frozen
 def _bound_backends(binding: Binding) -> frozenset[str]:
     """Returns the backends of the targets of a binding; all if one of them is unknown."""
     targets = [known_target_names().get(each) for each in binding or ()]
-    backends = frozenset(each.backend for each in targets if each is not None)
+    backends = frozenset(target.backend for target in targets if target is not None)
     return backends if backends and None not in targets else frozenset(BACKENDS)
 
 
@@ -273,9 +274,11 @@ def matched_element_types(table: SequenceTable, matcher: str) -> frozenset[str]:
 
     def visitor(operation: mlir.Operation) -> None:
         attributes = operation.attributes.values()
-        types.update(each.value for each in attributes if isinstance(each, mlir.TypeAttr))
-        types.update(each.type for each in operation.operands)
+        types.update(
+            attribute.value for attribute in attributes if isinstance(attribute, mlir.TypeAttr)
+        )
+        types.update(operand.type for operand in operation.operands)
 
     for _, sequence in table.closure(matcher):
         visit(sequence, visitor)
-    return frozenset(str(element_type(each)) for each in types)
+    return frozenset(str(element_type(type_)) for type_ in types)

@@ -43,7 +43,7 @@ def binding_of(operation: mlir.Operation) -> Binding:
     if attribute is None:
         return None
     elements = list(attribute) if isinstance(attribute, mlir.ArrayAttr) else []
-    names = [each.value.lower() for each in elements if isinstance(each, mlir.StringAttr)]
+    names = [element.value.lower() for element in elements if isinstance(element, mlir.StringAttr)]
     if not isinstance(attribute, mlir.ArrayAttr) or len(names) != len(attribute):
         message = f"'{BINDING}' must be an array of strings, the names of targets"
         raise SpecError(error(message, operation))

@@ -25,12 +25,12 @@ def settings_of(spec: Spec, entry: Entry) -> dict[str, mlir.Attribute] | None:
     if annotations is None:
         return None
     settings: dict[str, mlir.Attribute] = {}
-    for each in annotations:
-        if each.name in CONFIGURATIONS:
-            value: mlir.Attribute | int | None = each.value
+    for annotation in annotations:
+        if annotation.name in CONFIGURATIONS:
+            value: mlir.Attribute | int | None = annotation.value
             if isinstance(value, int):
                 value = table.yielded(entry.matcher, value)
             if not isinstance(value, mlir.Attribute):
                 return None
-            settings[each.name] = value
+            settings[annotation.name] = value
     return settings

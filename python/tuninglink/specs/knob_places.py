@@ -42,10 +42,10 @@ class KnobPlaces:
         source = outline.source
         start = source.offset(at)
         end = _end(source, start)
-        found = _first(source, start, end, knob)
-        if found is None:
-            found = next(_in_aliases(outline, start, end, knob, set()), None)
-        return at if found is None else source.place(found)
+        result = _first(source, start, end, knob)
+        if result is None:
+            result = next(_in_aliases(outline, start, end, knob, set()), None)
+        return at if result is None else source.place(result)
 
     def _outline(self, file: str) -> SpecOutline | None:
         if file not in self._outlines:
@@ -91,7 +91,7 @@ def _in_aliases(
         if alias is None or alias.name in aliases:
             continue
         aliases.add(alias.name)
-        found = _first(outline.source, alias.value, alias.end, knob)
-        if found is not None:
-            yield found
+        result = _first(outline.source, alias.value, alias.end, knob)
+        if result is not None:
+            yield result
         yield from _in_aliases(outline, alias.value, alias.end, knob, aliases)

@@ -59,15 +59,15 @@ def library_files(name: str) -> tuple[LibraryFile, ...]:
     shipped = _specs_in(shipped_directory())
     if name in shipped:
         return (_read(name, shipped[name]),)
-    found = {
+    result = {
         f"{library}/{stem}": files
         for each in _entry_points().select(name=library)
         for stem, files in _specs_in(resources.files(each.module)).items()
         if only in ("", stem)
     }
-    if not found:
+    if not result:
         raise SpecError(error(f"there is no library '{name}'", notes=[note(_known())]))
-    return tuple(_read(stem, files) for stem, files in sorted(found.items()))
+    return tuple(_read(stem, files) for stem, files in sorted(result.items()))
 
 
 def library_names() -> list[str]:
@@ -82,8 +82,8 @@ def spec_names() -> list[str]:
 
 def shipped_libraries() -> tuple[LibraryFile, ...]:
     """Returns the libraries that come with the package, by their names."""
-    found = _specs_in(shipped_directory())
-    return tuple(_read(name, found[name]) for name in sorted(found))
+    specs = _specs_in(shipped_directory())
+    return tuple(_read(name, specs[name]) for name in sorted(specs))
 
 
 def shipped_directory() -> Traversable:
@@ -104,12 +104,12 @@ def _known() -> str:
 
 def _specs_in(directory: Traversable) -> dict[str, dict[str, Traversable]]:
     """Returns, by the names of the specs, their files by suffix."""
-    found: dict[str, dict[str, Traversable]] = {}
+    specs: dict[str, dict[str, Traversable]] = {}
     for each in directory.iterdir() if directory.is_dir() else ():
         path = PurePath(each.name)
         if path.suffix in (".mlir", ".mlirbc"):
-            found.setdefault(path.stem, {})[path.suffix] = each
-    return found
+            specs.setdefault(path.stem, {})[path.suffix] = each
+    return specs
 
 
 def _read(name: str, files: Mapping[str, Traversable]) -> LibraryFile:

@@ -101,9 +101,9 @@ class DefaultLibrary:
                 problem = "is not a directory" if directory.exists() else "does not exist"
                 message = f"the directory of default specs '{os.fspath(directory)}' {problem}"
                 raise TuninglinkError(error(message))
-            found = _find(directory, target, shipped=False)
-            if found:
-                return found
+            result = _find(directory, target, shipped=False)
+            if result:
+                return result
         return _find(_shipped_directory(), target, shipped=True) if self.shipped else None
 
 
@@ -134,12 +134,12 @@ def default_spec(
     """
     if isinstance(target, str):
         target = Target.parse(target)
-    found = DefaultLibrary(tuple(directories)).find(target)
-    if found is None:
+    result = DefaultLibrary(tuple(directories)).find(target)
+    if result is None:
         return None
-    if found.shipped and context is None:
-        return _loaded_once(found)
-    return found.load(context or thread_context(), upgrade=upgrade, diagnostics=diagnostics)
+    if result.shipped and context is None:
+        return _loaded_once(result)
+    return result.load(context or thread_context(), upgrade=upgrade, diagnostics=diagnostics)
 
 
 @dataclass(frozen=True)
@@ -183,13 +183,13 @@ class ShippedSpec:
 
 def shipped() -> tuple[ShippedSpec, ...]:
     """Returns the default specs that come with the package, in the order of their targets' names."""
-    found = []
+    result = []
     for name in _shipped_names():
         target = Target.parse(name)
         file = DefaultLibrary().find(target)
         assert file
-        found.append(ShippedSpec(target, file.path, _loaded_once(file)))
-    return tuple(found)
+        result.append(ShippedSpec(target, file.path, _loaded_once(file)))
+    return tuple(result)
 
 
 def _shipped_directory() -> Traversable:
@@ -197,7 +197,7 @@ def _shipped_directory() -> Traversable:
 
 
 def _shipped_names() -> list[str]:
-    files = (Path(each.name) for each in _shipped_directory().iterdir())
+    files = (Path(path.name) for path in _shipped_directory().iterdir())
     return sorted({file.stem for file in files if file.suffix in _BYTECODE_FIRST})
 
 

@@ -46,8 +46,8 @@ def load_spec(
         SpecError: the file cannot be read, does not parse or verify, or is no spec.
         TargetError: no target has one of the names.
     """
-    for each in targets:
-        Target.parse(each)
+    for target in targets:
+        Target.parse(target)
     if isinstance(source, str | os.PathLike):
         name = name or os.fspath(source)
         data = _read(Path(source), name)
@@ -57,7 +57,7 @@ def load_spec(
     where = context or thread_context()
     module = read_module(data, name, where, upgrade=upgrade, diagnostics=diagnostics)
     if targets:
-        bind(module, [each.lower() for each in targets])
+        bind(module, [target.lower() for target in targets])
     spec = Spec(module, name)
     try:
         spec.anatomy  # noqa: B018 - whoever loads a spec wants to know now that it is one

@@ -36,6 +36,4 @@ def is_only_a_spec(root: mlir.Operation) -> bool:
     """Tells whether `root` is a module with nothing but a tuning spec in it."""
     if root.name != names.MODULE or not has_entry_point(root):
         return False
-    return all(
-        each.name == names.MODULE or each.name.startswith("transform.") for each in body(root)
-    )
+    return all(op.name == names.MODULE or op.name.startswith("transform.") for op in body(root))

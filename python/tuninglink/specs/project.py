@@ -64,12 +64,12 @@ class Project:
         Raises:
             TuninglinkError: the file cannot be read, or is malformed.
         """
-        for each in (directory, *directory.parents):
+        for parent in (directory, *directory.parents):
             for name in (OWN_FILE, SHARED_FILE):
-                if (each / name).is_file():
-                    found = cls.read(each / name)
-                    if found is not None:
-                        return found
+                if (parent / name).is_file():
+                    result = cls.read(parent / name)
+                    if result is not None:
+                        return result
         return None
 
     @classmethod
@@ -98,10 +98,10 @@ class Project:
         Raises:
             TuninglinkError: the file cannot be read, is malformed, or does not speak of Tuninglink.
         """
-        found = cls.read(path)
-        if found is None:
+        result = cls.read(path)
+        if result is None:
             raise TuninglinkError(error(f"there is no [tool.tuninglink] in '{path}'"))
-        return found
+        return result
 
     @property
     def expanded_flags(self) -> tuple[str, ...]:
@@ -138,11 +138,11 @@ class Project:
             TargetError: a spec is bound to what is no target.
             TuninglinkError: the lock cannot be read.
         """
-        parsed = [self._argument(each) for each in self.specs]
+        parsed = [self._argument(spec) for spec in self.specs]
         locked = self._locked
         if locked is None:
             return tuple(str(each) for each in parsed)
-        missing = next((each for each in self.specs if each not in locked), None)
+        missing = next((spec for spec in self.specs if spec not in locked), None)
         if missing is not None:
             raise self._out_of_date(f"'{missing}' is not locked")
         return tuple(
@@ -162,14 +162,14 @@ class Project:
             TargetError: a spec is bound to what is no target.
             TuninglinkError: the lock cannot be written.
         """
-        found = {text: self._argument(text).files(diagnostics) for text in self.specs}
+        result = {text: self._argument(text).files(diagnostics) for text in self.specs}
         hashes = {
-            text: {self._portable(each.name): each.sha256 for each in files}
-            for text, files in found.items()
+            text: {self._portable(file.name): file.sha256 for file in files}
+            for text, files in result.items()
         }
         content = json.dumps({"version": _VERSION, "specs": hashes}, indent=2) + "\n"
         write_file(self.lock, content.encode())
-        return tuple(each for files in found.values() for each in files)
+        return tuple(file for files in result.values() for file in files)
 
     def check_lock(self, diagnostics: DiagnosticSink) -> None:
         """Checks that each spec is as locked.

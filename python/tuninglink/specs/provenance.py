@@ -31,8 +31,8 @@ def provenance_attribute(values: Mapping[str, object]) -> mlir.Attribute:
 def provenance_of(table: SequenceTable, matcher: str) -> dict[str, object]:
     """Returns what a matcher says about its configuration, nothing if it says nothing."""
     sequence = table.lookup(matcher)
-    found = sequence.attributes.get(PROVENANCE) if sequence is not None else None
-    return {name: _plain(each) for name, each in entries_of(found).items()}
+    attribute = sequence.attributes.get(PROVENANCE) if sequence is not None else None
+    return {name: _plain(each) for name, each in entries_of(attribute).items()}
 
 
 def _attribute(value: object) -> mlir.Attribute:

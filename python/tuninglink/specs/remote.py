@@ -68,9 +68,9 @@ def fetch(url: str, sha256: str, diagnostics: DiagnosticSink) -> bytes:
         reason = failure.diagnostics[0].message
         diagnostics.warning(f"{reason}; using what was fetched before", notes=[_pin(url, content)])
         return content
-    found = hashlib.sha256(content).hexdigest()
-    if sha256 and found != sha256:
-        raise SpecError(changed(url, found, sha256))
+    hexdigest = hashlib.sha256(content).hexdigest()
+    if sha256 and hexdigest != sha256:
+        raise SpecError(changed(url, hexdigest, sha256))
     # Now, as the cache is to hold specs only.
     load_spec(content, name=url, context=mlir.Context(), diagnostics=DiagnosticSink(lambda _: None))
     cache.keep(url, content)

@@ -38,15 +38,15 @@ class Revision:
         self._module = spec.module.clone().operation
         self._unused = set(unused_sequences(self._module))
         self._anatomy = Anatomy(self._module)
-        found = [
+        operations = [
             operation
-            for each in self._anatomy.entry_points
-            for operation in collect(each.sequence, names.FOREACH_MATCH)
+            for point in self._anatomy.entry_points
+            for operation in collect(point.sequence, names.FOREACH_MATCH)
         ]
-        if len(found) != 1:
+        if len(operations) != 1:
             message = f"the entries of '{spec.source}' are not in one 'foreach_match'"
             raise SpecError(error(message, spec.module))
-        self._list = found[0]
+        self._list = operations[0]
         self._pairs = pairs_of(self._list)
         self._fresh = FreshNames(symbols(self._module))
 
@@ -54,8 +54,8 @@ class Revision:
         """Returns the attributes that an entry sets, as far as it can be made to set others; empty if it cannot."""
         matcher, action = self._anatomy.pairs[position]
         annotations = self._anatomy.table.annotations(action) or ()
-        places = [self._constant(matcher, action, each) for each in annotations]
-        is_possible = all(each is not None for each in places)
+        places = [self._constant(matcher, action, annotation) for annotation in annotations]
+        is_possible = all(place is not None for place in places)
         return frozenset(each.name for each in annotations) if is_possible else frozenset()
 
     def configure(self, position: int, attributes: Mapping[str, str]) -> None:
@@ -69,13 +69,15 @@ class Revision:
         sequence = self._anatomy.table.lookup(action)
         assert sequence is not None
         copy: mlir.Operation | None = None
-        for each in self._anatomy.table.annotations(action) or ():
-            value = mlir.Attribute.parse(attributes[each.name], self._module.context)
-            constant = self._constant(matcher, action, each)
+        for annotation in self._anatomy.table.annotations(action) or ():
+            value = mlir.Attribute.parse(attributes[annotation.name], self._module.context)
+            constant = self._constant(matcher, action, annotation)
             assert constant is not None
-            if not isinstance(each.value, int):  # the action has it, which other entries may share
+            if not isinstance(
+                annotation.value, int
+            ):  # the action has it, which other entries may share
                 copy = copy or self._copied_action(position, sequence)
-                constant = _constant_in_action(copy, each)
+                constant = _constant_in_action(copy, annotation)
                 assert constant is not None
             constant.attributes["value"] = value
 
@@ -127,11 +129,11 @@ def alone(spec: Spec, position: int) -> Spec:
 
 
 def _constant_in_action(action: mlir.Operation, annotation: Annotation) -> mlir.Operation | None:
-    for each in body(action):
-        if each.name == names.ANNOTATE and len(each.operands) > 1:
-            name = each.attributes["name"]
+    for op in body(action):
+        if op.name == names.ANNOTATE and len(op.operands) > 1:
+            name = op.attributes["name"]
             if isinstance(name, mlir.StringAttr) and name.value == annotation.name:
-                return _as_constant(each.operands[1])
+                return _as_constant(op.operands[1])
     return None
 
 

@@ -95,8 +95,8 @@ class SequenceTable:
     def referenced(self, name: str) -> tuple[str, ...]:
         """Returns the symbols of the module that the definition of a symbol refers to, as often as it does."""
         if name not in self._referenced:
-            found = references_in(self.scan.symbols[name])
-            self._referenced[name] = tuple(path[0] for path in found)
+            references = references_in(self.scan.symbols[name])
+            self._referenced[name] = tuple(path[0] for path in references)
         return self._referenced[name]
 
     def resolve(self, path: str) -> _Resolved | None:
@@ -115,8 +115,8 @@ class SequenceTable:
 
     def lookup(self, path: str) -> mlir.Operation | None:
         """Returns the sequence at `path`, or None if there is none."""
-        found = self.resolve(path)
-        return found[1] if found else None
+        result = self.resolve(path)
+        return result[1] if result else None
 
     def callee(self, include: mlir.Operation) -> _Resolved | None:
         """Returns what an `include` in the module refers to, as `resolve` does."""
@@ -166,23 +166,23 @@ class SequenceTable:
 
         Each comes with the table of its module, and behind those that it runs itself, cycles aside.
         """
-        found = self.resolve(path)
-        return postorder([found] if found else [], _callees)
+        result = self.resolve(path)
+        return postorder([result] if result else [], _callees)
 
     def run_by(self, path: str) -> Iterator[tuple[str, mlir.Operation]]:
         """Yields the sequences that the one at `path` runs, matchers too, each with a reference to it."""
 
         def callees(caller: tuple[SequenceTable, str]) -> Iterator[tuple[SequenceTable, str]]:
             table, name = caller
-            found = table.resolve(name)
-            if found is not None:
-                for reference_path in references_in(found[1]):
-                    yield found[0], join_path(reference_path)
+            result = table.resolve(name)
+            if result is not None:
+                for reference_path in references_in(result[1]):
+                    yield result[0], join_path(reference_path)
 
         for table, name in postorder([(self, path)], callees):
-            found = table.resolve(name)
-            if found is not None:
-                yield name, found[1]
+            result = table.resolve(name)
+            if result is not None:
+                yield name, result[1]
 
     def annotations(self, path: str) -> tuple[Annotation, ...] | None:
         """Returns what the sequence at `path` annotates if it does nothing else, so cannot fail; or None."""
@@ -204,28 +204,28 @@ class SequenceTable:
         read: Callable[[SequenceTable, mlir.Operation, Mapping[mlir.Operation, Found]], Found],
     ) -> Found | None:
         """Reads the sequence at `path`, given what is read of those that it includes."""
-        found = self.resolve(path)
-        if found is None:
+        result = self.resolve(path)
+        if result is None:
             return None
-        if found[1] not in known:
+        if result[1] not in known:
 
             def unread(caller: _Resolved) -> Iterable[_Resolved]:
                 return () if caller[1] in known else _callees(caller)
 
-            for table, sequence in postorder([found], unread) if self.scan.including else [found]:
+            for table, sequence in postorder([result], unread) if self.scan.including else [result]:
                 if sequence not in known:
                     known[sequence] = read(table, sequence, known)
-        return known[found[1]]
+        return known[result[1]]
 
 
 def _callees(caller: _Resolved) -> Iterator[_Resolved]:
     table, sequence = caller
     for operation in collect(sequence, names.INCLUDE, names.FOREACH_MATCH):
         if operation.name == names.INCLUDE:
-            found = [table.callee(operation)]
+            result = [table.callee(operation)]
         else:
-            found = [table.resolve(action) for _, action in table.pairs(operation)]
-        yield from filter(None, found)
+            result = [table.resolve(action) for _, action in table.pairs(operation)]
+        yield from filter(None, result)
 
 
 def _read_yielded(
@@ -242,8 +242,8 @@ def _read_yielded(
         owner = value.owner.operation
         if owner.name == names.PARAM_CONSTANT:
             return owner
-        found = table.callee(owner) if owner.name == names.INCLUDE else None
-        yielded = known.get(found[1], ()) if found else ()
+        callee = table.callee(owner) if owner.name == names.INCLUDE else None
+        yielded = known.get(callee[1], ()) if callee else ()
         inner = yielded[value.result_number] if value.result_number < len(yielded) else None
         return source(owner.operands[inner]) if isinstance(inner, int) else inner
 

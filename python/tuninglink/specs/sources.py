@@ -87,9 +87,9 @@ class SpecArgument:
         if bound:
             if not bound["source"]:
                 raise SpecError(error(f"'{text}' binds a spec without a name"))
-            targets = tuple(each.strip() for each in bound["targets"].split(","))
-            for each in targets:
-                Target.parse(each)
+            targets = tuple(word.strip() for word in bound["targets"].split(","))
+            for target in targets:
+                Target.parse(target)
             return replace(cls.parse(bound["source"]), targets=targets)
         pinned = _PINNED.fullmatch(text)
         if pinned is None:
@@ -113,15 +113,15 @@ class SpecArgument:
         Raises:
             SpecError: there is none, one cannot be read, or it does not have the hash.
         """
-        found = tuple(self._files(diagnostics))
+        result = tuple(self._files(diagnostics))
         if self.sha256:
-            self._check_hash(found)
-        return found
+            self._check_hash(result)
+        return result
 
     def _files(self, diagnostics: DiagnosticSink) -> Iterator[SpecFile]:
         if self.source == AUTOMATIC:
-            for each in shipped_libraries():
-                file = self._file(each.name, each.content, each.text)
+            for library in shipped_libraries():
+                file = self._file(library.name, library.content, library.text)
                 yield replace(file, is_automatic=True)
         elif self.source.startswith(LIBRARY):
             for each in library_files(self.source.removeprefix(LIBRARY)):
@@ -137,15 +137,15 @@ class SpecArgument:
         path = Path(self.source)
         if path.is_dir():
             paths = [each for each in sorted(path.iterdir()) if each.suffix in SUFFIXES]
-            found = list({each.stem: each for each in reversed(paths)}.values())[::-1]
-            if not found:
+            result = list({each.stem: each for each in reversed(paths)}.values())[::-1]
+            if not result:
                 raise SpecError(error(f"there is no spec in the directory '{self.source}'"))
-            return found
+            return result
         if not path.exists() and glob.has_magic(self.source):
-            found = [Path(each) for each in sorted(glob.glob(self.source, recursive=True))]  # noqa: PTH207 - takes absolute ones, too
-            if not found:
+            result = [Path(each) for each in sorted(glob.glob(self.source, recursive=True))]  # noqa: PTH207 - takes absolute ones, too
+            if not result:
                 raise SpecError(error(f"no file matches '{self.source}'"))
-            return found
+            return result
         return [path]
 
     def _file(self, name: str, content: bytes, text: bytes | None = None) -> SpecFile:
@@ -167,7 +167,7 @@ def read_specs(arguments: Iterable[str], diagnostics: DiagnosticSink) -> tuple[S
         SpecError: an argument names no spec, or one cannot be read.
         TargetError: an argument names no target.
     """
-    parsed = [SpecArgument.parse(each) for each in arguments]
+    parsed = [SpecArgument.parse(argument) for argument in arguments]
     return tuple(file for each in parsed for file in each.files(diagnostics))
 
 

@@ -61,5 +61,5 @@ class Spec:
 
 def specs_in(module: mlir.Operation) -> list[Spec]:
     """Returns the spec that a module is, and those that are nested in it."""
-    nested = [each for each in body(module) if each.name == names.MODULE]
+    nested = [op for op in body(module) if op.name == names.MODULE]
     return [Spec(each, "") for each in (module, *nested) if has_entry_point(each)]

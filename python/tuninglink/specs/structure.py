@@ -85,10 +85,10 @@ class Anatomy:
     def __init__(self, module: mlir.Operation) -> None:
         self.module = module
         self.table = SequenceTable(module)
-        found = [op for _, op in self.table.scan.top if is_entry_point(op)]
-        if not found:
+        ops = [op for _, op in self.table.scan.top if is_entry_point(op)]
+        if not ops:
             raise SpecError(_no_entry_point(module))
-        self.entry_points = tuple(self._entry_point(sequence) for sequence in found)
+        self.entry_points = tuple(self._entry_point(sequence) for sequence in ops)
 
     def _entry_point(self, sequence: mlir.Operation) -> EntryPoint:
         problem = signature_problem(sequence)
@@ -134,7 +134,8 @@ class Anatomy:
         operations = list(body(first.sequence))
         return (
             len(self.entry_points) == 1
-            and [each.name for each in operations[-2:]] == [names.FOREACH_MATCH, names.YIELD]
+            and [operation.name for operation in operations[-2:]]
+            == [names.FOREACH_MATCH, names.YIELD]
             and all(map(_prepares, operations[:-2]))
             and first.name not in self.table.scan.included
             and next(self._opaque_pairs(), None) is None

@@ -27,9 +27,9 @@ def unused_sequences(module: mlir.Operation) -> list[mlir.Operation]:
 def erase_unused(module: mlir.Operation, before: set[mlir.Operation]) -> int:
     """Erases the sequences that are not used, but for those that were not `before`; returns how many."""
     count = 0
-    while found := [each for each in unused_sequences(module) if each not in before]:
-        count += len(found)
-        for sequence in found:
+    while result := [each for each in unused_sequences(module) if each not in before]:
+        count += len(result)
+        for sequence in result:
             sequence.erase()
     return count
 

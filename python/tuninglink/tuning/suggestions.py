@@ -87,8 +87,8 @@ def suggest(
         return Suggestions(prepared, candidates)
     reason = prepared.spaces.reason or "no candidate is proven to compile"
     if sampled and not eligible:
-        known = ", ".join(sorted(set(map(_pipeline_name, sampled))))
-        reason = f"no space of its has that pipeline; they have {known}"
+        join = ", ".join(sorted(set(map(_pipeline_name, sampled))))
+        reason = f"no space of its has that pipeline; they have {join}"
     return Omission(task.dispatches, reason)
 
 
@@ -97,7 +97,7 @@ def suggested_specs(suggestions: Sequence[Suggestions]) -> list[str]:
 
     A dispatch with fewer configurations than another is missing in the last specs.
     """
-    count = max((len(each.candidates) for each in suggestions), default=0)
+    count = max((len(suggestion.candidates) for suggestion in suggestions), default=0)
     return [
         write_spec(f"suggestion_{rank + 1}", _entries(suggestions, rank)) for rank in range(count)
     ]
@@ -106,9 +106,9 @@ def suggested_specs(suggestions: Sequence[Suggestions]) -> list[str]:
 def _entries(suggestions: Sequence[Suggestions], rank: int) -> list[SpecEntry]:
     provenance = {"origin": "suggested by the estimate, not measured", "rank": rank + 1}
     return [
-        each.prepared.entry(each.candidates[rank], provenance)
-        for each in suggestions
-        if rank < len(each.candidates)
+        suggestion.prepared.entry(suggestion.candidates[rank], provenance)
+        for suggestion in suggestions
+        if rank < len(suggestion.candidates)
     ]
 
 

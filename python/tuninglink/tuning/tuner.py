@@ -116,10 +116,10 @@ class Tuner:
         with timeline.stage(Stage.MODEL):
             model = guard.run(results, self.spec, failure)
         results = [
-            replace(each, verdict=TaskOutcome.LEFT_OUT)
-            if each.verdict is TaskOutcome.WON and each not in model.kept
-            else each
-            for each in results
+            replace(result, verdict=TaskOutcome.LEFT_OUT)
+            if result.verdict is TaskOutcome.WON and result not in model.kept
+            else result
+            for result in results
         ]
         spec = self.spec(results, is_guarded=model.comparison is not None)
         self._task_tuner.listener.finished(timeline)
@@ -172,7 +172,7 @@ class Tuner:
             results: what became of the tasks.
             is_guarded: whether the whole program was run with the spec; else the provenance of its entries says so.
         """
-        won = [each for each in results if each.verdict is TaskOutcome.WON]
+        won = [result for result in results if result.verdict is TaskOutcome.WON]
         entries = [entry for each in won for entry in self._entries(each)]
         general = [self._general[each.task.key] for each in won if each.task.key in self._general]
         # What was measured for one size comes before what holds for several.
@@ -267,7 +267,7 @@ class Tuner:
                 reason = f"driver '{driver}' does not run what '{task.target.backend}' compiles"
                 self._omit(Omission(task.dispatches, reason))
         if not selected:
-            reasons = [note(str(each)) for each in self._omissions]
+            reasons = [note(str(omission)) for omission in self._omissions]
             what = "that --only means" if patterns and tasks and not reasons else "to tune"
             raise TuninglinkError(error(f"there is no dispatch {what}", notes=reasons))
         return selected

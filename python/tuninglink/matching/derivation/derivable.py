@@ -63,7 +63,10 @@ def derivable(anatomy: Anatomy, position: int, matcher: Matcher) -> Derivable | 
 def _fold(matcher: Matcher) -> _Fold | None:
     """Returns what a matcher asks for; None if it asks for more or less than a problem."""
     kind = kind_of(matcher.predicates)
-    maps = next((each.maps for each in matcher.predicates if isinstance(each, pred.HasMaps)), None)
+    maps = next(
+        (predicate.maps for predicate in matcher.predicates if isinstance(predicate, pred.HasMaps)),
+        None,
+    )
     if matcher.stop or kind is None or maps is None:
         return None
     fold = _Fold(kind, maps)
@@ -135,24 +138,24 @@ class _Fold:
             for operand, known in self.operands.items()
             for dimension in zip(self.maps.loops[operand], known, strict=False)
         )
-        found = {loop: size for loop, size in dimensions if loop is not None and size is not None}
-        sizes = {**self._sizes, **found}
+        result = {loop: size for loop, size in dimensions if loop is not None and size is not None}
+        sizes = {**self._sizes, **result}
         return tuple(sizes.get(loop) for loop in range(self.maps.loop_count))
 
 
 def _settings(anatomy: Anatomy, matcher: str, action: str) -> Mapping[str, mlir.Attribute] | None:
     """Returns the attributes that an entry sets on its root op; None if it sets others or computes them."""
     settings: dict[str, mlir.Attribute] = {}
-    for each in anatomy.annotations(action):
-        value: mlir.Attribute | int | None = each.value
+    for annotation in anatomy.annotations(action):
+        value: mlir.Attribute | int | None = annotation.value
         if isinstance(value, int):
             value = anatomy.table.yielded(matcher, value)
         # The first argument of a matcher is the op that it is asked about.
-        if anatomy.table.yielded(matcher, each.operand) != 0 or not isinstance(
+        if anatomy.table.yielded(matcher, annotation.operand) != 0 or not isinstance(
             value, mlir.Attribute
         ):
             return None
-        settings[each.name] = value
+        settings[annotation.name] = value
     return settings if _CONFIGURING & settings.keys() else None
 
 

@@ -80,8 +80,8 @@ def _describe(
     if BINDING in original.attributes:
         sequence.attributes[BINDING] = original.attributes[BINDING]
     derived = mlir.StringAttr.get(f"from @{entry.matcher}: {change}")
-    known = entries_of(original.attributes.get(PROVENANCE))
-    sequence.attributes[PROVENANCE] = mlir.DictAttr.get({**known, DERIVED: derived})
+    entries = entries_of(original.attributes.get(PROVENANCE))
+    sequence.attributes[PROVENANCE] = mlir.DictAttr.get({**entries, DERIVED: derived})
 
 
 def _add_action(name: str, attributes: Sequence[str]) -> None:
@@ -114,7 +114,8 @@ def _add_matcher(
             target = mlir.TypeAttr.get(mlir.Type.parse(type_))
             _create(names.MATCH_TYPE, [value], [], {"target_type": target})
         values = [
-            _create(names.PARAM_CONSTANT, [], [_PARAMETER], {"value": each})[0] for each in settings
+            _create(names.PARAM_CONSTANT, [], [_PARAMETER], {"value": setting})[0]
+            for setting in settings
         ]
         yield_([root, *values])
     return sequence
@@ -159,7 +160,7 @@ def _create(
     operation = mlir.Operation.create(
         name,
         operands=list(operands),
-        results=[mlir.Type.parse(each) for each in results],
+        results=[mlir.Type.parse(result) for result in results],
         attributes=dict(attributes or {}),
     )
     return list(operation.results)

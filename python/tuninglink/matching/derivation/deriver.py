@@ -46,7 +46,7 @@ class Deriver:
     """
 
     def __init__(self, specs: Sequence[PrunableSpec]) -> None:
-        is_readable = all(each.spec.anatomy.is_readable for each in specs)
+        is_readable = all(spec.spec.anatomy.is_readable for spec in specs)
         self._lists = [DerivableList(each) for each in specs] if is_readable else []
         self._derived: dict[Hashable, DerivedEntry | None] = {}
 
@@ -159,7 +159,7 @@ def change_in_words(mapping: LoopMapping, roles: Sequence[Role]) -> str:
     """
     added = [roles[loop].value for loop, source in enumerate(mapping.sources) if source is None]
     kept = [source for source in mapping.sources if source is not None]
-    words = [f"unit {each} added" for each in dict.fromkeys(added)]
+    words = [f"unit {fromkey} added" for fromkey in dict.fromkeys(added)]
     if mapping.dropped:
         count = len(mapping.dropped)
         words.append("unit loop removed" if count == 1 else f"{count} unit loops removed")

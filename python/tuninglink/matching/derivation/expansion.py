@@ -77,7 +77,7 @@ def _batch_forms(
     if units:
         kept = [loop for loop in range(len(entry.sizes)) if loop not in units]
         sizes = tuple(entry.sizes[loop] for loop in kept)
-        yield [_renumbered(each, kept) for each in maps], sizes, entry.element_types
+        yield [_renumbered(map_, kept) for map_ in maps], sizes, entry.element_types
     elif not batches:
         batched = [
             _with_batch(each, has_batch=operand in _BATCHED[kind])
@@ -95,7 +95,7 @@ def _attention_forms(maps: Sequence[mlir.AffineMap], entry: Derivable) -> Iterat
             if (loops, scale) != own:
                 types = (*entry.element_types[:_SCALE], scale, *entry.element_types[_SCALE + 1 :])
                 sizes = tuple(entry.sizes[loop] for loop in loops)
-                yield [_renumbered(each, loops) for each in maps], sizes, types
+                yield [_renumbered(map_, loops) for map_ in maps], sizes, types
 
 
 def _matched(
@@ -107,8 +107,8 @@ def _matched(
     if form is None or not roles or len(maps) != OPERANDS[kind]:
         return None
     by_loop = {loop: role for role, loops in roles.items() for loop in loops}
-    output = {loop for each in maps[-outputs].results for loop in _used(each)}
-    attributes = mlir.ArrayAttr.get([mlir.AffineMapAttr.get(each) for each in maps])
+    output = {loop for result in maps[-outputs].results for loop in _used(result)}
+    attributes = mlir.ArrayAttr.get([mlir.AffineMapAttr.get(map_) for map_ in maps])
     return MatchedForm(
         form=form,
         kind=kind,
@@ -132,8 +132,10 @@ def _renumbered(map_: mlir.AffineMap, loops: Sequence[int]) -> mlir.AffineMap:
     new = {loop: mlir.AffineDimExpr.get(position) for position, loop in enumerate(loops)}
     gone = mlir.AffineConstantExpr.get(0)
     replaced = [new.get(loop, gone) for loop in range(map_.n_dims)]
-    results = [each.compose(mlir.AffineMap.get(len(loops), 0, replaced)) for each in map_.results]
-    kept = [each for each in results if not isinstance(each, mlir.AffineConstantExpr)]
+    results = [
+        result.compose(mlir.AffineMap.get(len(loops), 0, replaced)) for result in map_.results
+    ]
+    kept = [result for result in results if not isinstance(result, mlir.AffineConstantExpr)]
     return mlir.AffineMap.get(len(loops), 0, kept)
 
 
@@ -142,7 +144,7 @@ def _with_batch(map_: mlir.AffineMap, *, has_batch: bool) -> mlir.AffineMap:
     shifted = mlir.AffineMap.get(
         count, 0, [mlir.AffineDimExpr.get(loop + 1) for loop in range(map_.n_dims)]
     )
-    results = [each.compose(shifted) for each in map_.results]
+    results = [result.compose(shifted) for result in map_.results]
     if has_batch:
         results.insert(0, mlir.AffineDimExpr.get(0))
     return mlir.AffineMap.get(count, 0, results)

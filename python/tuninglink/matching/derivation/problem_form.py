@@ -123,7 +123,7 @@ def _accesses(map_: mlir.AffineMap, numbers: Mapping[int, int]) -> dict[int, Acc
     Returns:
         The accesses by dimension; None if one is no sum.
     """
-    found: dict[int, Access] = {}
+    accesses: dict[int, Access] = {}
     for dimension, result in enumerate(map_.results):
         try:
             factors, constant = _terms(result)
@@ -131,8 +131,8 @@ def _accesses(map_: mlir.AffineMap, numbers: Mapping[int, int]) -> dict[int, Acc
             return None
         numbered = {numbers[loop]: each for loop, each in factors.items() if loop in numbers}
         if numbered or constant:
-            found[dimension] = tuple(sorted(numbered.items())), constant
-    return found
+            accesses[dimension] = tuple(sorted(numbered.items())), constant
+    return accesses
 
 
 def _terms(expression: mlir.AffineExpr) -> tuple[dict[int, int], int]:

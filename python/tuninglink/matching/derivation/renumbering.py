@@ -263,7 +263,7 @@ def _basis(name: str, value: mlir.Attribute, mapping: LoopMapping) -> mlir.Attri
     i64 = mlir.IntegerType.get_signless(64)
     return mlir.ArrayAttr.get(
         [
-            mlir.ArrayAttr.get([mlir.IntegerAttr.get(i64, each) for each in numbers])
+            mlir.ArrayAttr.get([mlir.IntegerAttr.get(i64, number) for number in numbers])
             for numbers in (counts, renumbered)
         ]
     )

@@ -89,7 +89,7 @@ class RootFormReader:
 
 def root_form(op: OpInfo) -> RootForm | None:
     """Returns an op with the form of its problem; None if entries are not derived for ops like it."""
-    if op.kind not in OPERANDS or any(each.encoding for each in op.operands):
+    if op.kind not in OPERANDS or any(operand.encoding for operand in op.operands):
         return None
     operands = {at: each.sizes for at, each in enumerate(op.operands) if each.sizes is not None}
     form = problem_form(op.kind, op.maps, op.sizes, operands, op.element_types)

@@ -58,7 +58,7 @@ def _loses_configuration(workload: Workload) -> bool:
     root, problem = workload.root, workload.problem
     if names.LOWERING_CONFIG in root.attributes or root.name != names.GENERIC:
         return False
-    roles = {each.role for each in problem.dimensions}
+    roles = {dimension.role for dimension in problem.dimensions}
     is_pooling = not roles & {Role.OUTPUT_CHANNEL, Role.INPUT_CHANNEL, Role.DEPTH}
     batches = len(problem.loops(Role.BATCH))
     return problem.kind is OpKind.CONVOLUTION and batches == int(is_pooling)

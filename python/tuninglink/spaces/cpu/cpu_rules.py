@@ -111,8 +111,8 @@ class CpuRules:
             return
         limit = self.cpu.vector_limit
         total = number(bits)
-        for each in sizes:
-            total = total * each
+        for size in sizes:
+            total = total * size
         # The compiler rounds up to whole bytes before it compares.
         fits = total <= BYTE * (limit - 1)
         shape = "x".join(["{}"] * len(sizes))

@@ -78,12 +78,12 @@ class CpuSpace(Space):
         strange = [each for each in levels if each not in {level.value for level in CpuLevel}]
         if strange:
             raise MismatchError(f"'{strange[0]}' is no level of tiling")
-        found = {LOOP_PEELING: int(_peels(configuration))}
+        result = {LOOP_PEELING: int(_peels(configuration))}
         for level in CpuLevel:
             sizes = self._sizes(level.value, levels) if level.value in levels else ()
             for loop in range(len(self.nest.loops)):
-                found[knob_name(level, loop)] = sizes[loop] if loop < len(sizes) else 0
-        return found
+                result[knob_name(level, loop)] = sizes[loop] if loop < len(sizes) else 0
+        return result
 
     def compilation_info(self, assignment: Mapping[str, int]) -> mlir.Attribute:
         """Returns the configuration with the levels that tile something, and `distribution` in any case."""

@@ -41,9 +41,9 @@ def add_workgroup_rules(rules: CpuRules) -> None:
             continue
         level = CpuLevel.DISTRIBUTION
         tile, name = rules.tiles.tile(level, loop), rules.tiles.name(level, loop)
-        divisors = [each for each in range(1, size + 1) if size % each == 0]
+        divisors = [position for position in range(1, size + 1) if size % position == 0]
         message = f"{name} should divide the loop of {size} iterations ({{}})"
-        rules.add(any_of(*(tile == each for each in divisors)), message, tile)
+        rules.add(any_of(*(tile == divisor for divisor in divisors)), message, tile)
 
 
 def _outer_loops(nest: LoopNest) -> int:

@@ -103,8 +103,8 @@ def _use_registers(rules: CpuRules) -> None:
     tiles = [rules.tiles.vector_tile(loop) for loop in rules.parallel()]
     room = rules.cpu.registers * rules.cpu.vector_bytes
     total, bits = number(rules.nest.vectors[0].bits), rules.nest.vectors[0].bits
-    for each in tiles:
-        total = total * each
+    for tile in tiles:
+        total = total * tile
     shape = "x".join(["{}"] * len(tiles)) or "1"
     message = f"the results of a vector tile, {shape} elements of {bits} bits, should fit into {room} bytes of registers"
     rules.add(total <= BYTE * room, message, *tiles)

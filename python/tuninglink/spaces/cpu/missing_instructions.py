@@ -40,7 +40,7 @@ def _missing_on_riscv(uses: _Uses, cpu: Cpu) -> str:
         return f"without the feature 'm', multiplications {call}"
     if cpu.links_nothing and uses.floats and not cpu.features & {"+f", "+d"}:
         return f"without the feature 'f', operations on floats {call}"
-    if not any(each.startswith(_VECTORS) for each in cpu.features):
+    if not any(feature.startswith(_VECTORS) for feature in cpu.features):
         return ""
     if uses.products:
         return "LLVM lowers no masked product of the elements of a vector"
@@ -73,9 +73,9 @@ class _Uses:
         return uses
 
     def _visit(self, operation: mlir.Operation) -> None:
-        types = [element_type(each.type) for each in operation.results]
-        is_half = any(str(each) == _HALF for each in types)
-        self.floats |= any(isinstance(each, mlir.FloatType) for each in types)
+        types = [element_type(result.type) for result in operation.results]
+        is_half = any(str(type_) == _HALF for type_ in types)
+        self.floats |= any(isinstance(type_, mlir.FloatType) for type_ in types)
         self.half_maxima |= is_half and operation.name in _MAXIMA
         is_reduction = operation.name in _REDUCTIONS
         if is_reduction or StructuredOp(operation).kind is OpKind.REDUCTION:
@@ -91,4 +91,4 @@ class _Uses:
 def _accumulates(operation: mlir.OpView) -> bool:
     """Tells whether one of the operands of an op in a body is the accumulator, its last argument."""
     arguments = list(operation.operation.block.arguments)
-    return any(each == arguments[-1] for each in operation.operands)
+    return any(operand == arguments[-1] for operand in operation.operands)

@@ -33,9 +33,9 @@ def add_necessary_rules(rules: CpuRules) -> None:
         add_decomposition(rules)
     if rules.checks_vectors:
         when = _vectorized(rules)
-        for each in rules.nest.vectors:
-            sizes = [rules.parts[loop].size for loop in each.loops]
-            rules.limit_vector(f"the vector of {each.what} has", sizes, each.bits, when)
+        for vector in rules.nest.vectors:
+            sizes = [rules.parts[loop].size for loop in vector.loops]
+            rules.limit_vector(f"the vector of {vector.what} has", sizes, vector.bits, when)
 
 
 def _refuse_negative(rules: CpuRules, loop: int) -> None:
@@ -46,7 +46,7 @@ def _refuse_negative(rules: CpuRules, loop: int) -> None:
     for level in rules.pipeline.natural:
         tile, name = rules.tiles.tile(level, loop), rules.tiles.name(level, loop)
         others = [rules.tiles.tile(each, loop) for each in CpuLevel if each is not level]
-        condition = any_of(tile >= 0, *(each == 1 for each in others))
+        condition = any_of(tile >= 0, *(other == 1 for other in others))
         rules.add(condition, f"{name} must not be negative ({{}} >= 0)", tile)
 
 

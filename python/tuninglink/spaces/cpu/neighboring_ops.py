@@ -50,8 +50,8 @@ def neighbors(workload: Workload) -> tuple[Neighbor, ...]:
     """Returns the operations that are computed beside a root op, each kind once."""
     computing = function_ops(workload.function).computing
     tied = _tie(workload.root, computing)
-    found = (_neighbor(each, tied[each]) for each in computing if each != workload.root)
-    return tuple(dict.fromkeys(found))
+    result = (_neighbor(each, tied[each]) for each in computing if each != workload.root)
+    return tuple(dict.fromkeys(result))
 
 
 def width(kind: mlir.Type) -> int | None:
@@ -115,7 +115,7 @@ def _accesses(operation: mlir.Operation) -> list[_Access]:
 
 def _neighbor(operation: mlir.Operation, tied: Mapping[int, int]) -> Neighbor:
     op = StructuredOp(operation)
-    bits = max([_WIDENED, *(width(each.type) or _WIDEST for each in operation.operands)])
+    bits = max([_WIDENED, *(width(operand.type) or _WIDEST for operand in operation.operands)])
     if not op.maps:
         return Neighbor(f"'{operation.name}'", (), _largest(operation), bits)
     configured = _configured(operation)
@@ -134,18 +134,18 @@ def _configured(operation: mlir.Operation) -> dict[int, int]:
     """Returns the vector tiles that an operation beside the root op has itself: the compiler gives them."""
     attribute = operation.attributes.get(names.LOWERING_CONFIG)
     levels = (attribute is not None and read_cpu_configuration(attribute)) or {}
-    found: dict[int, int] = {}
+    configured: dict[int, int] = {}
     for level in _VECTOR_LEVELS:
         tiling = levels.get(level.value)
         if tiling is not None and not tiling.scalable:
-            found |= {loop: tile for loop, tile in enumerate(tiling.sizes) if tile}
-    return found
+            configured |= {loop: tile for loop, tile in enumerate(tiling.sizes) if tile}
+    return configured
 
 
 def _largest(operation: mlir.Operation) -> int | None:
     """Returns the number of elements of the largest value that an operation reads or computes."""
     values = [*operation.operands, *operation.results]
-    sizes = [shape(each.type) for each in values if isinstance(each.type, mlir.ShapedType)]
+    sizes = [shape(value.type) for value in values if isinstance(value.type, mlir.ShapedType)]
     if any(each is None or None in each for each in sizes):
         return None
     return max((prod(size for size in each or () if size is not None) for each in sizes), default=1)

@@ -128,7 +128,7 @@ def read_nest(workload: Workload) -> LoopNest:
         Loop(dimension.size, iterator == REDUCTION)
         for dimension, iterator in zip(problem.dimensions, op.iterator_types, strict=True)
     )
-    widths = [width(each.type) for each in root.operands]
+    widths = [width(operand.type) for operand in root.operands]
     widest = max((each or 64 for each in widths), default=64)
     configured = function_ops(workload.function).configured
     is_alone = all(each == root for each in configured)
@@ -148,7 +148,9 @@ def read_nest(workload: Workload) -> LoopNest:
         parts=parts,
         beside=neighbors(workload),
         is_alone=is_alone,
-        is_on_tensors=any(isinstance(each.type, mlir.RankedTensorType) for each in root.operands),
+        is_on_tensors=any(
+            isinstance(operand.type, mlir.RankedTensorType) for operand in root.operands
+        ),
         is_attention=op.kind is OpKind.ATTENTION,
         score_loops=op.loops.get(Role.K1, ()),
     )
@@ -187,15 +189,17 @@ def _vectors(op: StructuredOp, widths: Sequence[int | None]) -> tuple[VectorOf, 
     bits = known[-1] if op.kind is OpKind.CONTRACTION else min(known)
     everything = VectorOf("all loops", tuple(range(op.loop_count)), bits)
     operands = [
-        VectorOf(f"operand {number}", _positions(found), wide)
-        for number, (found, wide) in enumerate(zip(op.maps, known, strict=False))
+        VectorOf(f"operand {number}", _positions(result), wide)
+        for number, (result, wide) in enumerate(zip(op.maps, known, strict=False))
         if wide > bits
     ]
     return (everything, *operands)
 
 
 def _positions(affine: mlir.AffineMap) -> tuple[int, ...]:
-    return tuple(each.position for each in affine.results if isinstance(each, mlir.AffineDimExpr))
+    return tuple(
+        result.position for result in affine.results if isinstance(result, mlir.AffineDimExpr)
+    )
 
 
 def _is_vectorized(root: mlir.Operation) -> bool:

@@ -48,7 +48,7 @@ def unknown(rules: CpuRules) -> str:
 
 def _bound_vectors(rules: CpuRules) -> None:
     """Adds that no vector of the root op reaches the limit, however the compiler bounds its parts."""
-    known = all_of(*(each.is_known for each in rules.parts))
+    known = all_of(*(part.is_known for part in rules.parts))
     is_never = rules.cpu.masking is Masking.NEVER
     # What is peeled has the size of the tile, whether the loop has as many iterations or not.
     when = [negation(known), *([rules.tiles.peeling != 0] if is_never else [])]

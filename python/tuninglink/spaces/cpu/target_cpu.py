@@ -71,10 +71,10 @@ def read_cpu(workload: Workload) -> Cpu:
     Raises:
         UndecidedError: it is compiled for something else, or nobody knows for what.
     """
-    found = parameters(workload.target) if workload.target is not None else None
-    if found is None or len(found) == 0 or _string(found[0]) != BACKEND:
+    result = parameters(workload.target) if workload.target is not None else None
+    if result is None or len(result) == 0 or _string(result[0]) != BACKEND:
         raise UndecidedError("the target is no CPU, or it is not known")
-    last = found[len(found) - 1]
+    last = result[len(result) - 1]
     entries = last if isinstance(last, mlir.DictAttr) else None
     size = _entry(entries, "native_vector_size")
     native = size.value if isinstance(size, mlir.IntegerAttr) and size.value > 0 else _VECTOR_BYTES
@@ -86,7 +86,7 @@ def read_cpu(workload: Workload) -> Cpu:
         masking=_masking(architecture, features),
         architecture=architecture,
         features=frozenset(features),
-        links_nothing=_string(found[1]).startswith(_EMBEDDED),
+        links_nothing=_string(result[1]).startswith(_EMBEDDED),
     )
 
 
@@ -99,7 +99,9 @@ def _masking(architecture: str, features: list[str]) -> Masking:
     """Returns when the compiler masks: observed by compiling for each of them."""
     if architecture.startswith(("x86", "i686", "riscv")):
         return Masking.AS_NEEDED
-    if architecture.startswith("aarch64") and any(each.startswith("+sve") for each in features):
+    if architecture.startswith("aarch64") and any(
+        feature.startswith("+sve") for feature in features
+    ):
         return Masking.ALWAYS
     return Masking.NEVER
 

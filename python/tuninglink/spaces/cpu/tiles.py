@@ -93,7 +93,9 @@ class Tiles:
     def part(self, loop: int) -> TiledLoop:
         """Returns what the levels leave of a loop that are for it."""
         reduces = self._nest.loops[loop].reduces
-        return self._part(loop, [each for each in self._levels if (each in _REDUCTION) == reduces])
+        return self._part(
+            loop, [level for level in self._levels if (level in _REDUCTION) == reduces]
+        )
 
     def outer_part(self, loop: int) -> TiledLoop:
         """Returns what is left of a loop before it is tiled for vectors."""

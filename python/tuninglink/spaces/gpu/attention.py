@@ -221,11 +221,11 @@ def _tile_name(attention: Attention, loop: int) -> str:
 def _intrinsics(device: Gpu, lhs: Operand, rhs: Operand) -> list[Intrinsic]:
     """Returns the intrinsics for a matmul; those for few rows do not compile here."""
     intrinsics = device.multiplying(lhs.element_type, rhs.element_type, _ACCUMULATED)
-    found = [each for each in intrinsics if not each.is_named(FOR_FEW_ROWS)]
-    if not found:
+    result = [intrinsic for intrinsic in intrinsics if not intrinsic.is_named(FOR_FEW_ROWS)]
+    if not result:
         what = f"no intrinsic of the target multiplies {lhs.element_type}x{rhs.element_type}"
         raise UndecidedError(f"{what}, and attention without one is not known")
-    return found
+    return result
 
 
 def _exchanged(attention: Attention, tiles: Mapping[int, Number], device: Gpu) -> list[Number]:

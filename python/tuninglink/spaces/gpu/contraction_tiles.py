@@ -54,14 +54,14 @@ class ContractionTiles:
         for loop in (*self.contraction.outer, *self.contraction.outer_k):
             self.shapes[loop] = number(1)
         for loop, side in zip(self.contraction.matrix_loops, "mnk", strict=True):
-            extents = [getattr(each, side) for each in intrinsics]
+            extents = [getattr(intrinsic, side) for intrinsic in intrinsics]
             self.shapes[loop] = self.rules.look_up(chosen, extents)
         return slot
 
 
 def intrinsic_slot(intrinsics: Sequence[Intrinsic]) -> OptionSlot:
     """Returns the slot of the knob that chooses one of some intrinsics."""
-    return OptionSlot(_INTRINSIC, tuple(each.attribute for each in intrinsics))
+    return OptionSlot(_INTRINSIC, tuple(intrinsic.attribute for intrinsic in intrinsics))
 
 
 @dataclass(frozen=True)

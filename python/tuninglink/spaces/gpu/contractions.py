@@ -131,7 +131,7 @@ def read_open_contraction(workload: Workload) -> Contraction:
     lhs, rhs = map(_with_inputs, (lhs, rhs), operands)
     (*outer_m, m), (*outer_n, n), (*outer_k, k) = (loops[each] for each in (Role.M, Role.N, Role.K))
     check_sizes(workload)
-    sizes = tuple(each.size for each in problem.dimensions)
+    sizes = tuple(dimension.size for dimension in problem.dimensions)
     if any(sizes[loop] is None for loop in (*outer_k, k)):
         raise UndecidedError(f"{problem} has reductions of unknown size")
     outer = tuple(sorted((*loops[Role.BATCH], *outer_m, *outer_n)))
@@ -170,14 +170,14 @@ def intrinsics_for(contraction: Contraction, device: Gpu, virtual: str = "") -> 
     types = contraction.element_types
     check_element_types(types, device)
     # Others do not compile here; they are for attention.
-    found = [
+    intrinsics = [
         each
         for each in device.multiplying(*types)
         if not each.is_transposed and (not each.is_virtual or each.is_named(virtual))
     ]
-    if not found:
+    if not intrinsics:
         raise UndecidedError(f"no intrinsic of the target multiplies {'x'.join(types)}")
-    return found
+    return intrinsics
 
 
 def check_element_types(
@@ -194,10 +194,10 @@ def check_element_types(
         UndecidedError: one is a number of 8 bits or fewer, and the device has no intrinsic for it, or no conversion.
     """
     is_excluded = needs_conversions and not device.architecture.startswith("gfx")
-    known = {each for found in device.intrinsics for each in found.element_types}
-    for each in types:
-        if each.startswith(_NARROW_FLOATS) and (is_excluded or each not in known):
-            raise UndecidedError(f"{device.architecture} may not have {each}")
+    known = {type_ for result in device.intrinsics for type_ in result.element_types}
+    for type_ in types:
+        if type_.startswith(_NARROW_FLOATS) and (is_excluded or type_ not in known):
+            raise UndecidedError(f"{device.architecture} may not have {type_}")
 
 
 def check_sizes(workload: Workload) -> None:
@@ -206,9 +206,9 @@ def check_sizes(workload: Workload) -> None:
     Raises:
         UndecidedError: there is nothing to compute, or too much.
     """
-    for each in workload.problem.dimensions:
-        if each.size is not None and not 0 < each.size < _MOST:
-            raise UndecidedError(f"{workload.problem} has a dimension of size {each.size}")
+    for dimension in workload.problem.dimensions:
+        if dimension.size is not None and not 0 < dimension.size < _MOST:
+            raise UndecidedError(f"{workload.problem} has a dimension of size {dimension.size}")
 
 
 def static_sizes(workload: Workload) -> tuple[int, ...]:
@@ -218,7 +218,9 @@ def static_sizes(workload: Workload) -> tuple[int, ...]:
         UndecidedError: one is not known, or there is nothing to compute.
     """
     check_sizes(workload)
-    sizes = [each.size for each in workload.problem.dimensions if each.size is not None]
+    sizes = [
+        dimension.size for dimension in workload.problem.dimensions if dimension.size is not None
+    ]
     if len(sizes) != len(workload.problem.dimensions):
         raise UndecidedError(f"{workload.problem} has dimensions of unknown size")
     return tuple(sizes)
@@ -238,13 +240,13 @@ def read_operand(operand: mlir.Value[Any], access: mlir.AffineMap) -> Operand:
 
 def _with_inputs(operand: Operand, value: mlir.Value[Any]) -> Operand:
     """Returns an operand with what it is computed from."""
-    inputs = [operand_over(*each) for each in computed_inputs(value, operand.loops)]
+    inputs = [operand_over(*input_) for input_ in computed_inputs(value, operand.loops)]
     return replace(operand, inputs=tuple(inputs))
 
 
 def loops_of(access: mlir.AffineMap) -> list[int]:
     """Returns the loops that run over a dimension of an operand each, without those that do so with others."""
-    return [each.position for each in access.results if isinstance(each, mlir.AffineDimExpr)]
+    return [result.position for result in access.results if isinstance(result, mlir.AffineDimExpr)]
 
 
 def operand_over(operand: mlir.Value[Any], loops: Iterable[int]) -> Operand:

@@ -72,7 +72,7 @@ def has_innermost_channels(workload: Workload) -> bool:
     roles = list(op.roles)
     *parallel, channel = (loop for loop, role in enumerate(roles) if role not in _REDUCING)
     *filters, inputs = (loop for loop, role in enumerate(roles) if role in _REDUCING)
-    weights, result = (loops_of(each) for each in op.maps[1:3])
+    weights, result = (loops_of(map_) for map_ in op.maps[1:3])
     return (
         [*parallel, channel, *filters, inputs] == list(range(len(roles)))
         and (roles[channel], roles[inputs]) == (Role.OUTPUT_CHANNEL, Role.INPUT_CHANNEL)

@@ -39,7 +39,7 @@ def distribute_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute)
     """
     if ops_beside(workload, read_loops(workload, device)):
         raise UndecidedError(f"other ops are beside {workload.problem}")
-    sizes = tuple(each.size for each in workload.problem.dimensions)
+    sizes = tuple(dimension.size for dimension in workload.problem.dimensions)
     return [DistributeSpace(workload, device, pipeline, sizes)]
 
 
@@ -66,8 +66,8 @@ class DistributeSpace(Space):
         level = ArraySlot(tuple(map(IntegerSlot, tiles)))
         self._entries = DictionarySlot({_LEVELS: ArraySlot((level,))}, frozenset())
         threads = [rules.knob(name, 1, device.threads) for name in _THREADS]
-        for each in threads:
-            rules.powers_of_two(each, device.threads)
+        for thread in threads:
+            rules.powers_of_two(thread, device.threads)
         rules.sufficient(
             product(threads) <= device.threads,
             f"a workgroup must have at most {device.threads} threads, not {{}}",

@@ -57,16 +57,16 @@ class GpuProvider(Provider):
             raise UndecidedError(f"{workload.problem} computes in buffers, not in tensors")
         device = self._device(workload)
         attribute = mlir.Attribute.parse(pipeline, workload.root.context)
-        found: list[Space] = []
+        result: list[Space] = []
         reasons: list[str] = []
         for make in _FORMS[pipeline].get(workload.problem.kind, ()):
             try:
-                found += make(workload, device, attribute)
+                result += make(workload, device, attribute)
             except UndecidedError as failure:
                 reasons.append(failure.reason)
-        if reasons and not found:
+        if reasons and not result:
             raise UndecidedError("; ".join(dict.fromkeys(reasons)))
-        return found
+        return result
 
     def _device(self, workload: Workload) -> Gpu:
         """Returns what the target can do; it is read anew where the target is another than before."""

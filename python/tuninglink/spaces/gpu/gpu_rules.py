@@ -98,9 +98,11 @@ class GpuRules:
 
     def powers_of_two(self, number: Number, high: int, size: int | None = None) -> None:
         """Proposes powers of two for a knob, and all of a loop of some size; nothing else."""
-        values = {1 << each for each in range(high.bit_length())} | ({size} if size else set())
+        values = {1 << position for position in range(high.bit_length())} | (
+            {size} if size else set()
+        )
         self._builder.require(
-            any_of(*(number == each for each in sorted(values))),
+            any_of(*(number == value for value in sorted(values))),
             "it should be a power of two, not {}",
             number,
             provenance="others are rarely fast",
@@ -179,8 +181,8 @@ class GpuRules:
     def memory(self, bits: Sequence[Number], device: Gpu) -> None:
         """Limits the shared memory that a workgroup uses; `bits` are added up."""
         used: Number = number(0)
-        for each in bits:
-            used = used + each
+        for bit in bits:
+            used = used + bit
         self.necessary(
             used <= device.memory * _BITS,
             f"shared memory must suffice ({{}} <= {device.memory} bytes)",
@@ -201,8 +203,8 @@ class GpuRules:
 def product(factors: Iterable[Number]) -> Number:
     """Returns the product of at least one factor."""
     result: Number = None
-    for each in factors:
-        result = each if result is None else result * each
+    for factor in factors:
+        result = factor if result is None else result * factor
     return result
 
 

@@ -214,7 +214,7 @@ def _is_large(problem: Problem) -> bool:
     """Tells whether a product has many rows and many columns."""
     sides = [problem.loops(role) for role in (Role.M, Role.N)]
     sizes = [[problem.dimensions[loop].size for loop in loops] for loops in sides]
-    return all(None not in each and prod(filter(None, each)) > _FEW_ROWS for each in sizes)
+    return all(None not in size and prod(filter(None, size)) > _FEW_ROWS for size in sizes)
 
 
 def _read_others(workload: Workload) -> list[_Other]:
@@ -225,10 +225,10 @@ def _read_others(workload: Workload) -> list[_Other]:
     """
     read = []
     kinds = StructuredOp(workload.root).iterator_types
-    parallel = sum(each != REDUCTION for each in kinds)
+    parallel = sum(kind != REDUCTION for kind in kinds)
     for each in function_ops(workload.function).computing:
-        found = each.attributes.get(names.LOWERING_CONFIG)
-        entries = (dictionary_of(found) if found is not None else None) or {}
+        attribute = each.attributes.get(names.LOWERING_CONFIG)
+        entries = (dictionary_of(attribute) if attribute is not None else None) or {}
         if each == workload.root:
             continue
         if SUBGROUP_BASIS not in entries:

@@ -124,4 +124,4 @@ def promotion_slots(operands: Sequence[int], context: mlir.Context) -> dict[str,
 
 
 def _indices(operands: Sequence[int]) -> mlir.ArrayAttr:
-    return mlir.ArrayAttr.get([integer(each) for each in operands])
+    return mlir.ArrayAttr.get([integer(operand) for operand in operands])

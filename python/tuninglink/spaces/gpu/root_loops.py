@@ -78,11 +78,11 @@ def read_loops(workload: Workload, device: Gpu) -> RootLoops:
     mixes = op.kind is OpKind.CONTRACTION and mixes_types(op)
     if not mixes:  # which does not compile for any device
         check_element_types(op.element_types, device, needs_conversions=True)
-    widths = {_bits(each.type) for each in workload.root.operands}
+    widths = {_bits(operand.type) for operand in workload.root.operands}
     kinds = op.iterator_types
     accumulation = op.accumulation
     return RootLoops(
-        tuple(each.size for each in workload.problem.dimensions),
+        tuple(dimension.size for dimension in workload.problem.dimensions),
         tuple(loop for loop, kind in enumerate(kinds) if kind != REDUCTION),
         tuple(loop for loop, kind in enumerate(kinds) if kind == REDUCTION),
         max(widths),
@@ -97,20 +97,20 @@ def ops_beside(workload: Workload, loops: RootLoops) -> list[Beside]:
     Raises:
         UndecidedError: the size of a result is not known.
     """
-    found = []
+    ops = []
     results = prod(loops.sizes[loop] or 1 for loop in loops.parallel)
     for each in function_ops(workload.function).computing:
         if each == workload.root or each.name == names.FILL:
             continue
         for result in each.results:
             dimensions = shape(result.type)
-            known = [size for size in dimensions or () if size is not None]
-            if dimensions is None or len(known) != len(dimensions):
+            sizes = [size for size in dimensions or () if size is not None]
+            if dimensions is None or len(sizes) != len(dimensions):
                 raise UndecidedError(f"{each.name} beside it has results of unknown size")
-            elements = -(-prod(known) // results)
+            elements = -(-prod(sizes) // results)
             if elements > 1:
-                found.append(Beside(elements, _bits(result.type)))
-    return found
+                ops.append(Beside(elements, _bits(result.type)))
+    return ops
 
 
 def _bits(type_: mlir.Type) -> int:

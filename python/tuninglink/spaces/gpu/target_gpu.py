@@ -76,7 +76,11 @@ class Gpu:
 
     def multiplying(self, lhs: str, rhs: str, result: str) -> Sequence[Intrinsic]:
         """Returns the intrinsics for operands and a result of some element types."""
-        return [each for each in self.intrinsics if each.element_types == (lhs, rhs, result)]
+        return [
+            intrinsic
+            for intrinsic in self.intrinsics
+            if intrinsic.element_types == (lhs, rhs, result)
+        ]
 
 
 def read_device(workload: Workload) -> Gpu:
@@ -104,10 +108,10 @@ def read_device(workload: Workload) -> Gpu:
 def _intrinsics(
     info: iree_gpu.TargetInfo, subgroup_size: int, context: mlir.Context
 ) -> Iterator[Intrinsic]:
-    for each in info.mma_intrinsics:
-        is_virtual = isinstance(each, iree_gpu.VirtualMMAIntrinsic)
+    for intrinsic in info.mma_intrinsics:
+        is_virtual = isinstance(intrinsic, iree_gpu.VirtualMMAIntrinsic)
         kind = iree_gpu.VirtualMMAAttr if is_virtual else iree_gpu.MMAAttr
-        attribute = kind.get(int(each), ctx=context)
+        attribute = kind.get(int(intrinsic), ctx=context)
         assert isinstance(attribute, iree_gpu.MMAAttr | iree_gpu.VirtualMMAAttr)
         m, n, k = attribute.mnk_shape
         # Those of several blocks, and those without a layout, do not spread their result over a subgroup.
@@ -116,5 +120,5 @@ def _intrinsics(
         types = element_types(attribute)
         yield Intrinsic(attribute, m, n, k, types, is_virtual)
         if m == n:
-            transposed = kind.get(int(each), col_major=True, ctx=context)
+            transposed = kind.get(int(intrinsic), col_major=True, ctx=context)
             yield Intrinsic(transposed, m, n, k, types, is_virtual, is_transposed=True)

@@ -239,9 +239,10 @@ class _TileAndFuseRules(FormRules):
         sizes = [contraction.size(loop) for loop in contraction.matrix_loops]
         return any(
             all(
-                size % step == 0 for size, step in zip(sizes, (each.m, each.n, each.k), strict=True)
+                size % step == 0
+                for size, step in zip(sizes, (intrinsic.m, intrinsic.n, intrinsic.k), strict=True)
             )
-            for each in self._intrinsics
+            for intrinsic in self._intrinsics
         )
 
 

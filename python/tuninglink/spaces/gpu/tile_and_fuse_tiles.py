@@ -82,8 +82,8 @@ class TileAndFuseTiles(ContractionTiles):
     def _tile_side(self, loop: int, side: str) -> None:
         rules, size = self.rules, self.contraction.sizes[loop]
         shape = self.shapes[loop]
-        extents = [getattr(each, side) for each in self.intrinsics]
-        most = max(-(-(size or 1) // each) * each for each in extents)
+        extents = [getattr(intrinsic, side) for intrinsic in self.intrinsics]
+        most = max(-(-(size or 1) // extent) * extent for extent in extents)
         if self.pads:
             most = max(most, _MOST_PADDED)
         tile = self.tiles[loop] = self.table.tile(WORKGROUP, loop, most, zero=size)
@@ -121,7 +121,7 @@ class TileAndFuseTiles(ContractionTiles):
     def _tile_reduction(self, loop: int) -> None:
         rules, size = self.rules, self.contraction.size(loop)
         shape = self.shapes[loop]
-        most = max(-(-size // each.k) for each in self.intrinsics)
+        most = max(-(-size // intrinsic.k) for intrinsic in self.intrinsics)
         padded = round_up(size, shape)
         taken = self.table.tile(REDUCTION, loop, most)
         # A loop that is not tiled takes one step.

@@ -169,12 +169,12 @@ def _cover_inputs(
 
     Elements of less than a byte cannot be copied.
     """
-    for each in operand.inputs:
-        shape = [tiles[loop] for loop in each.loops]
-        can_share = is_derivable(shape, threads, each.bits) if shape else True
+    for input_ in operand.inputs:
+        shape = [tiles[loop] for loop in input_.loops]
+        can_share = is_derivable(shape, threads, input_.bits) if shape else True
         rules.sufficient(
-            any_of(negation(is_promoted), all_of(each.bits >= _BYTE, can_share)),
-            f"the {{}} threads must be able to share reading the elements of type {each.element_type} that a promoted "
+            any_of(negation(is_promoted), all_of(input_.bits >= _BYTE, can_share)),
+            f"the {{}} threads must be able to share reading the elements of type {input_.element_type} that a promoted "
             "operand is computed from",
             threads,
         )

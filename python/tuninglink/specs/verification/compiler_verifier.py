@@ -50,17 +50,17 @@ def passes_compiler(module: mlir.Operation, diagnostics: DiagnosticSink) -> bool
 
 
 def _report_repeated_matchers(module: mlir.Operation, diagnostics: DiagnosticSink) -> bool:
-    found = False
+    repeated_matchers = False
     for foreach_match in collect(module, names.FOREACH_MATCH):
         count = Counter(_matchers(foreach_match))
         for matcher in (matcher for matcher, uses in count.items() if uses > 1):
-            found = True
+            repeated_matchers = True
             diagnostics.error(
                 f"matcher '@{reference(matcher)}' is used more than once: only its first entry can "
                 "apply, and the compiler crashes on this operation; remove the later entries",
                 foreach_match,
             )
-    return found
+    return repeated_matchers
 
 
 def _matchers(foreach_match: mlir.Operation) -> list[mlir.Attribute]:
@@ -74,7 +74,7 @@ def _matchers(foreach_match: mlir.Operation) -> list[mlir.Attribute]:
 
 
 def _references(operation: mlir.Operation, attribute: str) -> list[mlir.Attribute]:
-    found = operation.attributes.get(attribute)
-    elements: list[mlir.Attribute] = list(found) if isinstance(found, mlir.ArrayAttr) else []
+    result = operation.attributes.get(attribute)
+    elements: list[mlir.Attribute] = list(result) if isinstance(result, mlir.ArrayAttr) else []
     references = (mlir.FlatSymbolRefAttr, mlir.SymbolRefAttr)
-    return elements if all(isinstance(each, references) for each in elements) else []
+    return elements if all(isinstance(element, references) for element in elements) else []

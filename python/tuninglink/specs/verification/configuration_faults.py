@@ -95,13 +95,13 @@ def _check_annotations(spec: Spec, diagnostics: DiagnosticSink, places: KnobPlac
     table = spec.anatomy.table
     for action in dict.fromkeys(action for _, action in spec.anatomy.pairs):
         sequence = table.lookup(action)
-        for each in table.annotations(action) or ():
-            meant = misspelt(each.name, _READ)
+        for annotation in table.annotations(action) or ():
+            meant = misspelt(annotation.name, _READ)
             if meant:
                 diagnostics.warning(
-                    f"action '@{action}' sets '{each.name}', which the compiler does not read: what its entries "
+                    f"action '@{action}' sets '{annotation.name}', which the compiler does not read: what its entries "
                     f"match stays as it is; did you mean '{meant}'?",
-                    places.find(place_of(sequence.location) if sequence else None, each.name),
+                    places.find(place_of(sequence.location) if sequence else None, annotation.name),
                 )
 
 
@@ -178,7 +178,7 @@ def _matched(matcher: mlir.Operation | None) -> _Matched | None:
         types = [operation.attributes.get(each) for each in ("lhs_type", "rhs_type")]
         if not isinstance(maps, mlir.ArrayAttr) or not len(maps):
             return None
-        lhs, rhs = (str(each.value) if isinstance(each, mlir.TypeAttr) else "" for each in types)
+        lhs, rhs = (str(type_.value) if isinstance(type_, mlir.TypeAttr) else "" for type_ in types)
         return _Matched(mlir.AffineMapAttr(maps[0]).value.n_dims, (lhs, rhs))
     return None
 
@@ -215,8 +215,8 @@ def _constant(matcher: mlir.Operation | None, value: mlir.Attribute) -> mlir.Ope
     """Returns the constant in a matcher that holds a configuration, None if it is elsewhere."""
     if matcher is None:
         return None
-    constants = (each for each in body(matcher) if each.name == names.PARAM_CONSTANT)
-    return next((each for each in constants if each.attributes["value"] == value), None)
+    constants = (op for op in body(matcher) if op.name == names.PARAM_CONSTANT)
+    return next((constant for constant in constants if constant.attributes["value"] == value), None)
 
 
 _LEVELS: Final = tuple(level.value for level in CpuLevel)

@@ -50,8 +50,8 @@ class PayloadEffects:
         return None
 
     def _find_culprit(self, code: Code) -> mlir.Operation | None:
-        culprits = (self.culprit_behind(code, each) for each in code.operations)
-        return next((each for each in culprits if each is not None), None)
+        culprits = (self.culprit_behind(code, operation) for operation in code.operations)
+        return next((culprit for culprit in culprits if culprit is not None), None)
 
 
 class MatchOperations:
@@ -92,5 +92,5 @@ def _is_match_operation(name: str) -> bool:
         question.verify()
     except mlir.MLIRError as failure:
         # Anything else that is wrong with the operation is reported at its own place.
-        return all(each.location != asked for each in failure.error_diagnostics)
+        return all(diagnostic.location != asked for diagnostic in failure.error_diagnostics)
     return True

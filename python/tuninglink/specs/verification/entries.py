@@ -95,11 +95,13 @@ class EntryChecks:
 
     def _check_annotations(self, entry: ReachedEntry, annotations: tuple[Annotation, ...]) -> None:
         action = entry.action_code.sequence
-        configuring = [each for each in annotations if each.name in self._understood]
+        configuring = [
+            annotation for annotation in annotations if annotation.name in self._understood
+        ]
         if not configuring and not _has_ranges(action) and self._is_new(action, ""):
-            known = ", ".join(f"'{name}'" for name in self._understood)
+            join = ", ".join(f"'{name}'" for name in self._understood)
             self._diagnostics.warning(
-                f"action '@{symbol_name(action)}' configures nothing: it sets none of {known}; "
+                f"action '@{symbol_name(action)}' configures nothing: it sets none of {join}; "
                 "its entries only keep later ones away",
                 action,
             )
@@ -135,4 +137,4 @@ def _constant(matcher: Code, position: int) -> mlir.Operation | None:
 def _has_ranges(action: mlir.Operation) -> bool:
     """Tells whether a spec has ranges of sizes, of which it may leave some to the compiler on purpose."""
     module = action.parent
-    return module is not None and any(RANGES in each.attributes for each in body(module.operation))
+    return module is not None and any(RANGES in op.attributes for op in body(module.operation))

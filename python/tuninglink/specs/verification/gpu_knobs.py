@@ -76,7 +76,7 @@ def knob_faults(
         faults = [*_malformed(name, value), *_of_another_pipeline(name, pipeline, knobs)]
         if loops is not None and not faults:
             faults += _of_other_loops(name, value, loops)
-        yield from (replace(each, knob=name) for each in faults)
+        yield from (replace(fault, knob=name) for fault in faults)
     yield from _missing(knobs, _PIPELINES.get(pipeline, ""), is_product=loops is not None)
 
 
@@ -135,12 +135,12 @@ def thread_faults(
             f"they run {_MOST_THREADS:,} at most",
             knob=gpu.WORKGROUP_SIZE,
         )
-    known = _subgroup_sizes(target)
-    if known and subgroup_size and subgroup_size not in known:
+    subgroup_sizes = _subgroup_sizes(target)
+    if subgroup_sizes and subgroup_size and subgroup_size not in subgroup_sizes:
         is_amd = target is not None and target.backend == "rocm"
         yield Fault(
-            f"a subgroup of {target} has {' or '.join(map(str, known))} threads, not {subgroup_size}",
-            f"write subgroup_size = {min(known, key=lambda each: abs(each - subgroup_size))}",
+            f"a subgroup of {target} has {' or '.join(map(str, subgroup_sizes))} threads, not {subgroup_size}",
+            f"write subgroup_size = {min(subgroup_sizes, key=lambda each: abs(each - subgroup_size))}",
             is_error=is_amd and subgroup_size not in gpu.AMD_SUBGROUP_SIZES,
             knob=gpu.SUBGROUP_SIZE,
         )
@@ -194,7 +194,7 @@ def _malformed(name: str, value: mlir.Attribute) -> Iterator[Fault]:
         message = f"'{name}' is {value}, which code generation does not read"
         yield Fault(message, f"it is {wanted}", is_error=is_error)
     elif name in _INTEGERS and min(integers or [0]) < 0:
-        right = [max(0, each) for each in integers or ()]
+        right = [max(0, integer) for integer in integers or ()]
         yield Fault(
             f"'{name}' is {[*(integers or ())]}, and none may be negative",
             "0 leaves a loop as it is" if name in gpu.TILES else f"write {right}",
@@ -241,14 +241,16 @@ def _of_other_loops(name: str, value: mlir.Attribute, loops: int) -> Iterator[Fa
                 is_error=True,
             )
         elif min(counts, default=1) < 1:
-            right = [max(1, each) for each in counts]
+            right = [max(1, count) for count in counts]
             yield Fault(
                 f"'{name}' is {value}, and a count must be positive",
                 f"write [{right}, {mapping}]",
                 is_error=True,
             )
     if name == gpu.PROMOTED_OPERANDS:
-        outside = [each for each in gpu.read_integers(value) or () if not 0 <= each < _OPERANDS]
+        outside = [
+            integer for integer in gpu.read_integers(value) or () if not 0 <= integer < _OPERANDS
+        ]
         if outside:
             yield Fault(
                 f"'{name}' names operand {outside[0]}, which there is not",

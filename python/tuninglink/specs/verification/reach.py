@@ -86,19 +86,19 @@ class Reach:
 
     def __init__(self, table: SequenceTable, entry_points: Sequence[mlir.Operation]) -> None:
         self._codes: dict[mlir.Operation, Code] = {}
-        waiting = [(table, each) for each in reversed(entry_points)]
+        waiting = [(table, point) for point in reversed(entry_points)]
         while waiting:
-            found = waiting.pop()
-            if found[1] not in self._codes:
-                code = self._codes[found[1]] = _read(*found)
+            result = waiting.pop()
+            if result[1] not in self._codes:
+                code = self._codes[result[1]] = _read(*result)
                 paths = [path for paths in code.callees.values() for path in paths]
                 waiting += filter(None, map(code.table.resolve, reversed(paths)))
         self.codes = tuple(self._codes.values())
 
     def callee(self, code: Code, path: str) -> Code | None:
         """Returns the sequence that an operation of `code` refers to as `path`."""
-        found = code.table.resolve(path)
-        return self._codes[found[1]] if found else None
+        result = code.table.resolve(path)
+        return self._codes[result[1]] if result else None
 
     def callees(self, code: Code, operation: mlir.Operation) -> Iterator[tuple[str, Code]]:
         """Yields the sequences that an operation of `code` refers to, each with the reference."""

@@ -41,7 +41,7 @@ def verify_spec(module: mlir.Operation, diagnostics: DiagnosticSink) -> None:
         return
     nested = [op for op in body(module) if op.name == names.MODULE]
     specs = [op for op in nested if has_entry_point(op)]
-    passed = [_verify(each, sink) for each in specs]
+    passed = [_verify(spec, sink) for spec in specs]
     if not all(passed) or not passes_compiler(module, sink):
         return
     if not specs:
@@ -60,11 +60,13 @@ def _report_no_spec(module: mlir.Operation, diagnostics: DiagnosticSink) -> None
     try:
         Anatomy(module)
     except SpecError as failure:
-        for each in failure.diagnostics:
+        for diagnostic in failure.diagnostics:
             # A module that stands nowhere in the file begins with its first operation.
-            is_nowhere = each.place is not None and not each.place.line
+            is_nowhere = diagnostic.place is not None and not diagnostic.place.line
             first = next(body(module), None) if is_nowhere else None
-            diagnostics.emit(replace(each, place=place_of(first.location)) if first else each)
+            diagnostics.emit(
+                replace(diagnostic, place=place_of(first.location)) if first else diagnostic
+            )
 
 
 def _verify(module: mlir.Operation, diagnostics: DiagnosticSink) -> bool:

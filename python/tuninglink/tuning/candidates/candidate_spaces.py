@@ -72,10 +72,10 @@ class CandidateSpaces:
 
     def around(self, start: Candidate) -> CandidateSpaces:
         """Returns these candidates with another one in the place of the compiler's choice: one to improve on."""
-        found = copy(self)
-        found.default = start
-        found.given = ()
-        return found
+        result = copy(self)
+        result.default = start
+        result.given = ()
+        return result
 
     def _find_spaces(
         self, dispatch: Workload, default: Configuration, registry: ProviderRegistry
@@ -111,22 +111,22 @@ class CandidateSpaces:
         """
         if candidate.space < 0:
             return []
-        found: list[tuple[int, dict[str, int]]] = []
+        result: list[tuple[int, dict[str, int]]] = []
         try:
             constraints = self.spaces[candidate.space].constraints
             near = {
-                each.name: _near(each, candidate.knobs[each.name]) for each in constraints.knobs
+                knob.name: _near(knob, candidate.knobs[knob.name]) for knob in constraints.knobs
             }
             broken = constraints.broken_heuristics(candidate.knobs)
             for each in constraints.enumerate_within(near, _SEARCHING, without=broken):
                 changed = sum(candidate.knobs[name] != value for name, value in each.items())
                 if 0 < changed <= _MOST_CHANGES:
-                    found.append((changed, each))
+                    result.append((changed, each))
         except UndecidedError:
             pass  # some are better than none
-        found.sort(key=lambda each: each[0])
+        result.sort(key=lambda each: each[0])
         make = self._maker(candidate.space)
-        made = [each for each in (make(knobs) for _, knobs in found) if each is not None]
+        made = [each for each in (make(knobs) for _, knobs in result) if each is not None]
         return list({each.key: each for each in made if each.key != candidate.key}.values())
 
     def candidate(self, pipeline: str, knobs: Mapping[str, int]) -> Candidate | None:
@@ -141,7 +141,7 @@ class CandidateSpaces:
         """
         for number, space in enumerate(self.spaces):
             constraints = space.constraints
-            names_of_knobs = {each.name for each in constraints.knobs}
+            names_of_knobs = {knob.name for knob in constraints.knobs}
             if constraints.pipeline != pipeline or names_of_knobs != set(knobs):
                 continue
             if constraints.check(knobs, CHECKING).verdict is not Verdict.REFUTED:
@@ -190,9 +190,9 @@ def _text(dispatch: Workload) -> str:
 def _pipelines(default: Configuration, registry: ProviderRegistry) -> list[str]:
     """Returns the pipelines worth asking about: the default's, and all others of its backend's GPUs."""
     own = str(default.pipeline)
-    known = {each for provider in registry.all() for each in provider.pipelines or ()}
+    pipelines = {pipeline for provider in registry.all() for pipeline in provider.pipelines or ()}
     dialect = own.partition(".")[0]
-    others = sorted(each for each in known if each.startswith(f"{dialect}."))
+    others = sorted(each for each in pipelines if each.startswith(f"{dialect}."))
     if dialect == _CPU:
         others = [_DOUBLE_TILING] if own != _DOUBLE_TILING and own in _VECTORIZING else []
     return list(dict.fromkeys((own, *others)))
@@ -220,5 +220,5 @@ def _near(knob: Knob, value: int) -> list[int]:
     )
     low = 0 if knob.low is None else knob.low
     return sorted(
-        each for each in steps if each >= low and (knob.high is None or each <= knob.high)
+        step for step in steps if step >= low and (knob.high is None or step <= knob.high)
     )

@@ -87,4 +87,4 @@ def accumulators_per_thread(info: mlir.Attribute) -> int:
     if not isinstance(attributes, mlir.DictAttr) or "workgroup" not in attributes or not threads:
         return 0
     tiles: Any = attributes["workgroup"]
-    return int(prod(each.value for each in tiles if each.value) // threads)
+    return int(prod(tile.value for tile in tiles if tile.value) // threads)

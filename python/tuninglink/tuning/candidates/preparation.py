@@ -88,7 +88,7 @@ def prepare(
     dispatch, default = configured.dispatch, configured.configuration
     if dispatch is None or default is None or default.pipeline is None:
         raise NotTunableError("the compiler gives none of its operations a configuration")
-    is_open = any(each.size is None for each in dispatch.problem.dimensions)
+    is_open = any(dimension.size is None for dimension in dispatch.problem.dimensions)
     if is_open and not task.is_dynamic:
         raise NotTunableError("its sizes are dynamic; --dim gives sizes at which it is tuned")
     given = []

@@ -43,8 +43,8 @@ class SearchProblem:
         """Returns a problem of the constraints as plain data, with limits of the device beside the target's."""
         return cls(
             problem.kind.value,
-            tuple(each.size for each in problem.dimensions),
-            tuple(each.role.value for each in problem.dimensions),
+            tuple(dimension.size for dimension in problem.dimensions),
+            tuple(dimension.role.value for dimension in problem.dimensions),
             problem.element_types,
             {**problem.limits, **limits},
         )
@@ -56,7 +56,7 @@ class SearchProblem:
         return math.prod(size or 1 for role, size in sizes if role in _REDUCTIONS)
 
     def __str__(self) -> str:
-        sizes = "x".join("?" if each is None else str(each) for each in self.sizes)
+        sizes = "x".join("?" if size is None else str(size) for size in self.sizes)
         return " ".join(filter(None, (self.kind, sizes, "x".join(self.element_types))))
 
 

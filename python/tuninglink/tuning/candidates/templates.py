@@ -64,10 +64,10 @@ def configure(source: bytes, flags: Sequence[str], spec: Spec | None = None) -> 
     """
     content = apply_specs(source, flags, [spec] if spec else []).output
     module = mlir.Module.parse(content, thread_context()).operation
-    found = [(root, each.function) for each in find_root_ops(module) for root in each.roots]
-    if len(found) != 1:
+    result = [(root, op.function) for op in find_root_ops(module) for root in op.roots]
+    if len(result) != 1:
         return ConfiguredDispatch(None, None, content)
-    ((root, function),) = found
+    ((root, function),) = result
     configuration = read_configuration(root, function)
     root.attributes[_ROOT] = mlir.UnitAttr.get(module.context)
     template = to_bytecode(module)
@@ -88,7 +88,7 @@ def apply_specs(source: bytes, flags: Sequence[str], specs: Sequence[Spec]) -> C
         emit_bytecode=True,
     )
     known = session_flags()
-    flags = [each for each in flags if each.partition("=")[0] in known]
+    flags = [flag for flag in flags if flag.partition("=")[0] in known]
     return Compiler(options, SpecChoice(specs), flags).compile_bytes(source, "<dispatches>")
 
 

@@ -31,7 +31,7 @@ FROM trial t JOIN problem p ON p.id = t.problem JOIN environment e ON e.id = t.e
   JOIN configuration c ON c.id = t.configuration
 """
 
-_ENVIRONMENT_COLUMNS: Final = tuple(each.name for each in fields(EnvironmentRecord))
+_ENVIRONMENT_COLUMNS: Final = tuple(field.name for field in fields(EnvironmentRecord))
 _ENVIRONMENT: Final = " AND ".join(f"e.{each} = ?" for each in _ENVIRONMENT_COLUMNS)
 
 _STAGES: Final = ("screen", "race", "final")
@@ -199,12 +199,12 @@ class Database:
         """Returns the number of a record, which is added if it is new."""
         condition = " AND ".join(f"{each} = ?" for each in unique)
         query = f"SELECT id FROM {table} WHERE {condition}"  # noqa: S608 - of our own names
-        found = self._connection.execute(query, values[: len(unique)]).fetchone()
-        if found is None:
+        fetchone = self._connection.execute(query, values[: len(unique)]).fetchone()
+        if fetchone is None:
             places = ", ".join("?" * len(values))
             insert = f"INSERT INTO {table} VALUES (NULL, {places}) RETURNING id"  # noqa: S608
-            found = self._connection.execute(insert, values).fetchone()
-        return int(found[0])
+            fetchone = self._connection.execute(insert, values).fetchone()
+        return int(fetchone[0])
 
 
 def winners_among(trials: Iterable[Trial]) -> list[Winner]:
@@ -260,7 +260,7 @@ def _fastest_first(trials: Iterable[Trial]) -> list[Trial]:
 
 def _latest(trials: Sequence[Trial]) -> list[Trial]:
     """Returns the trial of each configuration with the best figures; none of one that failed in any."""
-    failed = {each.configuration.key for each in trials if each.failure}
+    failed = {trial.configuration.key for trial in trials if trial.failure}
     ranked = sorted(trials, key=lambda each: _STAGES.index(each.stage))
     by_key = {each.configuration.key: each for each in ranked if each.samples}
     return [each for key, each in by_key.items() if key not in failed]

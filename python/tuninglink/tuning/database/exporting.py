@@ -48,31 +48,31 @@ def to_json(trials: Iterable[Trial]) -> Object:
     trials = list(trials)
     results = _results(trials)
     problems: dict[str, Object] = {}
-    found = []
-    for each in trials:
-        problems.setdefault(each.problem.key, asdict(each.problem))
-        found.append(
+    result = []
+    for trial in trials:
+        problems.setdefault(trial.problem.key, asdict(trial.problem))
+        result.append(
             {
-                "problem": each.problem.key,
-                "environment": asdict(each.environment),
-                "configuration": {**asdict(each.configuration)},
-                "stage": each.stage,
-                "origin": each.origin,
-                "samples_us": list(each.samples),
-                "batch": each.batch,
-                "caches": each.caches,
-                "clocks_mhz": list(each.clocks_mhz),
-                "failure": each.failure
-                and {"kind": each.failure.kind.value, "message": each.failure.message},
-                "result": results[_key(each)],
-                "time": each.time,
+                "problem": trial.problem.key,
+                "environment": asdict(trial.environment),
+                "configuration": {**asdict(trial.configuration)},
+                "stage": trial.stage,
+                "origin": trial.origin,
+                "samples_us": list(trial.samples),
+                "batch": trial.batch,
+                "caches": trial.caches,
+                "clocks_mhz": list(trial.clocks_mhz),
+                "failure": trial.failure
+                and {"kind": trial.failure.kind.value, "message": trial.failure.message},
+                "result": results[_key(trial)],
+                "time": trial.time,
             }
         )
     return {
         "format": FORMAT,
         "version": VERSION,
         "problems": list(problems.values()),
-        "trials": found,
+        "trials": result,
     }
 
 
@@ -100,8 +100,8 @@ def to_tables(
         The tables; None where the time of the compiler's choice is not known, or that of no candidate with knobs.
     """
     groups: dict[tuple[ProblemRecord, EnvironmentRecord], list[Trial]] = {}
-    for each in trials:
-        groups.setdefault((each.problem, each.environment), []).append(each)
+    for trial in trials:
+        groups.setdefault((trial.problem, trial.environment), []).append(trial)
     return {key: _table(*key, group) for key, group in groups.items()}
 
 
@@ -110,9 +110,11 @@ def _table(
 ) -> RecordedTable | None:
     screened = [each for each in trials if each.stage == "screen"]
     defaults = [each for each in (*screened, *trials) if each.origin == "default"]
-    times = [each.median for each in defaults if each.median is not None]
+    times = [default.median for default in defaults if default.median is not None]
     candidates = [each for each in screened if each.origin != "default"]
-    if not times or not any(each.median and each.configuration.knobs for each in candidates):
+    if not times or not any(
+        candidate.median and candidate.configuration.knobs for candidate in candidates
+    ):
         return None
     configuration = defaults[0].configuration
     results = results_of(trials)
@@ -164,7 +166,7 @@ def _t4(trial: Trial, result: str) -> Object:
     failure = trial.failure
     is_wrong = result in (FailureKind.WRONG.value, FailureKind.OUT_OF_BOUNDS.value)
     invalidity = "correctness" if is_wrong else "correct"
-    milliseconds = [each / 1000 for each in trial.samples]
+    milliseconds = [sample / 1000 for sample in trial.samples]
     median = trial.median
     measurements = (
         [] if median is None else [{"name": "time", "value": median / 1000, "unit": "ms"}]

@@ -78,8 +78,8 @@ def _recorded(table: RecordedTable) -> Iterator[Trial]:
     default = ConfigurationRecord(_hash(key, "default"), "", {})
     samples = (table.default_us,)
     yield Trial(problem, environment, default, "screen", "default", samples, time=table.date)
-    for each in table.trials:
-        yield _recorded_trial(problem, environment, each, table.date)
+    for trial in table.trials:
+        yield _recorded_trial(problem, environment, trial, table.date)
 
 
 def _recorded_trial(

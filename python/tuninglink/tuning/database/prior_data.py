@@ -93,26 +93,26 @@ class PriorData:
     def _candidates(
         candidates: KnownCandidates, trials: Iterable[Trial], most: int
     ) -> list[Candidate]:
-        found: dict[str, Candidate] = {}
+        result: dict[str, Candidate] = {}
         for trial in trials:
             configuration = trial.configuration
             each = candidates.candidate(configuration.pipeline, configuration.knobs)
             if each is not None:
-                found.setdefault(each.key, each)
-            if len(found) == most:
+                result.setdefault(each.key, each)
+            if len(result) == most:
                 break
-        return list(found.values())
+        return list(result.values())
 
     def measured(self) -> list[MeasuredProblem]:
         """Returns the problems to learn from: those with operands of the same width, as far as their programs are kept."""
-        found: list[MeasuredProblem] = []
+        result: list[MeasuredProblem] = []
         left = _MOST_TRIALS
         for group in filter(None, (self.same, *self.others)):
             each = self._measured(group[:left])
             if each is not None:
-                found.append(each)
+                result.append(each)
                 left -= len(each.times)
-        return found
+        return result
 
     def _measured(self, trials: Sequence[Trial]) -> MeasuredProblem | None:
         times = tuple(_times(trials))
@@ -129,7 +129,7 @@ class PriorData:
 
 
 def _times(trials: Sequence[Trial]) -> Iterator[tuple[Candidate, float]]:
-    for each in trials:
-        configuration, median = each.configuration, each.median
+    for trial in trials:
+        configuration, median = trial.configuration, trial.median
         if configuration.knobs and median:
             yield recorded_candidate(configuration.pipeline, configuration.knobs), median

@@ -36,10 +36,8 @@ def problem_of_program(program: str, device: str) -> SearchProblem:
         module = mlir.Module.parse(program, mlir.Context())
     except mlir.MLIRError as failure:
         raise TuninglinkError(error(f"the recorded program cannot be parsed: {failure}")) from None
-    found = [
-        (root, each.function) for each in find_root_ops(module.operation) for root in each.roots
-    ]
-    if not found:
+    result = [(root, op.function) for op in find_root_ops(module.operation) for root in op.roots]
+    if not result:
         raise TuninglinkError(error("the recorded program computes nothing"))
-    problem = read_workload(*found[0]).problem
+    problem = read_workload(*result[0]).problem
     return SearchProblem.of(problem, {COMPUTE_UNITS: compute_units(device)})

@@ -62,19 +62,19 @@ def recorded_times(
     """
     tasks = read_program(program, flags, first=first).tasks
     with Database(database, read_only=True) as opened:
-        found = {each.key: _times(opened.trials(each.key)) for each in tasks}
-    return RecordedTimes({name: found[each.key] for each in tasks for name in each.dispatches})
+        result = {task.key: _times(opened.trials(task.key)) for task in tasks}
+    return RecordedTimes({name: result[task.key] for task in tasks for name in task.dispatches})
 
 
 def _times(trials: Iterable[Trial]) -> Times:
-    found: dict[tuple[str, str, str], float] = {}
-    for each in trials:
-        attribute = each.configuration.attribute
+    times: dict[tuple[str, str, str], float] = {}
+    for trial in trials:
+        attribute = trial.configuration.attribute
         info = mlir.Attribute.parse(attribute, thread_context()) if attribute else None
-        if each.median is not None and isinstance(info, iree_codegen.CompilationInfoAttr):
+        if trial.median is not None and isinstance(info, iree_codegen.CompilationInfoAttr):
             parts = str(info.translation_info), str(info.lowering_config)
-            found[(*parts, each.configuration.decomposition)] = each.median
-    return found
+            times[(*parts, trial.configuration.decomposition)] = trial.median
+    return times
 
 
 def _key(configuration: ConfigurationText) -> tuple[str, str, str]:

@@ -85,22 +85,22 @@ def learn_rules(trials: Iterable[Trial]) -> list[LearnedRule]:
         trials: trials of any problems and environments.
     """
     groups: dict[tuple[str, str, str, tuple[str, ...]], dict[str, Trial]] = {}
-    for each in trials:
-        configuration = each.configuration
+    for trial in trials:
+        configuration = trial.configuration
         if not configuration.knobs:
             continue
-        scope = each.problem.kind, each.environment.target, configuration.pipeline
+        scope = trial.problem.kind, trial.environment.target, configuration.pipeline
         group = groups.setdefault((*scope, tuple(sorted(configuration.knobs))), {})
-        identity = f"{each.problem.key} {configuration.key}"
-        if each.failure is not None or identity not in group:
-            group[identity] = each  # of a candidate that failed at any stage, the failure counts
+        identity = f"{trial.problem.key} {configuration.key}"
+        if trial.failure is not None or identity not in group:
+            group[identity] = trial  # of a candidate that failed at any stage, the failure counts
     rules = [rule for group in groups.values() for rule in _rules_of(list(group.values()))]
     return sorted(rules, key=lambda each: (-each.explained, each.scope, str(each)))
 
 
 def _rules_of(trials: Sequence[Trial]) -> Iterator[LearnedRule]:
     knobs, names, table = _quantities(trials)
-    succeeded = np.array([each.failure is None for each in trials])
+    succeeded = np.array([trial.failure is None for trial in trials])
     reasons = [_reason(each) for each in trials]
     first = trials[0]
     scope = first.problem.kind, first.environment.target, first.configuration.pipeline
@@ -109,13 +109,13 @@ def _rules_of(trials: Sequence[Trial]) -> Iterator[LearnedRule]:
         rest = failed
         while succeeded.any() and rest.sum() >= FEWEST:
             # Bounds on knobs alone say more than those on terms, if they explain as much.
-            found = [
+            result = [
                 each
                 for count in (knobs, len(names))
                 if (each := _conjunction(names[:count], table, rest, succeeded))
             ]
             bounds, holds = max(
-                found, key=lambda each: int((each[1] & rest).sum()), default=((), ~rest)
+                result, key=lambda each: int((each[1] & rest).sum()), default=((), ~rest)
             )
             explained = [trials[int(each)] for each in np.flatnonzero(holds & rest)]
             if len(explained) < FEWEST:
@@ -142,7 +142,7 @@ def _reason(trial: Trial) -> tuple[str, str] | None:
 def _quantities(trials: Sequence[Trial]) -> tuple[int, list[str], NDArray[np.float64]]:
     """Returns how many knobs vary, the quantities that do, and their values by trial and quantity."""
     knobs = sorted(trials[0].configuration.knobs)
-    values = np.array([[each.configuration.knobs[name] for name in knobs] for each in trials])
+    values = np.array([[trial.configuration.knobs[name] for name in knobs] for trial in trials])
     varying = [column for column in range(len(knobs)) if np.ptp(values[:, column])]
     names = [knobs[each] for each in varying]
     columns = [values[:, each].astype(np.float64) for each in varying]

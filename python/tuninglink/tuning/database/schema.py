@@ -130,7 +130,7 @@ def _create(connection: sqlite3.Connection, name: str) -> None:
 
 
 def _statements() -> list[str]:
-    tables = [each for each in _TABLES.split(";\n") if each.strip()]
+    tables = [word for word in _TABLES.split(";\n") if word.strip()]
     triggers = [
         _APPEND_ONLY.format(table=table, action=action)
         for table in ("problem", "environment", "configuration", "trial")

@@ -67,7 +67,7 @@ class RecordedTable:
     @property
     def best_us(self) -> float:
         """The best time of a trial."""
-        return min(each.microseconds for each in self.trials if each.microseconds is not None)
+        return min(trial.microseconds for trial in self.trials if trial.microseconds is not None)
 
     def to_json(self) -> dict[str, Any]:
         """Returns the table as `load_table` reads it."""
@@ -81,13 +81,13 @@ class RecordedTable:
             "program": self.program,
             "default": default if self.default is None else _knobs(self.default) | default,
             "trials": [
-                _knobs(each.candidate)
+                _knobs(trial.candidate)
                 | (
-                    {"failure": each.failure}
-                    if each.microseconds is None
-                    else {"microseconds": each.microseconds}
+                    {"failure": trial.failure}
+                    if trial.microseconds is None
+                    else {"microseconds": trial.microseconds}
                 )
-                for each in self.trials
+                for trial in self.trials
             ],
         }
 
@@ -155,7 +155,7 @@ class RecordedPool:
     def __init__(self, problem: SearchProblem, table: RecordedTable) -> None:
         self.problem = problem
         self.default = table.default
-        self._candidates = [each.candidate for each in table.trials]
+        self._candidates = [trial.candidate for trial in table.trials]
 
     def candidate(self, pipeline: str, knobs: Mapping[str, int]) -> Candidate | None:
         """Returns the candidate of the table with these knobs, None if there is none."""
@@ -169,12 +169,12 @@ class RecordedPool:
 
     def neighbors(self, candidate: Candidate) -> Sequence[Candidate]:
         """Returns the candidates of the same pipeline in the order of how many knobs differ, up to two."""
-        found = [
+        result = [
             (distance, each)
             for each in self._candidates
             if 0 < (distance := _distance(candidate, each)) <= _NEAR
         ]
-        return [each for _, each in sorted(found, key=lambda pair: pair[0])]
+        return [each for _, each in sorted(result, key=lambda pair: pair[0])]
 
 
 _NEAR: Final = 2

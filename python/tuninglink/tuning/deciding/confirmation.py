@@ -113,7 +113,7 @@ class Confirmation:
 
     def _pairs(self) -> list[Sequence[tuple[float, float]]]:
         return [
-            [(each[0], each[1]) for rounds in block for each in rounds.samples]
+            [(sample[0], sample[1]) for rounds in block for sample in rounds.samples]
             for block in self._blocks
             if block
         ]

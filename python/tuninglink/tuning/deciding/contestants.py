@@ -103,7 +103,7 @@ class RaceRules:
 
 def round_seconds(contestants: Sequence[Contestant]) -> float:
     """Returns the time of a round."""
-    return sum(each.sample_seconds for each in contestants)
+    return sum(contestant.sample_seconds for contestant in contestants)
 
 
 def round_count(contestants: Sequence[Contestant], most: int, seconds: float) -> int:
@@ -114,7 +114,7 @@ def round_count(contestants: Sequence[Contestant], most: int, seconds: float) ->
 
 def opponents(default: Contestant, contestants: Sequence[Contestant]) -> list[Contestant]:
     """Returns what runs in a heat: the default takes part unless it is so slow that no heat needs to tell."""
-    slowest = max(each.sample_seconds for each in contestants)
+    slowest = max(contestant.sample_seconds for contestant in contestants)
     return [] if default.sample_seconds > _BEYOND * slowest else [default]
 
 

@@ -112,7 +112,7 @@ def harmless(
         return []
     middle = len(entries) // 2
     parts = (entries[:middle], entries[middle:])
-    halves = [harmless(each, compare, is_harmed) for each in parts]
+    halves = [harmless(part, compare, is_harmed) for part in parts]
     kept = [*halves[0], *halves[1]]
     if all(halves) and is_harmed(compare(kept)):
         # Each half is fine alone: both together are not.

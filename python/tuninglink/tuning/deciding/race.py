@@ -204,7 +204,7 @@ class Race:
         contestants = [*opponent, *members]
         count = round_count(contestants, rounds, self._rules.block_seconds)
         times = self._device.rounds(
-            [each.benchmark for each in contestants],
+            [contestant.benchmark for contestant in contestants],
             count,
             self._rules.seed + rounds,
             _SLACK * count * round_seconds(contestants),

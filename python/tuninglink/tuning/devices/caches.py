@@ -21,5 +21,5 @@ def last_level_bytes(uri: str) -> int:
     if driver_of(uri) not in LOCAL_DRIVERS:
         return _GPU_BYTES
     files = Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size")
-    sizes = (each.read_text().strip() for each in files)
-    return max((int(each[:-1]) * _UNITS[each[-1]] for each in sizes), default=_CPU_BYTES)
+    sizes = (file.read_text().strip() for file in files)
+    return max((int(size[:-1]) * _UNITS[size[-1]] for size in sizes), default=_CPU_BYTES)

@@ -79,14 +79,14 @@ def describe(uri: str, cores: Sequence[int] = ()) -> DeviceDescription:
     if driver in LOCAL_DRIVERS:
         _driver(driver)
         return _local_device(uri, driver, cores)
-    found = devices_of(driver)
+    devices = devices_of(driver)
     path = uri.partition("://")[2]
-    for index, each in enumerate(found):
+    for index, each in enumerate(devices):
         if path in {"", str(index), each.uri.partition("://")[2]}:
             return DeviceDescription(
                 uri, each.name, driver, each.driver_version, each.runtime, cores=0
             )
-    known = ", ".join(each.uri for each in found) or "none"
+    known = ", ".join(each.uri for each in devices) or "none"
     raise DeviceError(error(f"there is no device '{uri}'", notes=[note(f"available: {known}")]))
 
 
@@ -144,7 +144,7 @@ def devices_of(driver: str) -> list[DeviceDescription]:
     """
     loaded = _driver(driver)
     try:
-        found = loaded.query_available_devices()
+        available_devices = loaded.query_available_devices()
     except Exception as failure:  # noqa: BLE001 - a status of the runtime becomes one of several types
         message = f"driver '{driver}' lists no devices: {_reason(failure)}"
         raise DeviceError(error(message, notes=[_remedy()])) from None
@@ -154,7 +154,7 @@ def devices_of(driver: str) -> list[DeviceDescription]:
         DeviceDescription(
             f"{driver}://{each.get('path') or index}", each["name"], driver, version, runtime, 0
         )
-        for index, each in enumerate(found)
+        for index, each in enumerate(available_devices)
     ]
 
 
@@ -168,8 +168,8 @@ def _local_device(uri: str, driver: str, cores: Sequence[int]) -> DeviceDescript
 def _processor() -> str:
     information = Path("/proc/cpuinfo")
     text = information.read_text() if information.is_file() else ""
-    found = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
-    return found[1].strip() if found else platform.processor() or platform.machine()
+    match_ = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
+    return match_[1].strip() if match_ else platform.processor() or platform.machine()
 
 
 def _driver_version(driver: str) -> str:
@@ -182,8 +182,8 @@ def _driver_version(driver: str) -> str:
 def _reason(failure: Exception) -> str:
     """Returns what the runtime says, without the chain of its source positions."""
     text = " ".join(str(failure).split())
-    found = re.search(r"\b([A-Z_]{4,}); (.+?)(?::? Tried:|;? \[|; while |$)", text)
-    return f"{found[2]} ({found[1]})" if found else text
+    match_ = re.search(r"\b([A-Z_]{4,}); (.+?)(?::? Tried:|;? \[|; while |$)", text)
+    return f"{match_[2]} ({match_[1]})" if match_ else text
 
 
 def _remedy() -> Diagnostic:

@@ -152,9 +152,9 @@ def find_violation(layout: BufferLayout, before: Bytes, after: Bytes) -> OutOfBo
     """
     end = buffer_length(layout)
     changed = before[:end] != after[:end]
-    for each in layout.bindings:
-        if each.access is not Access.READ:
-            changed[each.offset : each.offset + each.byte_length] = False
+    for binding in layout.bindings:
+        if binding.access is not Access.READ:
+            changed[binding.offset : binding.offset + binding.byte_length] = False
     places = np.flatnonzero(changed)
     if not len(places):
         return None

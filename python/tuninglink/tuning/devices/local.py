@@ -112,11 +112,11 @@ class Devices:
         except BaseException:
             self.close()
             raise
-        for each in self._processes:
-            self._free.put(each)
+        for process in self._processes:
+            self._free.put(process)
 
     def _expect_equal(self, uris: Sequence[str]) -> None:
-        names = [each.description.name for each in self._processes]
+        names = [process.description.name for process in self._processes]
         for uri, name in zip(uris, names, strict=True):
             if name != names[0]:
                 message = (
@@ -133,8 +133,8 @@ class Devices:
 
     def close(self) -> None:
         """Ends the processes."""
-        for each in self._processes:
-            each.close()
+        for process in self._processes:
+            process.close()
         if self._ahead is not None:
             self._ahead.close()
         self._threads.shutdown(wait=False)
@@ -147,12 +147,12 @@ class Devices:
     @property
     def descriptions(self) -> list[DeviceDescription]:
         """What the devices are."""
-        return [each.description for each in self._processes]
+        return [process.description for process in self._processes]
 
     @property
     def use(self) -> DeviceUse:
         """See `DeviceSet`."""
-        return mean_use([each.use for each in self._processes])
+        return mean_use([process.use for process in self._processes])
 
     def measure_default(self, benchmark: Benchmark, seconds: float = 0.1) -> float | Failure:
         """See `DeviceSet`."""
@@ -160,11 +160,11 @@ class Devices:
             self._ahead.load_default(benchmark)
         repeats = REPEATS if len(self._processes) > 1 else 1
         for _ in range(repeats):
-            for each in self._processes:
-                timing = each.measure(benchmark, seconds / repeats)
+            for process in self._processes:
+                timing = process.measure(benchmark, seconds / repeats)
                 if isinstance(timing, Failure):
                     return timing
-                self._defaults.add(each, benchmark, timing.least)
+                self._defaults.add(process, benchmark, timing.least)
         return self._defaults.least(self.first, benchmark)
 
     def submit(

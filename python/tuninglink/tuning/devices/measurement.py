@@ -183,7 +183,10 @@ class Measurer:
         Raises:
             MeasurementError: one cannot be loaded or run.
         """
-        subjects = [self._subject(each, self._copies(each.image, seed)) for each in benchmarks]
+        subjects = [
+            self._subject(benchmark, self._copies(benchmark.image, seed))
+            for benchmark in benchmarks
+        ]
         return self._rounds(subjects, Interleaving(count, seed, seconds))
 
     def program_rounds(
@@ -197,7 +200,7 @@ class Measurer:
         copies = [
             self._programs.load(program, self._copies(program.image, seed)) for program in programs
         ]
-        subjects = [Subject(each, self._settings.sample_seconds) for each in copies]
+        subjects = [Subject(copy, self._settings.sample_seconds) for copy in copies]
         return self._rounds(subjects, Interleaving(count, seed, seconds))
 
     def program_outputs(self, program: CompiledProgram) -> tuple[NDArray[Any], ...]:
@@ -325,7 +328,7 @@ class Measurer:
     def _copies(self, image: bytes, seed: int) -> Sequence[Hashable]:
         """Returns the keys of the copies of a module for rounds with a seed."""
         if self._is_local and len(image) <= _MOST_COPIED_BYTES:
-            return [(seed, each) for each in range(_LOCAL_COPIES)]
+            return [(seed, position) for position in range(_LOCAL_COPIES)]
         return [None]
 
     def _sets(self, layout: BufferLayout) -> int:
@@ -339,7 +342,7 @@ class Measurer:
         """Returns the buffer that benchmarks of a layout run on; of the others, only those of `kept` stay."""
         key = (layout, self._sets(layout))
         if key not in self._buffers:
-            for other in [each for each in self._buffers if each[0] not in kept]:
+            for other in [buffer for buffer in self._buffers if buffer[0] not in kept]:
                 del self._buffers[other]
             self._buffers[key] = to_device(
                 self._device, make_inputs(*key, seed=self._settings.seed)

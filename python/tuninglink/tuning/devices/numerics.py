@@ -78,12 +78,12 @@ def compare(binding: Binding, actual: Bytes, expected: Bytes, reduction: int = 1
         return _exact(actual, expected, (len(actual),))
     count = math.prod(binding.shape)
     size = count * dtype.itemsize
-    found, wanted = (each[:size].view(dtype) for each in (actual, expected))
+    result, wanted = (each[:size].view(dtype) for each in (actual, expected))
     if not is_float(binding.element_type):
-        return _exact(found, wanted, binding.shape)
+        return _exact(result, wanted, binding.shape)
     expected_values = wanted.astype(np.float64)
     allowed = relative_tolerance(dtype, reduction) * _magnitudes(expected_values)
-    return within(found.astype(np.float64), expected_values, allowed, binding.shape)
+    return within(result.astype(np.float64), expected_values, allowed, binding.shape)
 
 
 def relative_tolerance(dtype: np.dtype, reduction: int) -> float:

@@ -120,10 +120,10 @@ class Interleaving:
             MeasurementError: a subject fails.
         """
         chance = random.Random(self.seed)  # noqa: S311 - no secret
-        shared = max(each.fitting_batch() for each in subjects)
-        batches = tuple(min(shared, each.longest_batch()) for each in subjects)
-        for each in subjects:
-            each.warm_up()
+        shared = max(subject.fitting_batch() for subject in subjects)
+        batches = tuple(min(shared, subject.longest_batch()) for subject in subjects)
+        for subject in subjects:
+            subject.warm_up()
         rounds: list[tuple[float, ...]] = []
         end = time.monotonic() + self.seconds
         while len(rounds) < self.count and (len(rounds) < FEWEST_ROUNDS or time.monotonic() < end):

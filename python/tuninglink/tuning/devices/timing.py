@@ -76,7 +76,7 @@ class Rounds:
 
     def timing(self, index: int) -> Timing:
         """Returns the times of one benchmark."""
-        samples = tuple(each[index] for each in self.samples)
+        samples = tuple(sample[index] for sample in self.samples)
         return Timing(samples, self.batches[index], self.clocks_mhz)
 
 

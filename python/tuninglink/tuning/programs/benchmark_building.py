@@ -87,12 +87,12 @@ def build_benchmark(module: mlir.Operation) -> BenchmarkFunction:
 
 
 def _read(module: mlir.Operation) -> _Parts:
-    functions = [each for each in body(module) if each.name == names.UTIL_FUNCTION]
+    functions = [op for op in body(module) if op.name == names.UTIL_FUNCTION]
     if not functions:
         raise NoBenchmarkError("what it is called with is only known when the program runs")
     function, *others = functions
-    for each in others:
-        each.erase()
+    for other in others:
+        other.erase()
     loops = collect(function, "scf.for")
     dispatches = collect(function, DISPATCH)
     if len(loops) != 1 or len(dispatches) != 1 or not collect(function, "util.global.load"):
@@ -150,7 +150,7 @@ def _replace_arguments(function: mlir.Operation) -> tuple[Value, Value, Value]:
     location = function.location
     i32 = mlir.IntegerType.get_signless(32)
     types = [mlir.Type.parse("!hal.buffer"), i32, i32, i32]
-    buffer, sets, stride, batch = (block.add_argument(each, location) for each in types)
+    buffer, sets, stride, batch = (block.add_argument(type_, location) for type_ in types)
     old.replace_all_uses_with(batch)
     block.erase_argument(0)
     function.attributes["function_type"] = mlir.TypeAttr.get(mlir.FunctionType.get(types, []))
@@ -193,10 +193,10 @@ def _index_operation(name: str, *operands: Value) -> Value:
 def _remove_buffer(module: mlir.Operation, function: mlir.Operation) -> None:
     """Removes the benchmark's own buffer and what made it."""
     loads = collect(function, "util.global.load")
-    gone = {str(each.attributes["global"]) for each in loads}
-    for each in loads:
-        each.erase()
-    for each in list(body(module)):
-        is_buffer = each.name == "util.global" and f"@{symbol_name(each)}" in gone
-        if is_buffer or each.name == "util.initializer":
-            each.erase()
+    gone = {str(load.attributes["global"]) for load in loads}
+    for load in loads:
+        load.erase()
+    for op in list(body(module)):
+        is_buffer = op.name == "util.global" and f"@{symbol_name(op)}" in gone
+        if is_buffer or op.name == "util.initializer":
+            op.erase()

@@ -78,7 +78,7 @@ class _Content:
 
 def _contents(module: mlir.Operation, sizes: SizeEvaluator) -> dict[int, _Content]:
     """Returns what a dispatch has in its bindings, by their number; the largest thing where there are several."""
-    found: dict[int, _Content] = {}
+    result: dict[int, _Content] = {}
     for subspan in collect(module, _SUBSPAN):
         number: Any = subspan.attributes["binding"]
         contents = _uses(subspan.results[0], sizes)
@@ -86,11 +86,11 @@ def _contents(module: mlir.Operation, sizes: SizeEvaluator) -> dict[int, _Conten
             continue
         this = max(contents, key=lambda content: content.elements)
         parts = _parts(this, sizes.value(subspan.operands[0]))
-        known = found.get(number.value, this)
+        known = result.get(number.value, this)
         access = this.access if known.access is this.access else Access.READ_WRITE
         largest = max(known, this, key=lambda content: content.elements)
-        found[number.value] = replace(largest, access=access, parts=known.parts + parts)
-    return found
+        result[number.value] = replace(largest, access=access, parts=known.parts + parts)
+    return result
 
 
 def _parts(content: _Content, offset: int | None) -> tuple[TypedPart, ...]:

@@ -196,7 +196,7 @@ def form_dispatches(
         CompileError: see `read_program`.
     """
     refuse_spec(run.module)
-    is_dispatched = any(each.name == names.EXECUTABLE for each in body(run.module))
+    is_dispatched = any(op.name == names.EXECUTABLE for op in body(run.module))
     if not is_dispatched and first < Phase.INPUT:
         _load_functions(run.module)
         run.advance(first, first := Phase.INPUT)

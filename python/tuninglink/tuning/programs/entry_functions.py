@@ -112,7 +112,7 @@ def public_functions(module: mlir.Operation) -> Iterator[mlir.Operation]:
 
 def is_stateful(module: mlir.Operation) -> bool:
     """Tells whether a function of a program changes a global, on which later calls may depend."""
-    return any(collect(each, *_STORES) for each in body(module) if each.name == names.UTIL_FUNCTION)
+    return any(collect(op, *_STORES) for op in body(module) if op.name == names.UTIL_FUNCTION)
 
 
 def _read(name: str, function: mlir.Operation, functions: Functions) -> EntryFunction:

@@ -37,7 +37,7 @@ def select_exports(module: mlir.Operation) -> None:
     exports = {symbol_name(each) or "": each for each in collect(module, names.EXECUTABLE_EXPORT)}
     if not any(FALLBACK in export.attributes for export in exports.values()):
         return
-    functions = [each for each in body(module) if each.name == names.UTIL_FUNCTION]
+    functions = [op for op in body(module) if op.name == names.UTIL_FUNCTION]
     with module.context:
         for function in functions:
             for workgroups in collect(function, _WORKGROUPS):
@@ -73,5 +73,5 @@ def _is_condition(region: mlir.Region) -> bool:
     """Tells whether a region of an export returns a truth value, and not a number of workgroups."""
     if not region.blocks:
         return False
-    types = [str(each.type) for each in list(region.blocks[0].operations)[-1].operands]
+    types = [str(operand.type) for operand in list(region.blocks[0].operations)[-1].operands]
     return types == ["i1"]

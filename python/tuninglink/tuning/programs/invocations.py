@@ -85,7 +85,7 @@ def compiler_run(
             errors.append(diagnostic)
 
     known = session_flags()
-    with Session([each for each in flags if each.partition("=")[0] in known]) as session:
+    with Session([flag for flag in flags if flag.partition("=")[0] in known]) as session:
         if isinstance(source, str):
             opened = open_program(session, source)
         else:

@@ -42,5 +42,5 @@ def problem_key(
 
     visit(copy, forget)
     weights = [(function.layout, function.weight) for function in sized if function.weight]
-    text = f"{copy.get_asm()}\n{layout}" + "".join(f"\n{each}" for each in weights)
+    text = f"{copy.get_asm()}\n{layout}" + "".join(f"\n{weight}" for weight in weights)
     return sha256(text.encode()).hexdigest()

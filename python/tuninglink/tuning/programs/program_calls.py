@@ -193,7 +193,7 @@ def _calls(
     """Returns the calls of a function: one, or one at each combination of sizes on which it depends."""
     dimensions = list(_dynamic_dimensions(entry))
     relevant = [
-        each for each in sizes if any(each.applies_to(*dimension) for dimension in dimensions)
+        size for size in sizes if any(size.applies_to(*dimension) for dimension in dimensions)
     ]
     if not relevant or given:
         return [_call(entry, weight, given)]

@@ -84,9 +84,9 @@ class RangeTuner:
             part = budget.part(_TUNING / (len(tasks) - position))
             if part.is_over:
                 break
-            found = self._tune(task, result, part)
-            if found is not None:
-                compared = self._compared(found, default, open_)
+            tune = self._tune(task, result, part)
+            if tune is not None:
+                compared = self._compared(tune, default, open_)
                 ranges += [compared] if compared is not None else []
         if not ranges:
             return result

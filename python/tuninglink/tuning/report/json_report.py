@@ -23,8 +23,8 @@ VERSION: Final = 1
 def schema() -> Object:
     """Returns the JSON Schema of the documents."""
     file = resources.files("tuninglink.tuning.report") / "report.schema.json"
-    found: Object = json.loads(file.read_text(encoding="utf-8"))
-    return found
+    loads: Object = json.loads(file.read_text(encoding="utf-8"))
+    return loads
 
 
 def to_object(report: TuningReport) -> Object:
@@ -62,21 +62,21 @@ def to_object(report: TuningReport) -> Object:
         "guarded": report.is_guarded,
         "flag_sets": [
             {
-                "name": each.name,
-                "flags": list(each.flags),
-                "milliseconds": each.milliseconds,
-                "speedup": each.speedup and each.speedup.median,
-                "interval": each.speedup and _interval(each.speedup),
-                "error": each.error if each.error != math.inf else None,
-                "note": each.note,
-                "taken": each.taken,
-                "entries": each.entries,
+                "name": set_.name,
+                "flags": list(set_.flags),
+                "milliseconds": set_.milliseconds,
+                "speedup": set_.speedup and set_.speedup.median,
+                "interval": set_.speedup and _interval(set_.speedup),
+                "error": set_.error if set_.error != math.inf else None,
+                "note": set_.note,
+                "taken": set_.taken,
+                "entries": set_.entries,
             }
-            for each in report.flag_sets
+            for set_ in report.flag_sets
         ],
         "notes": list(report.notes),
-        "dispatches": [_dispatch(each) for each in report.dispatches],
-        "omissions": [asdict(each) for each in report.omissions],
+        "dispatches": [_dispatch(dispatch) for dispatch in report.dispatches],
+        "omissions": [asdict(omission) for omission in report.omissions],
         "spec": report.spec,
     }
 
@@ -128,7 +128,7 @@ def _dispatch(dispatch: ProblemReport) -> Object:
             }
             for part in dispatch.sizes
         ],
-        "history": [{**asdict(each), "knobs": dict(each.knobs)} for each in dispatch.trials],
+        "history": [{**asdict(trial), "knobs": dict(trial.knobs)} for trial in dispatch.trials],
     }
 
 

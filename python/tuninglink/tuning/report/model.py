@@ -111,7 +111,7 @@ class ProblemReport:
     @property
     def failures(self) -> dict[str, int]:
         """How many trials failed, by kind."""
-        return dict(Counter(each.failure for each in self.trials if each.failure is not None))
+        return dict(Counter(trial.failure for trial in self.trials if trial.failure is not None))
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ def report_of(program: str, device: DeviceDescription, result: TuningResult) -> 
     if result.model is not None:
         notes += result.model.notes
     if result.failure is not None:
-        notes += [each.message for each in result.failure.diagnostics]
+        notes += [diagnostic.message for diagnostic in result.failure.diagnostics]
     return TuningReport(
         program=program,
         device=device.name,
@@ -61,11 +61,11 @@ def report_of(program: str, device: DeviceDescription, result: TuningResult) -> 
         date=datetime.now(UTC).isoformat(timespec="seconds"),
         seconds=result.seconds,
         stages={each.value: _stage(spent) for each, spent in result.stages.items()},
-        dispatches=tuple(_dispatch(each, result.began) for each in result.tasks),
+        dispatches=tuple(_dispatch(task, result.began) for task in result.tasks),
         omissions=tuple(
-            OmittedDispatch(name, each.reason)
-            for each in result.omissions
-            for name in each.dispatches
+            OmittedDispatch(name, omission.reason)
+            for omission in result.omissions
+            for name in omission.dispatches
         ),
         model=_model(result.model) if result.model else None,
         is_guarded=result.is_guarded,
@@ -130,7 +130,7 @@ def _dispatch(result: TaskResult, began: float) -> ProblemReport:
         tuned_us=decision.tuned_us if decision and winner else None,
         speedup=_speedup(decision.speedup) if decision and winner else None,
         configuration=winner.candidate.configuration if winner else None,
-        trials=tuple(_point(each, began) for each in result.trials),
+        trials=tuple(_point(trial, began) for trial in result.trials),
         notes=tuple(f"{failure.message}: {candidate}" for candidate, failure in result.wrong),
         default_result=result.judgement.correctness.value if result.judgement else None,
         default_finding=result.judgement.reason if result.judgement else "",

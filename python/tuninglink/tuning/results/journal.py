@@ -71,18 +71,18 @@ class Journal:
 
     def known(self, prepared: TunableTask) -> Mapping[str, TrialResult]:
         """Returns what came of the candidates of a task in this environment, by their keys."""
-        found: dict[str, TrialResult] = {}
-        for each in self._trials(prepared.task):
-            if each.stage == SCREEN and each.origin != CandidateOrigin.DEFAULT.value:
-                candidate = _candidate(prepared.spaces, each)
-                found[each.configuration.key] = TrialResult(
-                    candidate, each.median, each.failure, 0.0
+        result: dict[str, TrialResult] = {}
+        for trial in self._trials(prepared.task):
+            if trial.stage == SCREEN and trial.origin != CandidateOrigin.DEFAULT.value:
+                candidate = _candidate(prepared.spaces, trial)
+                result[trial.configuration.key] = TrialResult(
+                    candidate, trial.median, trial.failure, 0.0
                 )
-            elif each.failure is not None and each.configuration.key in found:
-                measured = found[each.configuration.key]  # and it failed in a race
-                failed = replace(measured, microseconds=None, failure=each.failure)
-                found[each.configuration.key] = failed
-        return found
+            elif trial.failure is not None and trial.configuration.key in result:
+                measured = result[trial.configuration.key]  # and it failed in a race
+                failed = replace(measured, microseconds=None, failure=trial.failure)
+                result[trial.configuration.key] = failed
+        return result
 
     def race(self, prepared: TunableTask, winner: str | None = None) -> RecordedRace | None:
         """Returns the last race of a task against its default that was finished in this environment.
@@ -91,7 +91,7 @@ class Journal:
             prepared: the task.
             winner: the key of the configuration that was confirmed; None for any.
         """
-        finals = [each for each in self._trials(prepared.task) if each.stage == FINAL]
+        finals = [trial for trial in self._trials(prepared.task) if trial.stage == FINAL]
         races = [
             (default, best)
             for default, best in zip(finals[::2], finals[1::2], strict=False)
@@ -184,7 +184,7 @@ class Journal:
             yield replace(default, samples=race.default.samples, batch=race.default.batch)
         if race.winner is None or not race.confirmation:
             return
-        pairs = [each for rounds in race.confirmation for each in rounds.samples]
+        pairs = [sample for rounds in race.confirmation for sample in rounds.samples]
         batches = race.confirmation[0].batches
         winner = self._trial(prepared, finalists[race.winner].candidate, FINAL)
         yield replace(
@@ -192,14 +192,14 @@ class Journal:
             configuration=default.configuration,
             origin=default.origin,
             batch=batches[0],
-            samples=tuple(each[0] for each in pairs),
+            samples=tuple(pair[0] for pair in pairs),
         )
-        yield replace(winner, batch=batches[1], samples=tuple(each[1] for each in pairs))
+        yield replace(winner, batch=batches[1], samples=tuple(pair[1] for pair in pairs))
 
     def _trials(self, task: TuningTask) -> list[Trial]:
         caches = self.settings.caches.value
-        found = self.database.trials(task.key, self._environment(task))
-        return [each for each in found if each.caches == caches]
+        trials = self.database.trials(task.key, self._environment(task))
+        return [each for each in trials if each.caches == caches]
 
     def _trial(self, prepared: TunableTask, candidate: Candidate, stage: str) -> Trial:
         task, problem = prepared.task, prepared.spaces.problem
@@ -236,12 +236,12 @@ def _recorded(default: Trial, winner: Trial) -> RecordedRace:
     """Returns a race by what was recorded of its confirmation."""
     rounds = tuple(zip(default.samples, winner.samples, strict=False))
     # The rounds are recorded block after block, and the blocks of a confirmation are equally long.
-    bounds = [len(rounds) * each // BLOCKS for each in range(BLOCKS + 1)]
+    bounds = [len(rounds) * position // BLOCKS for position in range(BLOCKS + 1)]
     blocks = [rounds[first:end] for first, end in pairwise(bounds)]
-    return RecordedRace(winner.configuration.key, tuple(each for each in blocks if each))
+    return RecordedRace(winner.configuration.key, tuple(block for block in blocks if block))
 
 
 def _candidate(spaces: CandidateSpaces, trial: Trial) -> Candidate:
     """Returns the candidate of a trial; where no space speaks of it any more, the default's place."""
-    found = spaces.candidate(trial.configuration.pipeline, trial.configuration.knobs)
-    return found or spaces.default
+    candidate = spaces.candidate(trial.configuration.pipeline, trial.configuration.knobs)
+    return candidate or spaces.default

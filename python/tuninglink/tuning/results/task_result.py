@@ -145,7 +145,7 @@ class TaskResult:
     @property
     def wrong(self) -> list[tuple[Candidate, Failure]]:
         """Candidates that are fast and compute something else, with what is wrong."""
-        return [each for each in self.failures if each[1].kind in _WRONG]
+        return [failure for failure in self.failures if failure[1].kind in _WRONG]
 
 
 @dataclass(frozen=True)
@@ -227,7 +227,7 @@ class TuningResult:
     @property
     def seconds(self) -> float:
         """How long it took."""
-        return sum(each.seconds for each in self.stages.values())
+        return sum(stage.seconds for stage in self.stages.values())
 
     @property
     def is_guarded(self) -> bool:
@@ -237,4 +237,4 @@ class TuningResult:
     @property
     def won(self) -> list[TaskResult]:
         """The tasks that have an entry in the spec."""
-        return [each for each in self.tasks if each.verdict is TaskOutcome.WON]
+        return [task for task in self.tasks if task.verdict is TaskOutcome.WON]

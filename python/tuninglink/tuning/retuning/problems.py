@@ -73,21 +73,21 @@ class EntryProblems:
         """
         single = alone(spec, position)
         in_model = self._in_model.get((id(spec), spec.anatomy.pairs[position]), [])
-        found = [self._prepared(each, ProblemSource.MODEL, single) for each in in_model]
+        result = [self._prepared(each, ProblemSource.MODEL, single) for each in in_model]
         try:
-            return [self._payload_task(spec, position, single), *found]
+            return [self._payload_task(spec, position, single), *result]
         except (PayloadError, NotTunableError):
-            if not found:
+            if not result:
                 raise
-            return found
+            return result
 
     def _payload_task(self, spec: Spec, position: int, single: Spec) -> EntryTask:
         payload = payload_for(spec.anatomy.entry(position), self.target)
         is_exact = all(size.is_demanded for size in payload.sizes)
         reasons = []
-        for each in self._dispatches(payload):
+        for dispatch in self._dispatches(payload):
             try:
-                task = self._prepared(each, ProblemSource.PAYLOAD, single)
+                task = self._prepared(dispatch, ProblemSource.PAYLOAD, single)
             except NotTunableError as failure:
                 reasons.append(str(failure))
             else:
@@ -100,7 +100,7 @@ class EntryProblems:
             path.write_text(payload.text)
             program = read_program(str(path), self.flags)
         if not program.tasks:
-            raise NotTunableError("; ".join(each.reason for each in program.omissions))
+            raise NotTunableError("; ".join(omission.reason for omission in program.omissions))
         return program.tasks
 
     def _prepared(self, task: TuningTask, source: ProblemSource, single: Spec) -> EntryTask:

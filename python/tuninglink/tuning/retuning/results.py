@@ -139,7 +139,7 @@ class RetuningResult:
 
     def of(self, spec: Spec) -> list[EntryResult]:
         """Returns what becomes of the entries of a spec."""
-        return [each for each in self.entries if each.spec is spec]
+        return [entry for entry in self.entries if entry.spec is spec]
 
 
 _VERDICTS: Final = {
@@ -168,9 +168,9 @@ def judge(comparisons: Sequence[EntryComparison]) -> tuple[EntryVerdict, str]:
         ValueError: there are no comparisons.
     """
     for standing, (verdict, words) in _VERDICTS.items():
-        for each in comparisons:
-            if each.standing is standing:
-                return verdict, f"{words} {each}" if words else ""
+        for comparison in comparisons:
+            if comparison.standing is standing:
+                return verdict, f"{words} {comparison}" if words else ""
     raise ValueError("there is no verdict without a comparison")
 
 

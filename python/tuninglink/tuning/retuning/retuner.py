@@ -60,7 +60,7 @@ def target_of(flags: Sequence[str]) -> Target:
         CompileError: the compiler does not know it.
     """
     known = session_flags()
-    own = [each for each in flags if each.partition("=")[0] in known]
+    own = [flag for flag in flags if flag.partition("=")[0] in known]
     return Target.from_attribute(executable_target(own, thread_context()))
 
 
@@ -165,8 +165,8 @@ class Retuner:
         except PayloadError as failure:
             return self._untouched(spec, position, failure.reason)
         comparisons = []
-        for each in tasks:
-            compared = self._compare(each, budget)
+        for task in tasks:
+            compared = self._compare(task, budget)
             if isinstance(compared, Failure):
                 reason = f"the compiler's own choice fails: {compared.message}"
                 return self._untouched(spec, position, reason)
@@ -185,7 +185,10 @@ class Retuner:
         tuner = self.tuner
         seconds = tuner.settings.timeout
         programs = ("", task.single.text())
-        jobs = [tuner.compiler.submit_program(task.task.source, each, seconds) for each in programs]
+        jobs = [
+            tuner.compiler.submit_program(task.task.source, program, seconds)
+            for program in programs
+        ]
         default, own = (job.result() for job in jobs)
         measured = measure_default(task.task, default, tuner.devices)
         if isinstance(measured, Failure):
@@ -197,15 +200,15 @@ class Retuner:
             return EntryComparison(task, Standing.SAME, measured, benchmark=benchmark)
         trial = TrialResult(task.own, None, None, time.monotonic(), benchmark)
         pending = TaskResult(task, 1.0, measured.default_us, (trial,), TaskOutcome.UNDECIDED)
-        found = tuner.compare(pending, measured.benchmark, trial, budget)
-        if found.failures:
-            failure = found.failures[0][1]
+        result = tuner.compare(pending, measured.benchmark, trial, budget)
+        if result.failures:
+            failure = result.failures[0][1]
             return EntryComparison(task, _failed(failure), measured, None, benchmark, failure)
-        return EntryComparison(task, _standing(found), measured, found.decision, benchmark)
+        return EntryComparison(task, _standing(result), measured, result.decision, benchmark)
 
     def _provenance(self, comparisons: Sequence[EntryComparison]) -> dict[str, object]:
         """Returns what is known now about the configuration of an entry: of the problem on which it wins, if any."""
-        decided = [each for each in comparisons if each.decision is not None]
+        decided = [comparison for comparison in comparisons if comparison.decision is not None]
         if not decided:
             return {}
         won = [each for each in decided if each.standing is Standing.FASTER]
@@ -250,8 +253,8 @@ class Retuner:
         if found.winner is None or found.decision is None:
             return None
         improved = [
-            self._compare(each.task.configured(found.winner.candidate), budget)
-            for each in result.comparisons
+            self._compare(comparison.task.configured(found.winner.candidate), budget)
+            for comparison in result.comparisons
         ]
         comparisons = tuple(each for each in improved if isinstance(each, EntryComparison))
         if len(comparisons) < len(improved) or judge(comparisons)[0] is not EntryVerdict.KEPT:

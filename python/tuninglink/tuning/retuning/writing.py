@@ -30,7 +30,9 @@ def retuned_spec(spec: Spec, results: Sequence[EntryResult]) -> str:
         spec: the spec as it was.
         results: what became of its entries, all of them, in order.
     """
-    if all(each.verdict in (EntryVerdict.UNTOUCHED, EntryVerdict.UNDECIDED) for each in results):
+    if all(
+        result.verdict in (EntryVerdict.UNTOUCHED, EntryVerdict.UNDECIDED) for result in results
+    ):
         return spec.text()
     kept = [each.position for each in results if each.stays]
     if not kept:
@@ -46,12 +48,12 @@ def retuned_spec(spec: Spec, results: Sequence[EntryResult]) -> str:
 
 def to_json(result: RetuningResult) -> dict[str, Any]:
     """Returns the report as data for JSON."""
-    return {"schema": SCHEMA_VERSION, "entries": [_entry(each) for each in result.entries]}
+    return {"schema": SCHEMA_VERSION, "entries": [_entry(entry) for entry in result.entries]}
 
 
 def rows(results: Sequence[EntryResult]) -> list[tuple[str, ...]]:
     """Returns the report as rows of a table, under `COLUMNS`."""
-    return [_row(each) for each in results]
+    return [_row(result) for result in results]
 
 
 def _entry(result: EntryResult) -> dict[str, Any]:
@@ -64,7 +66,7 @@ def _entry(result: EntryResult) -> dict[str, Any]:
         "reason": result.reason,
         "before": dict(result.before),
         "after": dict(result.after),
-        "problems": [_problem(each) for each in result.comparisons],
+        "problems": [_problem(comparison) for comparison in result.comparisons],
     }
 
 
@@ -83,7 +85,9 @@ def _problem(comparison: EntryComparison) -> dict[str, Any]:
 
 
 def _row(result: EntryResult) -> tuple[str, ...]:
-    decision = next((each.decision for each in result.comparisons if each.decision), None)
+    decision = next(
+        (comparison.decision for comparison in result.comparisons if comparison.decision), None
+    )
     place = result.entry.place
     return (
         str(place.line) if place else "?",

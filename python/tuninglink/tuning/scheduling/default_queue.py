@@ -43,7 +43,7 @@ class DefaultQueue:
     ) -> None:
         self._tuner = tuner
         self._omit = omit
-        self._work = {each.key: estimated_work(each) for each in tasks}
+        self._work = {task.key: estimated_work(task) for task in tasks}
         self._waiting = deque(sorted(tasks, key=lambda each: -self._work[each.key]))
         self._jobs: dict[str, Future[Compiled | Failure]] = {}
         self._failure: Failure | None = None
@@ -57,7 +57,7 @@ class DefaultQueue:
     @property
     def is_ready(self) -> bool:
         """Whether the first defaults are compiled."""
-        return all(each.done() for each in list(self._jobs.values())[: self._tuner.compiler.jobs])
+        return all(job.done() for job in list(self._jobs.values())[: self._tuner.compiler.jobs])
 
     def submit(self) -> None:
         """Begins to compile defaults: all of them, or a batch where the processors also measure."""

@@ -153,24 +153,27 @@ def _range(size: int, tile: int) -> SizeRange | None:
 
 def _points(ranges: Ranges, seed: int) -> list[dict[int, int]]:
     """Returns the corners of ranges, and points inside them."""
-    corners = product(*((each.low, each.high) for each in ranges.values()))
+    corners = product(*((range_.low, range_.high) for range_ in ranges.values()))
     chance = random.Random(seed)  # noqa: S311 - no secret
     inner = [
-        tuple(chance.randrange(each.low, each.high + 1, each.divisor) for each in ranges.values())
+        tuple(
+            chance.randrange(range_.low, range_.high + 1, range_.divisor)
+            for range_ in ranges.values()
+        )
         for _ in range(_INNER_POINTS)
     ]
     points = dict.fromkeys((*corners, *inner))
-    return [dict(zip(ranges, each, strict=True)) for each in points]
+    return [dict(zip(ranges, point, strict=True)) for point in points]
 
 
 def _does_not_lose(result: EntryResult, tolerance: float) -> bool:
     """Tells whether an entry was measured, and is not slower anywhere."""
     return bool(result.comparisons) and all(
-        each.standing in (Standing.FASTER, Standing.SAME)
+        comparison.standing in (Standing.FASTER, Standing.SAME)
         or (
-            each.standing is Standing.NOT_FASTER
-            and each.decision is not None
-            and each.decision.speedup.low > 1 - tolerance
+            comparison.standing is Standing.NOT_FASTER
+            and comparison.decision is not None
+            and comparison.decision.speedup.low > 1 - tolerance
         )
-        for each in result.comparisons
+        for comparison in result.comparisons
     )

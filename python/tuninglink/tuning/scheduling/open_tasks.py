@@ -71,7 +71,7 @@ def share_now(
     """
     calls = {each.task.key: each.task.calls for each in measured}
     best = {each.task.key: each.default_us for each in measured}
-    decided = [each for each in results if each.winner is not None]
+    decided = [result for result in results if result.winner is not None]
     best |= {each.task.key: each.decision.tuned_us for each in decided if each.decision}
     best |= {each.measured.task.key: each.progress.best_us for each in tasks}
     times = {key: calls.get(key, 0) * microseconds for key, microseconds in best.items()}
@@ -119,12 +119,12 @@ class OpenRaces:
     @property
     def due(self) -> float:
         """When the next step is due, in the seconds of `time.monotonic()`; infinity without a race."""
-        return min((each.race.due for each in self._races), default=math.inf)
+        return min((race.race.due for race in self._races), default=math.inf)
 
     @property
     def seconds(self) -> float:
         """The price of all of them."""
-        return sum(each.seconds for each in self._races)
+        return sum(race.seconds for race in self._races)
 
     def add(self, task: OpenTask, race: TaskRace, seconds: float) -> None:
         """Adds a race with its price."""
@@ -137,7 +137,7 @@ class OpenRaces:
             DeviceError: the device is gone.
             DatabaseError: a result cannot be kept.
         """
-        while due := [each for each in self._races if each.race.due <= time.monotonic()]:
+        while due := [race for race in self._races if race.race.due <= time.monotonic()]:
             self._advance(due[0])
 
     def wait(self) -> None:

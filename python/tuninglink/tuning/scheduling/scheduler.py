@@ -140,7 +140,7 @@ class Scheduler:
 
     def _racing_seconds(self, tasks: Sequence[OpenTask]) -> float:
         """Returns the time to keep for the races of tasks and for those that have begun."""
-        begun = [each.run for each in tasks if each.run is not None]
+        begun = [task.run for task in tasks if task.run is not None]
         if not (begun or self._races):
             return 0.0
         rules = self._tuner.rules(self._ledger.whole, default_is_wrong=False)
@@ -245,7 +245,7 @@ class Scheduler:
         for task in sorted(self._open, key=lambda each: -each.gain):
             if task.run is None:
                 continue
-            has_won = any(each.verdict is TaskOutcome.WON for each in self.results)
+            has_won = any(result.verdict is TaskOutcome.WON for result in self.results)
             left = self._ledger.budget(Account.TASKS).remaining
             if not (has_won or self._races) and left < task.run.race_seconds:
                 self._ledger.release(Account.GUARD)  # which needs a winner

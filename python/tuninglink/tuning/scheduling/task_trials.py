@@ -154,7 +154,7 @@ class TaskTrials:
             spaces,
             tuner.settings.seed,
             self._default_us,
-            [(each, None) for each in prior.winners(spaces)] if prior else [],
+            [(winner, None) for winner in prior.winners(spaces)] if prior else [],
             prior.measured() if prior else [],
         )
 

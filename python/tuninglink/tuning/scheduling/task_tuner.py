@@ -86,7 +86,7 @@ class TaskTuner:
     def recorded(self, result: TaskResult) -> TaskResult | None:
         """Returns the result of a task with its last race, if nothing is new since then: it would be the same."""
         recorded = self.journal.race(result.prepared) if self.journal else None
-        if recorded is None or any(each.seconds for each in result.trials):
+        if recorded is None or any(trial.seconds for trial in result.trials):
             return None
         winner = next((x for x in result.trials if x.candidate.key == recorded.winner), None)
         return self._verified(self._decided(result, winner, self._decision(recorded)))
@@ -243,8 +243,8 @@ class TaskTuner:
         if trial.benchmark is not None:
             return trial
         job = self.compiler.submit(prepared.template, trial.candidate, self.settings.timeout)
-        found = job.result()
-        return None if isinstance(found, Failure) else replace(trial, benchmark=found)
+        result = job.result()
+        return None if isinstance(result, Failure) else replace(trial, benchmark=result)
 
     def _raced(
         self, result: TaskResult, finalists: Sequence[TrialResult], found: RaceResult

@@ -182,6 +182,6 @@ class Timeline:
         now = self._clock()
         use = self._devices.use if self._devices is not None else DeviceUse()
         stage = self._stages[-1]
-        found = StageTime(now - self._since, use - self._use)
-        self._times[stage] = self._times.get(stage, StageTime()) + found
+        result = StageTime(now - self._since, use - self._use)
+        self._times[stage] = self._times.get(stage, StageTime()) + result
         self._since, self._use = now, use

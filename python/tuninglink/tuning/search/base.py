@@ -77,10 +77,10 @@ class Search(ABC):
         """
         chosen = self._new(self._first, count)
         while len(chosen) < count:
-            found = self._new(self.propose(count - len(chosen)), count - len(chosen))
-            if not found:
+            new = self._new(self.propose(count - len(chosen)), count - len(chosen))
+            if not new:
                 break
-            chosen += found
+            chosen += new
         return chosen
 
     def tell(self, candidate: Candidate, microseconds: float | None) -> None:
@@ -103,9 +103,9 @@ class Search(ABC):
     def drawn(self, count: int) -> Sequence[Candidate]:
         """Returns candidates from the spaces in random order, the same ones each time."""
         if count not in self._drawn:
-            found = list(self._pool.sample(count, self._seed))
-            self._chance.shuffle(found)
-            self._drawn[count] = found
+            result = list(self._pool.sample(count, self._seed))
+            self._chance.shuffle(result)
+            self._drawn[count] = result
         return self._drawn[count]
 
     def further(self) -> list[Candidate]:
@@ -128,11 +128,11 @@ class Search(ABC):
         return candidate.key not in self._asked
 
     def _new(self, candidates: Iterable[Candidate], count: int) -> list[Candidate]:
-        found: list[Candidate] = []
-        for each in candidates:
-            if len(found) == count:
+        new: list[Candidate] = []
+        for candidate in candidates:
+            if len(new) == count:
                 break
-            if self.is_new(each):
-                self._asked.add(each.key)
-                found.append(each)
-        return found
+            if self.is_new(candidate):
+                self._asked.add(candidate.key)
+                new.append(candidate)
+        return new

@@ -70,8 +70,8 @@ def cpu_shape_of(problem: SearchProblem, candidate: Candidate) -> CpuShape | Non
     size, task, vector = ({"m": 1, "n": 1, "k": 1} for _ in range(3))
     block = 1
     for loop, (extent, role) in enumerate(zip(problem.sizes, problem.roles, strict=True)):
-        found = side_of(role)
-        side = "m" if found == "b" else found
+        result = side_of(role)
+        side = "m" if result == "b" else result
         whole = extent or 1
         level = "vector_reduction" if side == "k" else "vector_common_parallel"
         size[side] *= whole

@@ -51,4 +51,4 @@ class Ensemble:
 
     def guesses(self, table: Table) -> Values:
         """Returns what each tree says about each row: trees by rows."""
-        return np.stack([each.predict(table)[:, 0] for each in self._trees])
+        return np.stack([tree.predict(table)[:, 0] for tree in self._trees])

@@ -36,8 +36,8 @@ _TILE: Final = re.compile(r"(.+)_(\d+)")
 def features(problem: SearchProblem, candidate: Candidate) -> dict[str, float]:
     """Returns what a model knows of a candidate: its knobs, its tiles by side, and what follows from them."""
     knobs = candidate.knobs
-    found = {f"pipeline {candidate.pipeline}": 1.0}
-    found |= {f"knob {name}": logarithm(value) for name, value in knobs.items()}
+    result = {f"pipeline {candidate.pipeline}": 1.0}
+    result |= {f"knob {name}": logarithm(value) for name, value in knobs.items()}
     for name, value in knobs.items():
         matched = _TILE.fullmatch(name)
         level = _LEVELS.get(matched[1]) if matched else None
@@ -46,11 +46,11 @@ def features(problem: SearchProblem, candidate: Candidate) -> dict[str, float]:
         side = side_of(problem.roles[int(matched[2])])
         extent = problem.sizes[int(matched[2])] or 1
         key = f"{level} {side}"
-        found[key] = found.get(key, 0.0) + logarithm(value or extent)
+        result[key] = result.get(key, 0.0) + logarithm(value or extent)
     threads = shape_of(problem, candidate)
     vectors = cpu_shape_of(problem, candidate)
     if threads is not None:
-        found |= gpu_features(threads)
+        result |= gpu_features(threads)
     elif vectors is not None:
-        found |= cpu_features(vectors)
-    return found
+        result |= cpu_features(vectors)
+    return result

@@ -86,7 +86,7 @@ class ModelSearch(Search):
     def propose(self, count: int) -> Sequence[Candidate]:
         """Returns the most promising candidates."""
         if self._tried < len(self._first_candidates) or len(self._times) < _FEWEST:
-            begun = [each for each in self._first_candidates if self.is_new(each)]
+            begun = [candidate for candidate in self._first_candidates if self.is_new(candidate)]
             if begun:
                 return begun
         ranked = [each for each in self._ranked() if self.is_new(each)]
@@ -107,7 +107,7 @@ class ModelSearch(Search):
     def _ranked(self) -> list[Candidate]:
         """Returns what was not tried yet, best first; ranked again when there is enough new to learn from."""
         if self._ranking is None or self._tried >= self._ranking[0] + max(_NEW, self._tried // 10):
-            rest = [each for each in self._candidates() if self.is_new(each)]
+            rest = [candidate for candidate in self._candidates() if self.is_new(candidate)]
             if len(self._times) < _FEWEST or not rest:
                 self._chance.shuffle(rest)
             else:
@@ -135,10 +135,10 @@ class ModelSearch(Search):
         drawn = self.drawn(count)
         if self._tried > _DRY * (len(drawn) + len(self._further)) and self._tried >= _SETTLED:
             self._further += self.further()
-        found = {each.key: each for each in (*drawn, *self._further)}
+        result = {each.key: each for each in (*drawn, *self._further)}
         for each in self.best(_CLIMBERS):
-            found |= {one.key: one for one in self._neighbors(each)}
-        return list(found.values())
+            result |= {one.key: one for one in self._neighbors(each)}
+        return list(result.values())
 
     def _neighbors(self, candidate: Candidate) -> Sequence[Candidate]:
         if candidate.key not in self._known_neighbors:
@@ -171,7 +171,7 @@ class ModelSearch(Search):
         return likely
 
     def _table(self, candidates: Sequence[Candidate]) -> np.ndarray:
-        described = [self._features(each) for each in candidates]
+        described = [self._features(candidate) for candidate in candidates]
         columns = sorted({name for each in described for name in each})
         return np.array(
             [[each.get(name, -1.0) for name in columns] for each in described], np.float32
@@ -184,12 +184,12 @@ class ModelSearch(Search):
 
     def _estimates(self, candidates: Sequence[Candidate]) -> np.ndarray:
         """Returns the logarithm of the time that is expected before anything is measured, up to a constant."""
-        new = [each for each in candidates if each.key not in self._estimated]
+        new = [candidate for candidate in candidates if candidate.key not in self._estimated]
         if new:
-            found = np.array([estimate(self._features(each)) for each in new])
+            array = np.array([estimate(self._features(each)) for each in new])
             if self._transfer is not None:
-                found += self._transfer.corrections(list(map(self._features, new)))
-            self._estimated |= {each.key: value for each, value in zip(new, found, strict=True)}
+                array += self._transfer.corrections(list(map(self._features, new)))
+            self._estimated |= {each.key: value for each, value in zip(new, array, strict=True)}
         return np.array([self._estimated[each.key] for each in candidates])
 
     @cached_property
@@ -199,4 +199,4 @@ class ModelSearch(Search):
 
 def _unlike(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Returns candidates without those that came before."""
-    return list({each.key: each for each in candidates}.values())
+    return list({candidate.key: candidate for candidate in candidates}.values())

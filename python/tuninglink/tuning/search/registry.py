@@ -39,11 +39,11 @@ def search_named(name: str) -> type[Search]:
     own = _own().get(name)
     if own is not None:
         return own()
-    found = [each for each in _plug_ins() if each.name == name]
-    if not found:
+    result = [each for each in _plug_ins() if each.name == name]
+    if not result:
         known = note(f"known: {', '.join(search_names())}")
         raise TuninglinkError(error(f"there is no search '{name}'", notes=[known]))
-    return _loaded(found[0])
+    return _loaded(result[0])
 
 
 def check_search(name: str) -> None:

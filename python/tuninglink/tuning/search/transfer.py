@@ -37,8 +37,8 @@ class Transfer:
         residuals = []
         for each, rows in zip(measured, described, strict=True):
             times = np.log2([microseconds for _, microseconds in each.times])
-            found = times - [row.get("estimate", 0.0) for row in rows]
-            residuals.append(found - found[np.argmin(times)])
+            result = times - [row.get("estimate", 0.0) for row in rows]
+            residuals.append(result - result[np.argmin(times)])
         everything = [row for rows in described for row in rows]
         self._columns = sorted({name for row in everything for name in row})
         self._weight = len(measured) / (len(measured) + _DOUBT)
@@ -46,8 +46,8 @@ class Transfer:
 
     def corrections(self, described: Sequence[Mapping[str, float]]) -> NDArray[np.float64]:
         """Returns what to add to the estimate of each candidate, of which the features are given."""
-        found: NDArray[np.float64] = self._ensemble.guesses(self._table(described)).mean(axis=0)
-        return self._weight * found
+        mean: NDArray[np.float64] = self._ensemble.guesses(self._table(described)).mean(axis=0)
+        return self._weight * mean
 
     def _table(self, described: Sequence[Mapping[str, float]]) -> NDArray[np.float32]:
         return np.array(

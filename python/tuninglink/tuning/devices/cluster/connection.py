@@ -78,7 +78,7 @@ class Cluster:
     @property
     def threads(self) -> int:
         """How many jobs run at once, on all workers together."""
-        return sum(each["nthreads"] for each in self.workers().values())
+        return sum(worker["nthreads"] for worker in self.workers().values())
 
     def devices(self, uri: str) -> list[tuple[str, str]]:
         """Returns the devices that a URI means: the address of the worker and the name of the resource.

@@ -145,9 +145,9 @@ class ClusterDevices:
         self._admit_new()
         if not self._known:
             self.close()
-            wanted = ", ".join(self._uris)
+            join = ", ".join(self._uris)
             remedy = note(f"start one with 'dask worker ADDRESS --resources {self._uris[0]}=1'")
-            raise DeviceError(error(f"no worker has device '{wanted}'", notes=[remedy]))
+            raise DeviceError(error(f"no worker has device '{join}'", notes=[remedy]))
 
     def __enter__(self) -> Self:
         return self

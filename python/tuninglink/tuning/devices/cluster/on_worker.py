@@ -126,8 +126,8 @@ def end_session(session: str) -> None:
 
 
 def _expect(expected: Versions) -> None:
-    found = versions()
-    if found != expected:
-        here, there = ", ".join(found), ", ".join(expected)
+    result = versions()
+    if result != expected:
+        here, there = ", ".join(result), ", ".join(expected)
         message = f"worker '{get_worker().address}' has {here}; the tuner has {there}"
         raise TuninglinkError(error(message))
