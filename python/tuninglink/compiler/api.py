@@ -41,7 +41,7 @@ def compile(  # noqa: A001 - as in `re`, the module's own word for what it does
     upgrade: bool = True,
     diagnostics: DiagnosticSink | None = None,
 ) -> Compilation:
-    """Compiles a program in this process, tuned by specs.
+    """Compile a program in this process, tuned by specs.
 
     It may be called any number of times, also from several threads: flags hold for one call.
 
@@ -113,7 +113,7 @@ def read_request(
     upgrade: bool,
     derived_entries: bool = True,
 ) -> CompileRequest:
-    """Reads the flags of a call, and loads its specs; see `compile` for the arguments and for what is raised."""
+    """Read the flags of a call, and loads its specs; see `compile` for the arguments and for what is raised."""
     options = parse_arguments(flags)
     _check_flags(options)
     upgrade = upgrade and options.upgrade
@@ -141,7 +141,7 @@ def read_request(
 def compile_with(
     compiler: Compiler, source: str | os.PathLike[str] | bytes, name: str
 ) -> Compilation:
-    """Compiles a program: a file, or content that is called `name`.
+    """Compile a program: a file, or content that is called `name`.
 
     Raises:
         CompileError: see `compile`.
@@ -152,7 +152,7 @@ def compile_with(
 
 
 def _check_flags(options: CompileOptions) -> None:
-    """Refuses what a call cannot do, or the process would not survive."""
+    """Refuse what a call cannot do, or the process would not survive."""
     if options.input is not None:
         raise CompileError(error(f"'{options.input}' is no flag; the program is given as source"))
     if options.explanation is not None:

@@ -111,7 +111,7 @@ class Application:
 
     @contextmanager
     def prepared(self) -> Iterator[None]:
-        """Reads the specs while the block runs, so that large ones cost no time if it waits for the compiler.
+        """Read the specs while the block runs, so that large ones cost no time if it waits for the compiler.
 
         Nothing else may touch the specs, or what lives in their context, within the block.
         """
@@ -127,7 +127,7 @@ class Application:
         import_module("iree.compiler.dialects.hal")
 
     def embed(self, module: mlir.Operation, *, tagged: bool) -> bool:
-        """Embeds specs in the dispatches of a program at `executable-sources`; tells whether one has a spec.
+        """Embed specs in the dispatches of a program at `executable-sources`; tells whether one has a spec.
 
         Tagged specs leave tags, for `read`.
 
@@ -164,7 +164,7 @@ class Application:
         return any(each.linked for each in dispatches)
 
     def _check_configurations(self, dispatches: Iterable[LinkedDispatch]) -> None:
-        """Warns of what is wrong with configurations: with all in a spec that is not large, else with those linked."""
+        """Warn of what is wrong with configurations: with all in a spec that is not large, else with those linked."""
         given = {each.source for each in self._choice.given}
         checked: dict[tuple[int, Target | None], tuple[Spec, dict[int, None]]] = {
             (id(each), None): (each, dict.fromkeys(_checked(each))) for each in self._choice.given
@@ -214,7 +214,7 @@ class Application:
     def read(
         self, module: mlir.Operation, *, search: bool = False
     ) -> list[tuple[mlir.Operation, Applied]]:
-        """Reads what took effect from a program at `executable-configurations`, and leaves no trace of tags.
+        """Read what took effect from a program at `executable-configurations`, and leaves no trace of tags.
 
         Args:
             module: the program.
@@ -246,7 +246,7 @@ class Application:
 
 
 def _checked(spec: Spec) -> range:
-    """Returns the positions of the entries to check whether they are linked or not."""
+    """Return the positions of the entries to check whether they are linked or not."""
     count = len(spec.anatomy.pairs)
     return range(count if count <= _CHECKED else 0)
 

@@ -119,7 +119,7 @@ class Compiler:
             raise CompileError(error(f"the compiler failed {doing}"))
 
     def compile_file(self, path: str) -> Compilation:
-        """Compiles a file; `-` is standard input.
+        """Compile a file; `-` is standard input.
 
         Raises:
             CompileError: the file cannot be read, or the compiler reported an error.
@@ -128,7 +128,7 @@ class Compiler:
             return self._compile(session, source)
 
     def compile_bytes(self, data: bytes, name: str) -> Compilation:
-        """Compiles a program in memory, which locations and diagnostics call `name`.
+        """Compile a program in memory, which locations and diagnostics call `name`.
 
         Raises:
             CompileError: the data is no program, or the compiler reported an error.
@@ -148,7 +148,7 @@ class Compiler:
             return Compilation(output.content(), applied, tuple(self._said))
 
     def _compile_parts(self, session: Session, parts: list[NativeHandle], output: Output) -> None:
-        """Compiles all parts, so that the errors of all of them are known, also behind one that fails."""
+        """Compile all parts, so that the errors of all of them are known, also behind one that fails."""
         failures: list[Diagnostic] = []
         for part in parts:
             with part:
@@ -161,7 +161,7 @@ class Compiler:
             raise CompileError(*failures)
 
     def _compile_part(self, session: Session, source: NativeHandle, output: Output) -> None:
-        """Compiles one program; without specs in dispatches that fail with them, if the options say so.
+        """Compile one program; without specs in dispatches that fail with them, if the options say so.
 
         Raises:
             CompileError: the compiler reported an error.
@@ -200,7 +200,7 @@ class Compiler:
             self._write(invocation, output)
 
     def _linked(self, session: Session, source: NativeHandle) -> list[bytes]:
-        """Returns the executables of a program with their specs; none if it does not get so far."""
+        """Return the executables of a program with their specs; none if it does not get so far."""
         here = self._options.compile_from
         if not self._reaches_dispatches or self._options.mode is not Mode.STANDARD:
             return []

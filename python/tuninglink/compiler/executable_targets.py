@@ -25,7 +25,7 @@ func.func @target(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
 
 
 def executable_target(flags: Iterable[str], context: mlir.Context) -> mlir.Attribute:
-    """Returns the `#hal.executable.target` that the compiler makes of flags; of several, the first.
+    """Return the `#hal.executable.target` that the compiler makes of flags; of several, the first.
 
     Args:
         flags: flags of the compiler that name a target, each `--name=value`.
@@ -39,7 +39,7 @@ def executable_target(flags: Iterable[str], context: mlir.Context) -> mlir.Attri
 
 @lru_cache(maxsize=64)
 def _executable_target(flags: tuple[str, ...]) -> str:
-    """Returns the attribute as text, which belongs to no context."""
+    """Return the attribute as text, which belongs to no context."""
     result = compile_program(
         _PROGRAM,
         default_specs=False,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def executables_with_specs(program: mlir.Operation) -> list[bytes]:
-    """Returns the executables of a program at `executable-sources` that carry a spec, as bytecode."""
+    """Return the executables of a program at `executable-sources` that carry a spec, as bytecode."""
     return [
         to_bytecode(executable)
         for executable in containers(program)
@@ -33,7 +33,7 @@ def executables_with_specs(program: mlir.Operation) -> list[bytes]:
 
 
 def failing_dispatches(session: Session, executables: list[bytes]) -> dict[str, Diagnostic]:
-    """Returns the dispatches that fail because of their specs, with the first error of each.
+    """Return the dispatches that fail because of their specs, with the first error of each.
 
     Args:
         session: has the flags of the compilation.
@@ -55,7 +55,7 @@ def failing_dispatches(session: Session, executables: list[bytes]) -> dict[str, 
 
 
 def _first_error(session: Session, program: bytes) -> Diagnostic | None:
-    """Compiles a program of executables to machine code; returns its first error."""
+    """Compile a program of executables to machine code; returns its first error."""
     diagnostics: list[Diagnostic] = []
     first, last = Phase.EXECUTABLE_SOURCES, Phase.EXECUTABLE_TARGETS
     with (

@@ -273,12 +273,12 @@ EXPLAIN_FLAGS: Final = {
 
 
 def parse_explain_arguments(arguments: Iterable[str]) -> CompileOptions:
-    """Reads the arguments of `tuninglink explain`; see `parse_arguments`."""
+    """Read the arguments of `tuninglink explain`; see `parse_arguments`."""
     return _options(FlagReader(EXPLAIN_FLAGS, arguments))
 
 
 def parse_arguments(arguments: Iterable[str]) -> CompileOptions:
-    """Reads the arguments of `tuninglink compile` that come after the program's name.
+    """Read the arguments of `tuninglink compile` that come after the program's name.
 
     Raises:
         CompileError: a value is malformed or missing, a flag is given twice, there is more than one input,
@@ -342,7 +342,7 @@ def _check_known(name: str, known: Iterable[str]) -> None:
 
 
 def _suggestion(name: str, known: Iterable[str]) -> str:
-    """Returns a suggestion; one of LLVM's own flags, which are many, only where it is hardly another word."""
+    """Return a suggestion; one of LLVM's own flags, which are many, only where it is hardly another word."""
     users = [*known, *(option for option in compiler_options() if option.startswith("iree-"))]
     return did_you_mean(dashed(name), map(dashed, users), cutoff=_LIKE) or did_you_mean(
         dashed(name), map(dashed, compiler_options()), cutoff=_HARDLY_ANOTHER

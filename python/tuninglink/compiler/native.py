@@ -81,7 +81,7 @@ output_hal_executable = function(
 
 
 def take_message(failure: int) -> str:
-    """Returns the message of an error, and destroys it."""
+    """Return the message of an error, and destroys it."""
     message: str = error_message(failure).decode(errors="replace")
     destroy_error(failure)
     return message

@@ -27,7 +27,7 @@ class Observer(Protocol):
         """Looks at a program at `executable-sources`, before specs are embedded."""
 
     def forget(self) -> None:
-        """Forgets the last program: it is compiled once more, with other specs."""
+        """Forget the last program: it is compiled once more, with other specs."""
 
     def after_specs(
         self,

@@ -53,7 +53,7 @@ class SpecOutcomes:
     def explain(
         self, errors: Sequence[Diagnostic], failing: Collection[str] = ()
     ) -> tuple[Diagnostic, ...]:
-        """Returns the errors of a compilation, the first one of each dispatch with what configured the dispatch.
+        """Return the errors of a compilation, the first one of each dispatch with what configured the dispatch.
 
         Two entries that configure one dispatch exclude each other, and a configuration may be one that the
         backend does not take: the compiler only knows the place in the program.
@@ -75,7 +75,7 @@ class SpecOutcomes:
         return tuple(explained)
 
     def skips(self, failing: Mapping[str, Diagnostic]) -> Iterator[Diagnostic]:
-        """Yields a warning for each dispatch that is compiled without specs because it fails with them.
+        """Yield a warning for each dispatch that is compiled without specs because it fails with them.
 
         Args:
             failing: the first error of each of them by name.
@@ -91,7 +91,7 @@ class SpecOutcomes:
             )
 
     def warnings(self, why: str = "", *, is_explained: bool = False) -> Iterator[Diagnostic]:
-        """Yields a warning for each given spec that configured nothing, or less than it matched.
+        """Yield a warning for each given spec that configured nothing, or less than it matched.
 
         Args:
             why: what kept all specs from being applied; by default nothing did.
@@ -120,7 +120,7 @@ class SpecOutcomes:
                 yield _warning(f"spec '{spec.source}' configured nothing: {reason}", remedy=remedy)
 
     def flag_warnings(self, flags: Sequence[str]) -> Iterator[Diagnostic]:
-        """Yields a warning for each given spec that was tuned under flags that the compilation does not have."""
+        """Yield a warning for each given spec that was tuned under flags that the compilation does not have."""
         for spec in self.given:
             if spec.kind is SpecKind.OPAQUE or len(spec.anatomy.pairs) > _MOST_READ:
                 continue
@@ -137,7 +137,7 @@ class SpecOutcomes:
                 yield _warning(message, remedy=remedy)
 
     def remarks(self) -> Iterator[Diagnostic]:
-        """Yields remarks on derived entries, on entries for like targets, and on the default specs that took effect."""
+        """Yield remarks on derived entries, on entries for like targets, and on the default specs that took effect."""
         derived = [each for each in self.applied if each.derivation and each.is_own is not False]
         if derived:
             yield _derived_remark(derived)
@@ -155,7 +155,7 @@ class SpecOutcomes:
             yield _remark(file, applied)
 
     def _is_for_others(self, spec: Spec) -> str:
-        """Returns why a spec is for none of the program's targets; nothing if it is for one."""
+        """Return why a spec is for none of the program's targets; nothing if it is for one."""
         result = (
             ", ".join(sorted(str(target) for target in self.targets if target)) or "no known target"
         )
@@ -179,12 +179,12 @@ class SpecOutcomes:
 
 
 def _with_causes(failure: Diagnostic, applied: Sequence[Applied]) -> Diagnostic:
-    """Returns an error with notes on what configured the dispatch that it is in, if something did."""
+    """Return an error with notes on what configured the dispatch that it is in, if something did."""
     return replace(failure, notes=(*failure.notes, *_causes(applied))) if applied else failure
 
 
 def _causes(applied: Sequence[Applied]) -> Iterator[Diagnostic]:
-    """Yields notes on what configured a dispatch that does not compile, each at its entry, and the remedy."""
+    """Yield notes on what configured a dispatch that does not compile, each at its entry, and the remedy."""
     for each in applied:
         entry = f"entry '{each.entry.matcher}' of " if each.entry else ""
         at = f" at {each.place}" if each.place else ""
@@ -218,7 +218,7 @@ def _never_matched(entries: int) -> str:
 
 
 def _remark(file: DefaultSpecFile, applied: Sequence[Applied]) -> Diagnostic:
-    """Returns a remark on a default spec: which of its entries configured how many operations."""
+    """Return a remark on a default spec: which of its entries configured how many operations."""
     first = applied[0]
     counts = Counter(
         f"entry '{each.entry.matcher}'" if each.entry else "an entry" for each in applied
@@ -233,7 +233,7 @@ def _remark(file: DefaultSpecFile, applied: Sequence[Applied]) -> Diagnostic:
 
 
 def _derived_remark(applied: Sequence[Applied]) -> Diagnostic:
-    """Returns a remark on derived entries: from which entries they were derived, and what was changed."""
+    """Return a remark on derived entries: from which entries they were derived, and what was changed."""
     counts = Counter(f"entry of '{each.spec}' derived {each.derivation}" for each in applied)
     notes = [note(f"{what}: {_operations(count)}") for what, count in counts.items()]
     message = (
@@ -244,7 +244,7 @@ def _derived_remark(applied: Sequence[Applied]) -> Diagnostic:
 
 
 def _like_remark(applied: Sequence[Applied]) -> Diagnostic:
-    """Returns a remark on entries for other targets: which, and what decides whether they are fast here."""
+    """Return a remark on entries for other targets: which, and what decides whether they are fast here."""
     counts = Counter(
         f"entry '{each.entry.matcher}' of '{each.spec}' is for {each.like_target}"
         for each in applied

@@ -52,11 +52,11 @@ class DispatchSources:
         }
 
     def names(self) -> Collection[str]:
-        """Returns the names of the executables."""
+        """Return the names of the executables."""
         return self._executables.keys()
 
     def program(self, executables: Iterable[str]) -> mlir.Module:
-        """Returns a program of some of the executables, without any spec, in a context of our own."""
+        """Return a program of some of the executables, without any spec, in a context of our own."""
         context = thread_context()
         with context, mlir.Location.unknown():
             module = mlir.Module.create()
@@ -106,7 +106,7 @@ class PreparedDispatches:
         }
 
     def _backend(self, module: mlir.Operation) -> str:
-        """Returns what the compiler calls the backend of a dispatch; nothing where no target is written."""
+        """Return what the compiler calls the backend of a dispatch; nothing where no target is written."""
         around = module.parent
         if around is None or around.operation.name != names.EXECUTABLE_VARIANT:
             return ""
@@ -117,7 +117,7 @@ class PreparedDispatches:
         return self._backends[target]
 
     def module(self, name: str, configured: mlir.Operation) -> mlir.Operation | None:
-        """Returns the module of a dispatch as matchers saw it, None if that is not known.
+        """Return the module of a dispatch as matchers saw it, None if that is not known.
 
         Args:
             name: the name of the dispatch.
@@ -129,11 +129,11 @@ class PreparedDispatches:
 
 
 def executable_name(dispatch: str) -> str:
-    """Returns the symbol of the executable that a dispatch is in."""
+    """Return the symbol of the executable that a dispatch is in."""
     return dispatch.partition("::")[0].removeprefix("@")
 
 
 def functions(module: mlir.Operation) -> tuple[str, ...]:
-    """Returns the names of the functions of a dispatch."""
+    """Return the names of the functions of a dispatch."""
     result = collect(module, names.FUNCTION, names.UTIL_FUNCTION)
     return tuple(symbol_name(each) or "" for each in result if each.regions[0].blocks)

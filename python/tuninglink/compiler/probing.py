@@ -55,13 +55,13 @@ _CUDA_TARGETS: Final = frozenset({"sm_60", "sm_70", "sm_75", "sm_80", "sm_86", "
 
 
 def iree_compile() -> Path:
-    """Returns the path of the `iree-compile` that belongs to the compiler in this process."""
+    """Return the path of the `iree-compile` that belongs to the compiler in this process."""
     return Path(_mlir_libs.__path__[0]) / "iree-compile"
 
 
 @cache
 def compiler_options() -> Mapping[str, bool]:
-    """Returns the names of all options of `iree-compile`, each with whether it needs a value."""
+    """Return the names of all options of `iree-compile`, each with whether it needs a value."""
     listing = subprocess.run(  # noqa: S603 - it is the compiler's own tool
         [iree_compile(), "--help-list-hidden"],
         capture_output=True,
@@ -74,7 +74,7 @@ def compiler_options() -> Mapping[str, bool]:
 
 
 def check_targets(flags: Sequence[str]) -> None:
-    """Refuses flags that name backends or targets which the compiler does not know.
+    """Refuse flags that name backends or targets which the compiler does not know.
 
     Args:
         flags: flags of the compiler, each `--name=value` or `--name`.
@@ -96,7 +96,7 @@ def check_targets(flags: Sequence[str]) -> None:
 
 
 def _are_known(flags: tuple[str, ...]) -> bool:
-    """Tells whether `flags`, all for one backend, name a target that the compiler is known to take."""
+    """Return whether `flags`, all for one backend, name a target that the compiler is known to take."""
     given = dict(flag.split("=", 1) for flag in flags if "=" in flag)
     instruction_set = given.get("--iree-llvmcpu-target-triple", platform.machine()).partition("-")[
         0
@@ -141,7 +141,7 @@ def _probe(backend: str, flags: tuple[str, ...]) -> None:
 
 
 def _reason(result: subprocess.CompletedProcess[str]) -> str:
-    """Returns the first thing that the compiler said, without its place in the program of ours."""
+    """Return the first thing that the compiler said, without its place in the program of ours."""
     for line in result.stderr.splitlines():
         reason = line.rpartition("error: ")[2].strip()
         if reason and not reason.startswith(("Please report", "Stack dump")):

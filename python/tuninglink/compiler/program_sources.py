@@ -21,7 +21,7 @@ _BEGINNING: Final = 4096
 
 
 def refuse_spec(module: mlir.Operation) -> None:
-    """Refuses a tuning spec as a program; nothing would be left of it after a few passes.
+    """Refuse a tuning spec as a program; nothing would be left of it after a few passes.
 
     Raises:
         CompileError: the module is a spec.
@@ -52,7 +52,7 @@ def open_program(session: Session, path: str) -> NativeHandle:
 
 
 def wrap_program(session: Session, data: bytes, name: str) -> NativeHandle:
-    """Makes a source of a program in memory, which locations and diagnostics call `name`.
+    """Make a source of a program in memory, which locations and diagnostics call `name`.
 
     Raises:
         CompileError: the data is certainly no program.
@@ -63,7 +63,7 @@ def wrap_program(session: Session, data: bytes, name: str) -> NativeHandle:
 
 
 def _read_beginning(path: Path) -> bytes | None:
-    """Returns the first bytes of a file, None for a pipe: what was read from one is gone."""
+    """Return the first bytes of a file, None for a pipe: what was read from one is gone."""
     if path.exists() and not path.is_file() and not path.is_dir():
         return None
     try:
@@ -88,7 +88,7 @@ _OPSET: Final = 17
 
 
 def import_onnx(path: Path) -> bytes:
-    """Returns a model as a program in the dialect `torch`, as bytecode. Its function has the name of the graph.
+    """Return a model as a program in the dialect `torch`, as bytecode. Its function has the name of the graph.
 
     Weights are in the program, also those that the model keeps in files beside it.
 

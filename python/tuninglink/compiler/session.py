@@ -95,7 +95,7 @@ class Session(NativeHandle):
         return _source(source.value)
 
     def wrap(self, data: bytes, name: str) -> NativeHandle:
-        """Makes a source of bytecode or of text that ends with a null; locations call it `name`."""
+        """Make a source of bytecode or of text that ends with a null; locations call it `name`."""
         source = c_void_p()
         is_text = data.endswith(b"\0")
         native.check(
@@ -110,7 +110,7 @@ _QUOTE_OPERATIONS = "--mlir-print-op-on-diagnostic"
 
 
 def set_up_command_line(program: str, flags: Sequence[str]) -> None:
-    """Sets flags for the whole process, as the compiler's own tools do at their start: all flags there are.
+    """Set flags for the whole process, as the compiler's own tools do at their start: all flags there are.
 
     A malformed flag ends the process with a message and status 1, and so does a second call.
 
@@ -135,7 +135,7 @@ def set_up_command_line(program: str, flags: Sequence[str]) -> None:
 
 
 def session_flags() -> frozenset[str]:
-    """Returns the names of the flags that a session has, each with its dashes."""
+    """Return the names of the flags that a session has, each with its dashes."""
     return frozenset(_default_flags())
 
 
@@ -162,7 +162,7 @@ def _flags(session: int) -> dict[str, str]:
 
 @cache
 def registered_backends() -> tuple[str, ...]:
-    """Returns the names of the target backends that the compiler was built with, sorted."""
+    """Return the names of the target backends that the compiler was built with, sorted."""
     result: list[str] = []
 
     def keep(name: bytes, _: int | None) -> None:
@@ -178,7 +178,7 @@ def _source(pointer: int | None, keep: object = None) -> NativeHandle:
 
 
 def split(source: NativeHandle) -> list[NativeHandle]:
-    """Returns the parts of a source between `// -----`, each a source of its own."""
+    """Return the parts of a source between `// -----`, each a source of its own."""
     parts: list[int] = []
 
     def keep(part: int, _: int | None) -> None:
@@ -224,7 +224,7 @@ class Invocation(NativeHandle):
     def configure(
         self, *, verify: bool = True, phase_dumps: str = "", remarks: tuple[str, str] | None = None
     ) -> None:
-        """Sets what is to happen along the way.
+        """Set what is to happen along the way.
 
         Args:
             verify: whether the IR is verified after each pass.
@@ -237,11 +237,11 @@ class Invocation(NativeHandle):
             native.set_remarks(self.pointer, *(remark.encode() for remark in remarks))
 
     def parse(self, source: NativeHandle) -> bool:
-        """Parses and verifies the source; tells whether that worked."""
+        """Parse and verifies the source; tells whether that worked."""
         return self._succeeded(native.parse_source(self.pointer, source.pointer))
 
     def run(self, first: Phase, last: Phase, pipeline: Pipeline = Pipeline.STANDARD) -> bool:
-        """Runs what comes after the phase `first` up to and including `last`; tells whether it worked.
+        """Run what comes after the phase `first` up to and including `last`; tells whether it worked.
 
         Handles to operations inside the module do not survive it.
         """
@@ -250,7 +250,7 @@ class Invocation(NativeHandle):
         return self._succeeded(native.run_pipeline(self.pointer, pipeline))
 
     def module(self) -> mlir.Operation:
-        """Returns a view of the module, between runs.
+        """Return a view of the module, between runs.
 
         Python never owns it: bindings that meet a context that they did not make keep it referenced for
         good and treat its modules as somebody else's. So the session destroys the context and this object
@@ -263,7 +263,7 @@ class Invocation(NativeHandle):
     def write(
         self, output: Output, function: Callable[..., int | None], *arguments: int
     ) -> str | None:
-        """Writes the module with one of the output functions of the C interface.
+        """Write the module with one of the output functions of the C interface.
 
         Returns:
             What the compiler said if it could not; there may be diagnostics as well.
@@ -283,7 +283,7 @@ class Output(NativeHandle):
         super().__init__(pointer.value or 0, native.destroy_output)
 
     def content(self) -> bytes:
-        """Returns what was written so far."""
+        """Return what was written so far."""
         data, size = c_void_p(), c_uint64()
         native.check(native.map_output(self.pointer, byref(data), byref(size)))
         return ctypes.string_at(data, size.value) if size.value else b""

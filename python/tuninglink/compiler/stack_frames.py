@@ -14,12 +14,12 @@ _OWN_BYTES: Final = 8 << 10
 
 
 def stack_report_flag() -> str:
-    """Returns the flag that makes LLVM report stack frames; it belongs on the command line of the process."""
+    """Return the flag that makes LLVM report stack frames; it belongs on the command line of the process."""
     return f"--stack-usage-file=/proc/self/fd/{_report()}"
 
 
 def stack_overflow() -> str:
-    """Returns why the code that was compiled last overflows the stack of a worker; nothing if it does not.
+    """Return why the code that was compiled last overflows the stack of a worker; nothing if it does not.
 
     The report is that of the executable that was compiled last: of a program with several, it is not certain which.
     """
@@ -31,7 +31,7 @@ def stack_overflow() -> str:
 
 
 def _largest_frame() -> int:
-    """Returns the bytes of the largest frame in the report, 0 without one."""
+    """Return the bytes of the largest frame in the report, 0 without one."""
     descriptor = _report()
     text = os.pread(descriptor, os.fstat(descriptor).st_size, 0).decode(errors="replace")
     os.ftruncate(descriptor, 0)
@@ -42,5 +42,5 @@ def _largest_frame() -> int:
 
 @cache
 def _report() -> int:
-    """Returns the descriptor of a file in memory; LLVM replaces its content for each executable."""
+    """Return the descriptor of a file in memory; LLVM replaces its content for each executable."""
     return os.memfd_create("stack-frames")

@@ -79,7 +79,7 @@ class TaggedSpec:
         self.content = to_bytecode(module)
 
     def _tag_annotations(self, scope: _Scope) -> None:
-        """Adds a tag beside every annotation that configures."""
+        """Add a tag beside every annotation that configures."""
         users = scope.users_of_annotations()
         for annotation in filter(_configures, collect(scope.module, names.ANNOTATE)):
             entries = users.get(annotation, [])
@@ -89,7 +89,7 @@ class TaggedSpec:
                     self._add_tag(annotation.operands[0], origin)
 
     def _tag_entries(self, scope: _Scope) -> None:
-        """Gives every entry whose action only annotates an action of its own, with a tag of its own."""
+        """Give every entry whose action only annotates an action of its own, with a tag of its own."""
         fresh = FreshNames(symbols(scope.module))
         actions: dict[mlir.Operation, list[mlir.Attribute]] = {}
         origins = iter(scope.origins)
@@ -108,7 +108,7 @@ class TaggedSpec:
     def _add_action(
         self, scope: _Scope, action: str, name: str, targets: Sequence[int], origin: Origin
     ) -> None:
-        """Adds a sequence that does what `action` does and then tags some of its arguments."""
+        """Add a sequence that does what `action` does and then tags some of its arguments."""
         original = scope.table.lookup(action)
         assert original is not None
         kind = signature(original)
@@ -157,14 +157,14 @@ class _Scope:
         self._whole = Origin(parts[0][0], parts[0][1].spec, None) if len(parts) == 1 else None
 
     def origin(self, entries: Sequence[int]) -> Origin | None:
-        """Returns what an annotation that these entries share comes from, None for nobody's."""
+        """Return what an annotation that these entries share comes from, None for nobody's."""
         if not entries:
             return self._whole
         first = self.origins[entries[0]]
         return first if len(entries) == 1 else replace(first, entry=None)
 
     def users_of_annotations(self) -> dict[mlir.Operation, list[int]]:
-        """Returns the entries that each annotation which configures is reached from."""
+        """Return the entries that each annotation which configures is reached from."""
         entries: dict[str, list[int]] = {}
         for position, pair in enumerate(self.pairs):
             entries.setdefault(pair.action, []).append(position)
@@ -175,7 +175,7 @@ class _Scope:
         return users
 
     def configured_arguments(self, action: str) -> list[int]:
-        """Returns which arguments `action` configures, if it only annotates and keeps its handles."""
+        """Return which arguments `action` configures, if it only annotates and keeps its handles."""
         sequence = self.table.lookup(action)
         annotations = self.table.annotations(action)
         if sequence is None or annotations is None:
@@ -209,6 +209,6 @@ def _configures(annotation: mlir.Operation) -> bool:
 
 
 def _reached(table: SequenceTable, path: str) -> Iterator[mlir.Operation]:
-    """Yields the annotations that configure in a sequence and in all that it runs."""
+    """Yield the annotations that configure in a sequence and in all that it runs."""
     for _, sequence in table.closure(path):
         yield from filter(_configures, collect(sequence, names.ANNOTATE))

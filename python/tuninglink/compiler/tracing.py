@@ -81,7 +81,7 @@ class Applied:
 def take_tags(
     dispatch: Dispatch, tagged: TaggedSpec, *, kept: bool, search_from: int
 ) -> list[tuple[mlir.Operation, Applied]]:
-    """Reads the tags in a configured dispatch, and removes them; returns what they say, each of its operation.
+    """Read the tags in a configured dispatch, and removes them; returns what they say, each of its operation.
 
     Args:
         dispatch: the dispatch.
@@ -110,7 +110,7 @@ def take_tags(
 
 
 def _entry_of(operation: mlir.Operation, spec: Spec) -> Entry | None:
-    """Returns the only entry of `spec` that gives what `operation` has, None if there are more."""
+    """Return the only entry of `spec` that gives what `operation` has, None if there are more."""
     function = _function(operation)
     info = str(operation.attributes.get(names.COMPILATION_INFO))
     entries = [
@@ -144,7 +144,7 @@ def _applied(
 
 
 def _function(operation: mlir.Operation) -> mlir.Operation:
-    """Returns the function around `operation`: what stands directly in a module."""
+    """Return the function around `operation`: what stands directly in a module."""
     for ancestor in (operation, *ancestors(operation)):
         if ancestor.parent is not None and ancestor.parent.operation.name == names.MODULE:
             return ancestor

@@ -44,7 +44,7 @@ def init_spec(
     name: str = "<memory>",
     diagnostics: DiagnosticSink | None = None,
 ) -> InitSpec:
-    """Writes a spec to start from for dispatches of a program.
+    """Write a spec to start from for dispatches of a program.
 
     Each entry has a matcher for one root op and the compiler's own configuration, with a comment on each knob. The
     spec takes effect in the program and changes nothing in its code until it is edited: the compiler is asked. It may
@@ -85,7 +85,7 @@ def init_spec_for_file(
     top: int | None,
     report: Callable[[Diagnostic], None] | None = None,
 ) -> InitSpec:
-    """Writes a spec to start from for a file; the flags of the compiler hold for the whole process and are set.
+    """Write a spec to start from for a file; the flags of the compiler hold for the whole process and are set.
 
     Args:
         options: what is compiled.
@@ -164,7 +164,7 @@ class _SpecWriter:
     def _failures(
         self, chosen: _Chosen, text: str, entries: Mapping[str, StartingPoint]
     ) -> dict[str, str]:
-        """Returns for each entry that does not do what it is for why; one by one where the compiler fails on any."""
+        """Return for each entry that does not do what it is for why; one by one where the compiler fails on any."""
         if not chosen:
             return {}
         try:
@@ -207,7 +207,7 @@ def _fits(subjects: Iterable[str], patterns: Sequence[str]) -> bool:
 
 
 def _forms(point: StartingPoint) -> tuple[list[str], str]:
-    """Returns the forms of matchers that can describe the root op, the most robust first, and why the last one cannot."""
+    """Return the forms of matchers that can describe the root op, the most robust first, and why the last one cannot."""
     result = []
     reason = ""
     for form in FORMS:
@@ -221,7 +221,7 @@ def _forms(point: StartingPoint) -> tuple[list[str], str]:
 
 
 def _spec(chosen: _Chosen) -> tuple[str, dict[str, StartingPoint]]:
-    """Returns a spec, and what its entries are for by the symbol of the matcher."""
+    """Return a spec, and what its entries are for by the symbol of the matcher."""
     fresh = FreshNames([])
     labels = [fresh.take(each.label) for each, _ in chosen]
     entries = [
@@ -233,7 +233,7 @@ def _spec(chosen: _Chosen) -> tuple[str, dict[str, StartingPoint]]:
 
 
 def single_entry(program: str, point: StartingPoint, registry: ProviderRegistry | None) -> str:
-    """Returns a spec with one entry, of which the compiler is not asked; nothing if no matcher can describe the op.
+    """Return a spec with one entry, of which the compiler is not asked; nothing if no matcher can describe the op.
 
     Args:
         program: what to call the program.

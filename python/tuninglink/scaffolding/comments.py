@@ -29,7 +29,7 @@ def commented(
     registry: ProviderRegistry | None,
     heading: Sequence[str],
 ) -> str:
-    """Returns a spec with comments on its entries and their knobs.
+    """Return a spec with comments on its entries and their knobs.
 
     Args:
         text: the spec, as MLIR prints it.
@@ -71,7 +71,7 @@ def _about(point: StartingPoint) -> Iterator[str]:
 
 
 def _about_knobs(point: StartingPoint, registry: ProviderRegistry | None) -> Iterator[str]:
-    """Yields a line for each knob: its name, its value, its meaning, and what else is valid now."""
+    """Yield a line for each knob: its name, its value, its meaning, and what else is valid now."""
     allowed = registry and AllowedValues(point.workload, point.configuration, registry)
     also = ", and the values that are valid while the others stay" if allowed else ""
     yield f"Each knob with its value and its meaning{also}:"

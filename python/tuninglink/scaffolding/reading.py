@@ -132,7 +132,7 @@ class ProgramReader:
     def _seen(
         self, dispatch: Dispatch, after: mlir.Operation
     ) -> tuple[mlir.Operation, mlir.Operation]:
-        """Returns the root op of a dispatch as the matchers of the spec see it, and its function."""
+        """Return the root op of a dispatch as the matchers of the spec see it, and its function."""
         configured = [(op, function) for op, function in _roots(dispatch.module) if op == after]
         workloads = (read_workload(*each, self._after) for each in configured)
         if any(map(Preparation.BATCH_LOOP.is_for, workloads)):
@@ -147,12 +147,12 @@ class ProgramReader:
 
 
 def _roots(module: mlir.Operation) -> list[tuple[mlir.Operation, mlir.Operation]]:
-    """Returns the root ops of a dispatch, each with its function."""
+    """Return the root ops of a dispatch, each with its function."""
     return [(op, each.function) for each in find_root_ops(module) for op in each.roots]
 
 
 def is_tunable(kind: OpKind) -> bool:
-    """Tells whether ops of a kind are worth tuning: those that only compute element by element are not."""
+    """Return whether ops of a kind are worth tuning: those that only compute element by element are not."""
     return kind not in (OpKind.ELEMENTWISE, OpKind.OTHER)
 
 

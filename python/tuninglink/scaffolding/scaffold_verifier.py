@@ -39,7 +39,7 @@ class Backend:
     session_flags: Sequence[str] = ()
 
     def run(self, sources: bytes, last: Phase, specs: Sequence[str] = ()) -> Compilation:
-        """Compiles a program at `executable-sources`.
+        """Compile a program at `executable-sources`.
 
         Args:
             sources: the program.
@@ -73,7 +73,7 @@ class Verifier:
         self._plain = _dispatches(configured)
 
     def failures(self, spec: str, entries: Mapping[str, StartingPoint]) -> dict[str, str]:
-        """Returns for each entry that does not do what it is for why that is so.
+        """Return for each entry that does not do what it is for why that is so.
 
         Args:
             spec: the spec, as text.
@@ -92,7 +92,7 @@ class Verifier:
         return result
 
     def _changed(self, spec: str, configured: bytes) -> set[str]:
-        """Returns the dispatches whose code the spec changes."""
+        """Return the dispatches whose code the spec changes."""
         tuned = _dispatches(configured)
         suspected = [name for name, text in tuned.items() if text != self._plain[name]]
         executables = dict.fromkeys(map(executable_name, suspected))
@@ -104,7 +104,7 @@ class Verifier:
         return {each for each in suspected if executable_name(each) in differing}
 
     def _differing(self, module: mlir.Operation, executables: list[str], spec: str) -> set[str]:
-        """Returns the executables whose code the spec changes, one by one where the compiler fails on any."""
+        """Return the executables whose code the spec changes, one by one where the compiler fails on any."""
         part = to_bytecode(DispatchSources(module).program(executables).operation)
         plain, code = (self._code(part, specs) for specs in ((), (spec,)))
         if len(executables) > 1 and (plain is None or code is None):
@@ -118,7 +118,7 @@ class Verifier:
         return {name for name in executables if code is None or plain[name] != code[name]}
 
     def _code(self, program: bytes, specs: Sequence[str]) -> dict[str, str] | None:
-        """Returns the code of each executable; None if the compiler fails."""
+        """Return the code of each executable; None if the compiler fails."""
         try:
             return _executables(self._backend.run(program, Phase.EXECUTABLE_TARGETS, specs).output)
         except CompileError:
