@@ -17,7 +17,7 @@ from tuninglink.iree import known_targets
         (["--iree-hal-target-backends=vmx"], "target backend 'vmx' is not registered"),
         (["--iree-hal-local-target-device-backends=vmvx,llvm-cpu"], "is not registered"),
         (["--iree-hal-local-host-device-backends=vmx"], "is not registered"),
-        (["--iree-cuda-target=sm_1"], "the compiler refuses --iree-cuda-target=sm_1"),
+        (["--iree-cuda-target=sm_1"], "the compiler rejects --iree-cuda-target=sm_1"),
         (["--iree-vulkan-target=vulcan"], "Unknown Vulkan target 'vulcan'"),
         (["--iree-llvmcpu-target-triple=x87"], "createTargetMachine"),
         (["--iree-llvmcpu-target-data-layout=x"], "LLVM ERROR"),

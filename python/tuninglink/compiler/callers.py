@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def callers(location: mlir.Location) -> Iterator[Diagnostic]:
-    """Yield a note for each caller of a location, from the inside out."""
+    """Yield a note for each caller of a location, the innermost first."""
     site = _call_site(location)
     while site is not None:
         yield note("called from", site.caller)
