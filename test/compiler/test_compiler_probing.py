@@ -22,7 +22,7 @@ from tuninglink.iree import known_targets
         (["--iree-llvmcpu-target-triple=x87"], "createTargetMachine"),
         (["--iree-llvmcpu-target-data-layout=x"], "LLVM ERROR"),
         (["--iree-llvmcpu-target-triple=x86_64", "--iree-llvmcpu-target-cpu=zen"], "Unknown CPU"),
-        (["--iree-llvmcpu-target-triple=x86_64", "--iree-llvmcpu-target-cpu-features=x"], "refuses"),
+        (["--iree-llvmcpu-target-triple=x86_64", "--iree-llvmcpu-target-cpu-features=x"], "rejects"),
     ],
 )  # fmt: skip
 def test_unknown_targets_are_refused(flags: list[str], message: str) -> None:

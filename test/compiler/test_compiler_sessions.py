@@ -114,7 +114,7 @@ def test_flags_of_other_sessions_do_not_reach_a_compilation(program: Path) -> No
         (["--iree-opt-data-tiling=maybe"], "option parse error for: iree-opt-data-tiling=maybe"),
         (["--mlir-timing"], "'--mlir-timing' applies to a whole process"),
         (["--no-such-flag"], "unknown flag '--no-such-flag'"),
-        (["program.mlir"], "'program.mlir' is no flag"),
+        (["program.mlir"], "'program.mlir' is not a flag"),
         (["-o", "out.vmfb"], "'-o' is not supported here"),
         (["--iree-hal-target-backends=vmx"], "target backend 'vmx' is not registered"),
     ],

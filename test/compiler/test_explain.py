@@ -484,7 +484,7 @@ def test_each_of_several_targets_is_explained() -> None:
     [
         ("--compile-to=flow", "the compilation ends before 'executable-configurations'"),
         ("--compile-from=hal", "the input is past 'executable-sources' already"),
-        ("--compile-mode=precompile", "specs are not applied in --compile-mode=precompile"),
+        ("--compile-mode=precompile", "nothing is configured in --compile-mode=precompile"),
     ],
 )
 def test_a_compilation_that_applies_no_spec_is_not_explained(flag: str, reason: str) -> None:
