@@ -34,6 +34,9 @@ _DEFAULTS: Final = 0.25
 _JUDGING: Final = 0.05
 """The part of the time in which defaults are judged where that is not done in the background."""
 
+_OVERRUN: Final = 0.02
+"""The part of the run by which a turn exceeds its time: what is being measured then, and work aside."""
+
 _LEAST_SECONDS: Final = 3.0
 """With less time left, no task begins."""
 
@@ -136,7 +139,10 @@ class Scheduler:
     def _budget(self) -> Budget:
         """Returns the time in which candidates are tried: without reservations and pending races."""
         budget = self._ledger.budget(Account.TASKS)
-        return budget.until(budget.deadline - self._racing_seconds(self._open))
+        kept = self._racing_seconds(self._open)
+        if math.isfinite(self._ledger.seconds):
+            kept += _OVERRUN * self._ledger.seconds
+        return budget.until(budget.deadline - kept)
 
     def _racing_seconds(self, tasks: Sequence[OpenTask]) -> float:
         """Returns the time to keep for the races of tasks and for those that have begun."""
