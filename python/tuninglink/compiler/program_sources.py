@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.errors import CompileError
 from tuninglink.files import STANDARD_STREAM, cannot
 from tuninglink.mlir.diagnostics import error, note
-from tuninglink.mlir.serialization import is_bytecode, to_bytecode, without_mark
+from tuninglink.mlir.serialization import is_bytecode, to_bytecode, without_byte_order_mark
 from tuninglink.specs.programs import is_only_a_spec
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def open_program(session: Session, path: str) -> NativeHandle:
         return session.wrap(import_onnx(Path(path)), path)
     if beginning is not None:
         _check_is_mlir(beginning, path)
-        if beginning != without_mark(beginning):
+        if beginning != without_byte_order_mark(beginning):
             return wrap_program(session, Path(path).read_bytes(), path)
     return session.open_file(path)
 
@@ -58,7 +58,7 @@ def wrap_program(session: Session, data: bytes, name: str) -> NativeHandle:
         CompileError: the data is certainly no program.
     """
     _check_is_mlir(data, name)
-    data = without_mark(data)
+    data = without_byte_order_mark(data)
     return session.wrap(data if is_bytecode(data) else data + b"\0", name)
 
 

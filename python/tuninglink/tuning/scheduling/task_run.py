@@ -114,7 +114,7 @@ class TaskRun:
         return not self.is_mended and self._mending_turns < _MENDING_TURNS and self.default_is_wrong
 
     def begin_mending(self, budget: Budget) -> None:
-        """Begins to compile the candidates that `mend` will try.
+        """Begin to compile the candidates that `mend` will try.
 
         Args:
             budget: the time, and the trials of all turns.
@@ -127,7 +127,7 @@ class TaskRun:
         is_over: Callable[[], bool] = lambda: False,
         meanwhile: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Tries candidates, a few until a right one is known, and checks the best ones until one of them is right.
+        """Try candidates, a few until a right one is known, and check the best ones until one of them is right.
 
         Args:
             budget: the time, and the trials of all turns.
@@ -160,7 +160,7 @@ class TaskRun:
             self.trials.reject(best, failure)
 
     def _failure(self, trial: TrialResult) -> Failure | None:
-        """Returns what is wrong with what a candidate computes."""
+        """Return what is wrong with what a candidate computes."""
         compiled = self._tuner.compiled(self.prepared, trial)
         if compiled is None or compiled.benchmark is None:
             return Failure(FailureKind.COMPILE, "it does not compile again")
@@ -174,7 +174,7 @@ class TaskRun:
     # --- Deciding --------------------------------------------------------------------------------------------
 
     def _ranked(self) -> list[TrialResult]:
-        """Returns the candidates that may win, best first."""
+        """Return the candidates that may win, best first."""
         is_wrong = self.default_is_wrong
         return best_trials(self.trials.all, self.default_us, at_any_speed=is_wrong)
 
@@ -186,7 +186,7 @@ class TaskRun:
         return self._race_seconds(self._ranked()[:_RESERVED])
 
     def _race_seconds(self, ranked: Sequence[TrialResult]) -> float:
-        """Returns the price of a race of some of the best candidates."""
+        """Return the price of a race of some of the best candidates."""
         benchmark = self.measured.benchmark
         finalists = [contestant(each, benchmark, self.default_us) for each in ranked]
         default = Contestant(benchmark, self.default_us)
@@ -198,7 +198,7 @@ class TaskRun:
         return self._tuner.rules(Budget(), FINALISTS, default_is_wrong=self.default_is_wrong)
 
     def decide(self, budget: Budget) -> TaskResult | TaskRace:
-        """Returns the result, or the race of the best candidates, which gives it.
+        """Return the result, or the race of the best candidates, which gives it.
 
         Args:
             budget: the time for it.
@@ -258,7 +258,7 @@ class TaskRun:
 def tune_task(
     tuner: TaskTuner, prepared: TunableTask, measured: MeasuredTask, budget: Budget
 ) -> TaskResult:
-    """Tunes a task alone.
+    """Tune a task alone.
 
     Args:
         tuner: compiles and measures.
