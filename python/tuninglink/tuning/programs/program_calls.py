@@ -72,7 +72,7 @@ class ProgramCalls:
     def compiled(
         self, call: FunctionCall, image: bytes, integers: tuple[int, int]
     ) -> CompiledProgram:
-        """Returns a compiled program with the inputs of a call.
+        """Return a compiled program with the inputs of a call.
 
         Args:
             call: one of the functions.
@@ -93,7 +93,7 @@ class ProgramCalls:
 def read_calls(
     module: mlir.Operation, options: CallOptions, sizes: Sequence[GivenSizes] = ()
 ) -> ProgramCalls:
-    """Returns the calls of a program that a user means.
+    """Return the calls of a program that a user means.
 
     A function with dynamic arguments is called once at each combination of sizes.
 
@@ -143,7 +143,7 @@ def _expect_names(
 def _with_expected(
     calls: Sequence[FunctionCall], entry: EntryFunction, expected: Sequence[GivenInput]
 ) -> list[FunctionCall]:
-    """Returns the calls of a function with the outputs that are expected of them."""
+    """Return the calls of a function with the outputs that are expected of them."""
     if not expected:
         return list(calls)
     if any(argument.content is None for call in calls for argument in call.inputs):
@@ -190,7 +190,7 @@ def _dynamic_dimensions(entry: EntryFunction) -> Iterator[tuple[int, int]]:
 def _calls(
     entry: EntryFunction, weight: int, given: Sequence[GivenInput], sizes: Sequence[GivenSizes]
 ) -> list[FunctionCall]:
-    """Returns the calls of a function: one, or one at each combination of sizes on which it depends."""
+    """Return the calls of a function: one, or one at each combination of sizes on which it depends."""
     dimensions = list(_dynamic_dimensions(entry))
     relevant = [
         size for size in sizes if any(size.applies_to(*dimension) for dimension in dimensions)
