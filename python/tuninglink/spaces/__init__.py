@@ -15,7 +15,7 @@ Names are imported on first access, so that importing the package does not load 
 
 from typing import TYPE_CHECKING
 
-from tuninglink.lazy import lazy_face
+from tuninglink.lazy import lazy_getattr
 
 if TYPE_CHECKING:
     from tuninglink.iree.op_kinds import OpKind, Role
@@ -116,7 +116,7 @@ _HOMES = {
     "verify_configuration": "spaces.verification",
 }
 
-__getattr__ = lazy_face(__name__, _HOMES)
+__getattr__ = lazy_getattr(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree.foreign import backends_of, generation_of, why_foreign
+from tuninglink.iree.foreign import backends_of, foreign_reason, generation_of
 from tuninglink.iree.known_targets import BACKENDS
 from tuninglink.iree.structured_op import element_type
 from tuninglink.iree.targets import known_target_names
@@ -172,7 +172,7 @@ class Applicability:
         if self._target is None:
             return ""
         if value not in self._reasons:
-            self._reasons[value] = why_foreign(value, self._target)
+            self._reasons[value] = foreign_reason(value, self._target)
         return self._reasons[value]
 
 

@@ -13,11 +13,11 @@ from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
 from tuninglink.iree.cpu_configurations import CpuLevel, read_cpu_configuration
-from tuninglink.iree.foreign import why_foreign
+from tuninglink.iree.foreign import foreign_reason
 from tuninglink.iree.gpu_configurations import MMA_KIND, PIPELINE_OPTIONS, uses_igemm
 from tuninglink.iree.intrinsics import element_types, intrinsic_name
 from tuninglink.mlir import names
-from tuninglink.mlir.attributes import entries_of, is_of_a_dialect
+from tuninglink.mlir.attributes import entries_of, is_dialect_attribute
 from tuninglink.mlir.diagnostics import note, place_of
 from tuninglink.mlir.walk import body
 from tuninglink.specs.applicability import is_bound_for
@@ -107,7 +107,7 @@ def _check_annotations(spec: Spec, diagnostics: DiagnosticSink, places: KnobPlac
 
 def _of_another_kind(name: str, value: mlir.Attribute) -> Iterator[Fault]:
     """Yields a fault for an attribute that is set under the name of another one."""
-    if not is_of_a_dialect(value):
+    if not is_dialect_attribute(value):
         return  # `verify_spec` says that it is ignored.
     kinds = [other for other, kind in _WANTED.items() if isinstance(value, kind)]
     if (kinds and name not in kinds) or (not kinds and name in _WANTED):
@@ -120,7 +120,7 @@ def _findings(
     value: mlir.Attribute, target: Target | None, matched: _Matched | None
 ) -> Iterator[Fault]:
     """Yields what is wrong with a configuration for a target, if there is one, and for what is matched."""
-    reason = why_foreign(value, target) if target is not None else ""
+    reason = foreign_reason(value, target) if target is not None else ""
     if reason:
         remedy = f"bind the entry to what it is for, 'tuninglink.targets' on the matcher, if that is not {target}"
         yield Fault(reason, remedy, is_error=True)

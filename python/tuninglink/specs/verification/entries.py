@@ -8,7 +8,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree.size_ranges import RANGES
 from tuninglink.mlir import names
-from tuninglink.mlir.attributes import is_of_a_dialect
+from tuninglink.mlir.attributes import is_dialect_attribute
 from tuninglink.mlir.diagnostics import note
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body
@@ -36,9 +36,9 @@ class EntryChecks:
         self._parameter = transform.ParamType
         self._understood: dict[str, Callable[[mlir.Attribute], bool]] = {
             # Attributes of IREE under a wrong name are told by `check_configurations`.
-            names.COMPILATION_INFO: is_of_a_dialect,
-            names.TRANSLATION_INFO: is_of_a_dialect,
-            names.LOWERING_CONFIG: is_of_a_dialect,
+            names.COMPILATION_INFO: is_dialect_attribute,
+            names.TRANSLATION_INFO: is_dialect_attribute,
+            names.LOWERING_CONFIG: is_dialect_attribute,
             names.DECOMPOSITION_CONFIG: lambda each: isinstance(each, mlir.DictAttr),
         }
         self._typed: dict[Code, tuple[tuple[int, mlir.Type], ...]] = {}

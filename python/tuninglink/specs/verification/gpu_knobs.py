@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 
 from tuninglink.iree import gpu_configurations as gpu
-from tuninglink.mlir.attributes import is_of_a_dialect
+from tuninglink.mlir.attributes import is_dialect_attribute
 from tuninglink.specs.verification.faults import Fault, misspelt
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ def _malformed(name: str, value: mlir.Attribute) -> Iterator[Fault]:
         wanted = "two lists, such as [[2, 2, 1], [0, 1, 2]]: counts, and for each loop the one that is along it"
     elif name == gpu.PROMOTION_TYPES and not isinstance(value, mlir.ArrayAttr):
         wanted = "a list, with one for each of 'promote_operands'"
-    elif name == gpu.MMA_KIND and not is_of_a_dialect(value):
+    elif name == gpu.MMA_KIND and not is_dialect_attribute(value):
         wanted = "an intrinsic, such as #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>"
     if wanted:
         is_error = name in gpu.BASES or name == gpu.MMA_KIND
