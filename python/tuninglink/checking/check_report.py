@@ -130,7 +130,7 @@ class SpecReport:
         return [Undecided(*key, tuple(entries)) for key, entries in result.items()]
 
     def has_errors(self) -> bool:
-        """Tells whether the spec should not be used as it is."""
+        """Returns whether the spec should not be used as it is."""
         return any(diagnostic.severity is Severity.ERROR for diagnostic in self.diagnostics())
 
 

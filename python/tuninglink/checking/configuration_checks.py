@@ -87,11 +87,11 @@ class ConfigurationChecks:
         self._proposals = Proposals()
 
     def check(self, dispatch: Workload) -> Answer:
-        """Tells whether the configuration that the root op of a dispatch has is valid."""
+        """Returns whether the configuration that the root op of a dispatch has is valid."""
         return self._proposals.answer(self.judge(dispatch), lambda: self.details(dispatch))
 
     def check_payload(self, payload: Payload, target: mlir.Attribute) -> Answer:
-        """Tells whether the configuration that its entry gives to a payload is valid.
+        """Returns whether the configuration that its entry gives to a payload is valid.
 
         Args:
             payload: the payload.

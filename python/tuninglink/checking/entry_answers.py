@@ -66,7 +66,7 @@ class Reachability:
         self._may_fail = _failing_entry_point(spec)
 
     def answer(self, position: int) -> Answer:
-        """Tells whether the entry at a position is ever the first to match."""
+        """Returns whether the entry at a position is ever the first to match."""
         result = self._found[position]
         if result.is_unreachable:
             return Answer(result.verdict, result.why_unreachable)

@@ -47,7 +47,7 @@ def materialize_encodings(program: mlir.Operation) -> None:
 
 
 def has_encodings(module: mlir.Operation) -> bool:
-    """Tells whether an operation of a dispatch has a result with an encoding."""
+    """Returns whether an operation of a dispatch has a result with an encoding."""
     encoded: list[mlir.Operation] = []
 
     def visitor(operation: mlir.Operation) -> mlir.WalkResult | None:

@@ -29,7 +29,7 @@ def executable_target(flags: Iterable[str], context: mlir.Context) -> mlir.Attri
 
     Args:
         flags: flags of the compiler that name a target, each `--name=value`.
-        context: where the attribute is to live.
+        context: the context of the attribute.
 
     Raises:
         CompileError: the compiler does not know the target.

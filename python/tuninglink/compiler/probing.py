@@ -96,7 +96,7 @@ def check_targets(flags: Sequence[str]) -> None:
 
 
 def _are_known(flags: tuple[str, ...]) -> bool:
-    """Tells whether `flags`, all for one backend, name a target that the compiler is known to take."""
+    """Returns whether `flags`, all for one backend, name a target that the compiler is known to take."""
     given = dict(flag.split("=", 1) for flag in flags if "=" in flag)
     instruction_set = given.get("--iree-llvmcpu-target-triple", platform.machine()).partition("-")[
         0

@@ -70,7 +70,7 @@ class _Library:
         self._derivable = DerivableList(PrunableSpec(spec))
 
     def covers(self, op: OpInfo, selection: Selection) -> bool:
-        """Tells whether an entry for a target matches an op, or can be derived for it."""
+        """Returns whether an entry for a target matches an op, or can be derived for it."""
         applicability = selection.of(self._spec)
         if applicability.is_bound_elsewhere:
             return False

@@ -98,7 +98,7 @@ class SpecMember:
         return exclusion.reason if exclusion else ""
 
     def is_for(self, selection: Selection) -> bool:
-        """Tells whether the spec as a whole may be for a target."""
+        """Returns whether the spec as a whole may be for a target."""
         return self._spec is not None and not selection.of(self._spec).is_bound_elsewhere
 
     def compare(self, position: int, op: OpInfo, selection: Selection) -> NearMiss:

@@ -152,7 +152,7 @@ def _roots(module: mlir.Operation) -> list[tuple[mlir.Operation, mlir.Operation]
 
 
 def is_tunable(kind: OpKind) -> bool:
-    """Tells whether ops of a kind are worth tuning: those that only compute element by element are not."""
+    """Returns whether ops of a kind are worth tuning: those that only compute element by element are not."""
     return kind not in (OpKind.ELEMENTWISE, OpKind.OTHER)
 
 

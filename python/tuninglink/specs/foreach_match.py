@@ -41,16 +41,16 @@ def named_pair_attributes(
 
 
 def set_pairs(foreach_match: mlir.Operation, pairs: Iterable[Pair]) -> None:
-    """Gives a `foreach_match` other pairs."""
+    """Replaces the pairs of a `foreach_match`."""
     with foreach_match.context:
         for name, attribute in pair_attributes(pairs).items():
             foreach_match.attributes[name] = attribute
 
 
 def drop_repeated_matchers(foreach_match: mlir.Operation) -> None:
-    """Removes the pairs that are never reached, as an earlier one has the same matcher.
+    """Removes the unreachable pairs, whose matcher is that of an earlier pair.
 
-    The compiler warns of them, and does not survive its own warning.
+    The compiler crashes when it warns about them.
     """
     pairs = pairs_of(foreach_match)
     first: dict[mlir.Attribute, mlir.Attribute] = {}

@@ -1,4 +1,4 @@
-"""Building the operations that linking adds."""
+"""Builders of transform ops."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def named_sequence(
 
     Args:
         name: its symbol.
-        arguments: the types of what it takes.
-        results: the types of what it yields.
+        arguments: the types of its arguments.
+        results: the types of its results.
         ownership: the ownership of all arguments, `names.READONLY` or `names.CONSUMED`.
     """
     attributes = {
@@ -55,7 +55,7 @@ def named_sequence(
 
 
 def argument_declarations(count: int, ownership: str = names.READONLY) -> mlir.ArrayAttr:
-    """Returns the attributes of arguments that all have one ownership."""
+    """Returns the attributes of arguments with the same ownership."""
     return mlir.ArrayAttr.get([mlir.DictAttr.get({ownership: mlir.UnitAttr.get()})] * count)
 
 
@@ -90,7 +90,7 @@ def merge_handles(handles: Sequence[Handle], *, deduplicate: bool = False) -> Ha
 
 
 def empty_handle(any_handle: Handle) -> Handle:
-    """Builds a handle to no op at all; `any_handle` is any valid one."""
+    """Builds an empty handle; `any_handle` is any valid one."""
     selected: Handle = mlir.Operation.create(
         names.SELECT,
         operands=[any_handle],
@@ -117,9 +117,9 @@ def walk(
 def change_signature(
     sequence: mlir.Operation, arguments: Sequence[mlir.Type], results: Sequence[mlir.Type]
 ) -> list[Handle]:
-    """Gives a sequence more arguments, which it reads, and more results; returns the arguments.
+    """Adds arguments, which are read only, and results to a sequence; returns the arguments.
 
-    What the sequence yields is left to the caller.
+    The caller updates the terminator.
     """
     kind = signature(sequence)
     inputs, outputs = [*kind.inputs, *arguments], [*kind.results, *results]
@@ -136,7 +136,7 @@ def change_signature(
 
 
 def yield_more(sequence: mlir.Operation, handles: Sequence[Handle]) -> None:
-    """Adds handles to what a sequence yields."""
+    """Adds handles to the values that a sequence yields."""
     terminator = list(body(sequence))[-1]
     operands = [*terminator.operands, *handles]
     with mlir.InsertionPoint(terminator):
@@ -145,7 +145,7 @@ def yield_more(sequence: mlir.Operation, handles: Sequence[Handle]) -> None:
 
 
 def fails_as_included(operation: mlir.Operation) -> bool:
-    """Tells whether an `include` fails where what it includes does."""
+    """Returns whether an `include` propagates failures."""
     mode = operation.attributes["failure_propagation_mode"]
     return isinstance(mode, mlir.IntegerAttr) and mode.value == FAILURES_PROPAGATE
 

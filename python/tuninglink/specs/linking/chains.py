@@ -170,7 +170,7 @@ def _guard(spec: Anatomy) -> None:
 
 
 def is_guarded(spec: Anatomy) -> bool:
-    """Tells whether the entry points of a spec take the decided ops beside the root."""
+    """Returns whether the entry points of a spec take the decided ops beside the root."""
     return names.CHAINED_ENTRY_POINT in spec.entry_points[0].sequence.attributes
 
 

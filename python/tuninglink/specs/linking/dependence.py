@@ -119,7 +119,7 @@ class Dependence:
         return Watched(frozenset(kinds), anything)
 
     def _is_own(self, handle: mlir.Value[mlir.Type]) -> bool:
-        """Tells whether a handle always refers to the matched op."""
+        """Returns whether a handle always refers to the matched op."""
         if not isinstance(handle, mlir.BlockArgument) or handle.arg_number:
             return False
         name = handle.owner.owner.attributes.get(names.SYMBOL_NAME)
@@ -129,7 +129,7 @@ class Dependence:
         )
 
     def may_configure(self, watched: Watched) -> bool:
-        """Tells whether an entry may configure one of these ops."""
+        """Returns whether an entry may configure one of these ops."""
         if not watched.anything and not watched.kinds:
             return False
         table = self.spec.table
@@ -174,7 +174,7 @@ class Dependence:
 
 
 def depend_on_each_other(specs: Sequence[Anatomy]) -> bool:
-    """Tells whether the answer of a matcher may depend on what another one of these matcher lists configures."""
+    """Returns whether the answer of a matcher may depend on what another one of these matcher lists configures."""
     dependences = [Dependence(spec) for spec in specs]
     watched_ops = [dependence.watched() for dependence in dependences]
     return any(

@@ -1,4 +1,4 @@
-"""Analysis for guards: what of a spec they cover, what needs none, and where they do not suffice."""
+"""Analysis for guards: the ops of a spec that they cover, that need none, and that they cannot cover."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def restrictions(spec: Anatomy) -> Iterator[Diagnostic]:
 
 
 def configures(spec: Anatomy) -> bool:
-    """Tells whether a spec may change anything, so that it needs guards behind another spec."""
+    """Returns whether a spec may change anything, so that it needs guards behind another spec."""
     if spec.kind is SpecKind.MATCHER_LIST:
         return any(map(spec.annotations, dict.fromkeys(action for _, action in spec.pairs)))
     return any(
@@ -47,14 +47,14 @@ def configures(spec: Anatomy) -> bool:
 
 
 def only_annotates(table: SequenceTable, path: str) -> bool:
-    """Tells whether the sequence at `path` changes the program by guarded annotations alone."""
+    """Returns whether the sequence at `path` changes the program by guarded annotations alone."""
     return not any(
         True for inner, sequence in table.closure(path) for _ in _restrictions_in(inner, sequence)
     )
 
 
 def can_be_guarded(table: SequenceTable, foreach_match: mlir.Operation) -> bool:
-    """Tells whether a list can have a further pair, for decided ops, before its pairs."""
+    """Returns whether a list can have a further pair, for decided ops, before its pairs."""
     return _unguarded_because(table, foreach_match) is None
 
 
@@ -124,13 +124,13 @@ def own_arguments(
 
 
 def is_search(foreach_match: mlir.Operation) -> bool:
-    """Tells whether a list is about one op, as the lists of an index are."""
+    """Returns whether a list is about one op, as the lists of an index are."""
     root, *others = foreach_match.operands
     return "restrict_root" in foreach_match.attributes and root in others
 
 
 def only_searches(action: mlir.Operation | None) -> bool:
-    """Tells whether an action only searches the entries of an index for an op, and decides nothing itself."""
+    """Returns whether an action only searches the entries of an index for an op, and decides nothing itself."""
     operations = list(body(action)) if action else []
     return [op.name for op in operations] == [names.FOREACH_MATCH, names.YIELD] and is_search(
         operations[0]

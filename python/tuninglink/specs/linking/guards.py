@@ -1,7 +1,7 @@
 """Guards: keep the ops that earlier specs decided from a later spec of a chain.
 
 A guarded entry point takes the root of the program and the decided ops, and yields both again, with the ops that its
-own spec decided. Its lists are not asked about decided ops, and its annotations skip them. Nothing is written into
+own spec decided. Its lists and its annotations skip decided ops. Nothing is written into
 the program for that, since a DAG matcher refuses an op with an attribute that it does not show.
 
 Every sequence that such an entry point runs is rewritten. These are the handles in it:
@@ -223,7 +223,7 @@ class _Guards:
         return self._rewritten[key]
 
     def _list(self, table: SequenceTable, operation: mlir.Operation, state: State) -> None:
-        """Moves a `foreach_match` to a sequence of its own, where it is not asked about decided ops."""
+        """Moves a `foreach_match` to a sequence of its own, where it skips decided ops."""
         pairs = table.pairs(operation)
         if not all(table.lookup(path) for pair in pairs for path in pair):
             self._give_up(table, operation, state)
@@ -279,7 +279,7 @@ class _Guards:
         return self._matchers[key]
 
     def _other(self, table: SequenceTable, operation: mlir.Operation, state: State) -> None:
-        """Rewrites what an op holds in its regions, whose handles end with it."""
+        """Rewrites the ops in the regions of an op, whose handles end with it."""
         inner = replace(state, decided=[])
         # Alternatives are isolated from the handles around them.
         if not collect(operation, names.ALTERNATIVES):

@@ -80,7 +80,7 @@ def form_of(
 
 
 def _can_be_flat(members: Sequence[Anatomy]) -> bool:
-    """Tells whether one walk over the program decides what one walk for each spec would.
+    """Returns whether one walk over the program decides what one walk for each spec would.
 
     It does not if an entry configures an op other than the matched one, or if the answer of a matcher depends on what
     another spec configures elsewhere: that may be too early, or too late.

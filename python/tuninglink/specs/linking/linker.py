@@ -42,7 +42,7 @@ class Part:
         spec: the input.
         module: the nested module that holds it in the chained form, else None.
         first_entry: the position of its first entry among the entries of the result.
-        kept: the positions of those of its entries that are in the result, in order; None for all.
+        kept: the positions of its entries that the result keeps, in order; None for all.
         source: the position of the input that its entries were derived from; None for an input that was given.
     """
 

@@ -83,7 +83,7 @@ class Callees:
         return self._helpers[table]
 
     def erase_unused_originals(self, module: mlir.Operation) -> None:
-        """Erases the sequences of a module that only their copies are used of."""
+        """Erases the sequences of a module of which only copies are used."""
         if self._originals:
             kept = {op for op in collect(module, names.NAMED_SEQUENCE) if op not in self._originals}
             erase_unused(module, kept)
