@@ -10,7 +10,7 @@ A tuning spec is a transform-dialect library that overrides the compiler's heuri
 
 from typing import TYPE_CHECKING
 
-from tuninglink.lazy import lazy_face
+from tuninglink.lazy import lazy_getattr
 
 if TYPE_CHECKING:
     from tuninglink.compiler import compile  # noqa: A004 - as `re.compile` is
@@ -73,7 +73,7 @@ _HOMES = {
     "upgrade": "upgrading",
 }
 
-__getattr__ = lazy_face(__name__, _HOMES)  # a command imports only the names that it uses
+__getattr__ = lazy_getattr(__name__, _HOMES)  # a command imports only the names that it uses
 
 
 def __dir__() -> list[str]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 
-def lazy_face(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
+def lazy_getattr(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
     """Return a `__getattr__` for a package that imports only the modules that are used.
 
     Args:

@@ -10,7 +10,7 @@ import tuninglink
 from tuninglink.compiler.executable_targets import executable_target
 from tuninglink.errors import CompileError
 from tuninglink.iree.compile_flags import compile_flags
-from tuninglink.iree.foreign import why_foreign
+from tuninglink.iree.foreign import foreign_reason
 from tuninglink.iree.intrinsics import instruction_set, is_nvidia
 from tuninglink.iree.targets import Target
 from tuninglink.mlir.contexts import thread_context
@@ -30,7 +30,7 @@ def described(name: str) -> Target:
 def test_what_is_foreign_is_not_applied(backend: str, name: str) -> None:
     target = Target.parse(name)
     attribute = mlir.Attribute.parse(configuration(backend), thread_context())
-    is_foreign = bool(why_foreign(attribute, target))
+    is_foreign = bool(foreign_reason(attribute, target))
     assert is_foreign == (name not in CONFIGURATIONS[backend])
     applied = tuninglink.compile(
         PROGRAM.encode(),
@@ -48,7 +48,7 @@ def test_all_that_a_target_lists_is_its_own(name: str) -> None:
     assert len(set(map(instruction_set, target.intrinsics))) == 1
     assert {is_nvidia(each) for each in target.intrinsics} == {target.backend == "cuda"}
     for each in target.intrinsics:
-        assert not why_foreign(_lowering(each), target), each
+        assert not foreign_reason(_lowering(each), target), each
 
 
 @pytest.mark.parametrize(
@@ -65,15 +65,15 @@ def test_all_that_a_target_lists_is_its_own(name: str) -> None:
     ],
 )
 def test_a_foreign_intrinsic_has_a_remedy(intrinsic: str, name: str, expected: str) -> None:
-    reason = why_foreign(_lowering(intrinsic), described(name))
+    reason = foreign_reason(_lowering(intrinsic), described(name))
     assert reason == f"'{intrinsic}' is not an intrinsic of {name}; {expected}"
 
 
 def test_of_a_target_that_is_only_named_the_vendor_is_known() -> None:
     attribute = _lowering("MFMA_F32_16x16x16_F16")
-    assert why_foreign(attribute, Target.parse("sm_90"))
-    assert not why_foreign(attribute, Target.parse("gfx1100"))
-    assert not why_foreign(attribute, Target("another", "another"))
+    assert foreign_reason(attribute, Target.parse("sm_90"))
+    assert not foreign_reason(attribute, Target.parse("gfx1100"))
+    assert not foreign_reason(attribute, Target("another", "another"))
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
-"""Checking specs: everything that can be told about an entry before anybody relies on it."""
+"""Checking specs: all faults of entries that can be detected before use."""
 
 from typing import TYPE_CHECKING
 
-from tuninglink.lazy import lazy_face
+from tuninglink.lazy import lazy_getattr
 
 if TYPE_CHECKING:
     from tuninglink.checking.checker import Checker
@@ -21,4 +21,4 @@ _HOMES = {
     "to_json": "checking.json_report",
 }
 
-__getattr__ = lazy_face(__name__, _HOMES)  # the limits of a command need no solver
+__getattr__ = lazy_getattr(__name__, _HOMES)  # the limits of a command need no solver

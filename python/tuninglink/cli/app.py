@@ -79,7 +79,7 @@ _COMMANDS: Final = (
 
 
 def _application(names: Sequence[str]) -> typer.Typer:
-    """Returns the application with some of its commands: a command does not wait for what others import."""
+    """Return the application with some of its commands: a command does not wait for what others import."""
     app = typer.Typer(
         name="tuninglink",
         invoke_without_command=True,
@@ -110,7 +110,7 @@ def _application(names: Sequence[str]) -> typer.Typer:
 
 
 def command_names() -> list[str]:
-    """Returns the commands as one types them, such as `link` and `database show`."""
+    """Return the commands as one types them, such as `link` and `database show`."""
     result: list[str] = []
     for name, command in vars(typer.main.get_command(_application(_COMMANDS)))["commands"].items():
         nested = vars(command).get("commands")
@@ -119,7 +119,7 @@ def command_names() -> list[str]:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Runs a command line and returns the exit code.
+    """Run a command line and return the exit code.
 
     Raises:
         TuninglinkError: the arguments are wrong, or the command failed.
@@ -136,7 +136,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _take_types_off_switches(command: Any, parent: typer.Context | None = None) -> None:
-    """Removes the type `<bool>`, which typer's help shows for switches, though they take no value."""
+    """Remove the type `<bool>`, which typer's help shows for switches, though they take no value."""
     context = typer.Context(command, parent=parent, **command.context_settings)
     for parameter in command.get_params(context):
         if getattr(parameter, "is_flag", False):

@@ -41,14 +41,14 @@ class _Relay(Budget):
         self._process = process
 
     def stop(self) -> None:
-        """Ends the process early. It may have been started to ignore interrupts, so it gets another signal."""
+        """End the process early. It may have been started to ignore interrupts, so it gets another signal."""
         super().stop()
         with suppress(ProcessLookupError):
             os.kill(self._process, signal.SIGTERM)
 
 
 def tune_in_process(options: TuneOptions, set_flags: tuple[str, ...], command: str) -> Tuned | None:
-    """Tunes the dispatches of a program in a separate process; see `tune`.
+    """Tune the dispatches of a program in a separate process; see `tune`.
 
     Signals that end a run early are passed on.
 
@@ -82,7 +82,7 @@ def tune_in_process(options: TuneOptions, set_flags: tuple[str, ...], command: s
 
 
 def _tune_and_send(job: _Job, sender: Connection, parent: int) -> None:
-    """Tunes in this process, and sends what comes of it."""
+    """Tune in this process, and send what comes of it."""
     os.setpgid(0, 0)  # An interrupt from the terminal comes from the parent, once.
     end_with(parent)
     set_verbosity(job.verbosity)

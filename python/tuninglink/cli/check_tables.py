@@ -34,7 +34,7 @@ _MOST_OVERLAPS: Final = 20
 
 
 def tables(reports: Sequence[SpecReport], output: str) -> str:
-    """Returns the tables of all specs, for where they go."""
+    """Return the tables of all specs, for where they go."""
     stream = sys.stdout if output == STANDARD_STREAM else io.StringIO()
     return "\n".join(
         render_table(_COLUMNS, list(map(_row, report.entries)), _title(report), stream)
@@ -65,7 +65,7 @@ def _cell(answer: Answer | None) -> str:
 
 
 def _count(overlap: EntryOverlap | None) -> str:
-    """Returns how many earlier entries an entry overlaps with."""
+    """Return how many earlier entries an entry overlaps with."""
     if overlap is None:
         return ""
     is_exact = overlap.at_most == len(overlap.winners)
@@ -73,7 +73,7 @@ def _count(overlap: EntryOverlap | None) -> str:
 
 
 def _undecided(report: SpecReport) -> Iterator[str]:
-    """Says below the table why a cell has a question mark."""
+    """Say below the table why a cell has a question mark."""
     for each in report.undecided():
         question = each.question.replace("_", " ")
         first = each.entries[0].entry
@@ -82,7 +82,7 @@ def _undecided(report: SpecReport) -> Iterator[str]:
 
 
 def _in_model(report: SpecReport) -> Iterator[str]:
-    """Says below the table what each entry configures in the model."""
+    """Say below the table what each entry configures in the model."""
     for entry in report.entries:
         name = f"in the model: line {_line(entry.entry)}: '{entry.entry.matcher}'"
         if entry.in_model == ():
@@ -94,7 +94,7 @@ def _in_model(report: SpecReport) -> Iterator[str]:
 
 
 def _overlaps(report: SpecReport) -> Iterator[str]:
-    """Says below the table which entries overlap with earlier ones."""
+    """Say below the table which entries overlap with earlier ones."""
     result = [(each.entry, each.overlap) for each in report.entries if each.overlap is not None]
     for entry, overlap in result[:_MOST_OVERLAPS]:
         first = overlap.winners[0]

@@ -28,14 +28,14 @@ This page is made from the passes: `python -m tuninglink.cli.command_reference`.
 
 
 def reference(passes: Iterable[type[Pass]]) -> str:
-    """Returns the reference of `passes` in Markdown."""
+    """Return the reference of `passes` in Markdown."""
     passes = list(passes)
     index = "\n".join(f"- [`{pass_.name}`](#{pass_.name}): {summary(pass_)}." for pass_ in passes)
     return "\n".join([_INTRODUCTION, index, *(_entry(pass_) for pass_ in passes)])
 
 
 def main() -> None:
-    """Prints the reference of all passes that are registered, those of plug-ins included."""
+    """Print the reference of all passes that are registered, those of plug-ins included."""
     registry = PassRegistry(PASSES, print_diagnostic)
     sys.stdout.write(reference(registry.all().values()))
 

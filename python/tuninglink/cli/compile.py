@@ -70,7 +70,7 @@ _ABOUT_THE_COMPILER: Final = frozenset(
 
 
 def compile_command(arguments: Sequence[str]) -> int:
-    """Runs `tuninglink compile` with the arguments that stand behind these words.
+    """Run `tuninglink compile` with the arguments that stand behind these words.
 
     It sets the flags of the whole process, so a process can run it once.
 
@@ -129,7 +129,7 @@ def _compile_and_explain(options: CompileOptions, path: str, project_specs: Sequ
 
 
 def specs_of(options: CompileOptions, project_specs: Sequence[str]) -> SpecChoice:
-    """Returns the specs that options ask for, and behind them a project's, to be loaded when they are looked at.
+    """Return the specs that options ask for, and behind them a project's, to be loaded when they are looked at.
 
     Raises:
         SpecError: a spec cannot be read.

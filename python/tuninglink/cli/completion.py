@@ -24,12 +24,12 @@ _REQUEST: Final = "_TUNINGLINK_COMPLETE"
 
 
 def known_targets(incomplete: str) -> list[str]:
-    """Returns the names of targets that begin with what was typed."""
+    """Return the names of targets that begin with what was typed."""
     return [name for name in known_target_names() if name.startswith(incomplete.lower())]
 
 
 def known_specs(incomplete: str) -> list[str]:
-    """Returns the libraries that begin with what was typed, behind a target that binds them.
+    """Return the libraries that begin with what was typed, behind a target that binds them.
 
     Without any, the shell completes files.
     """
@@ -38,7 +38,7 @@ def known_specs(incomplete: str) -> list[str]:
 
 
 def with_completed_flags(name: str, command: Callable[..., None]) -> Callable[..., None]:
-    """Returns a command that reads its own arguments, with its flags as parameters if a shell asks for completions."""
+    """Return a command that reads its own arguments, with its flags as parameters if a shell asks for completions."""
     usage = getattr(import_module(f"tuninglink.cli.{name}"), "USAGE", None)
     if not isinstance(usage, Usage):
         return command

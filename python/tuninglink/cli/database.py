@@ -178,7 +178,7 @@ def import_trials(
 
 
 def _export_tables(trials: Sequence[Trial], directory: str) -> None:
-    """Writes a file for each problem and environment, named after the problem."""
+    """Write a file for each problem and environment, named after the problem."""
     from tuninglink.tuning.database.exporting import to_tables  # noqa: PLC0415
 
     if directory == STANDARD_STREAM:
@@ -230,7 +230,7 @@ def _print_trials(group: Sequence[Trial]) -> None:
     results = results_of(group)
 
     def rank(trial: Trial) -> tuple[bool, bool, float]:
-        """Puts what was found right before what is faster but was not."""
+        """Put what was found right before what is faster but was not."""
         is_right = results[trial.configuration.key] == RIGHT
         return trial.median is None, not is_right, trial.median or 0.0
 

@@ -117,7 +117,7 @@ def demo(
 
 
 def _tune(seconds: float) -> None:
-    """Tunes a small dispatch on the CPU of this machine, and shows what was measured."""
+    """Tune a small dispatch on the CPU of this machine, and show what was measured."""
     if find_spec("iree.runtime") is None or find_spec("sklearn") is None:
         typer.echo("\nto see a dispatch tuned as well: pip install 'tuninglink[tune]'")
         return
@@ -164,7 +164,7 @@ def _compile(example: Example) -> Compilation:
 
 
 def _effective(example: Example, result: Compilation) -> tuple[Applied, ...]:
-    """Returns what took effect, which is at least one entry, with its own configuration.
+    """Return what took effect, which is at least one entry, with its own configuration.
 
     Raises:
         TuninglinkError: it is not.
@@ -183,7 +183,7 @@ def _row(example: Example, applied: Applied) -> tuple[str, ...]:
 
 
 def _order(example: Example) -> str:
-    """Says which specs are linked, in order of precedence."""
+    """Say which specs are linked, in order of precedence."""
     default = default_spec(example.target)
     last = f"then the default spec for {example.target}" if default else "no default spec"
     return f"{_shown(example.spec)}, {last}"

@@ -50,7 +50,7 @@ chosen, with the flags that you give; see `tuninglink compile --help`.
 
 
 def explain_command(arguments: Sequence[str]) -> int:
-    """Runs `tuninglink explain` with the arguments that stand behind these words.
+    """Run `tuninglink explain` with the arguments that stand behind these words.
 
     It sets the flags of the whole process, so a process can run it once.
 

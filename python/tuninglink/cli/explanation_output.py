@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def format_for(path: str, wanted: ExplanationFormat | None) -> ExplanationFormat:
-    """Returns how an explanation is written: as is wanted, or as the name of its file tells."""
+    """Return how an explanation is written: as is wanted, or as the name of its file tells."""
     by_name = {
         ".json": ExplanationFormat.JSON,
         ".html": ExplanationFormat.HTML,
@@ -40,7 +40,7 @@ def format_for(path: str, wanted: ExplanationFormat | None) -> ExplanationFormat
 def render(
     explanation: Explanation, report_format: ExplanationFormat, stream: TextIO | None
 ) -> str:
-    """Returns an explanation as text.
+    """Return an explanation as text.
 
     Args:
         explanation: the explanation.
@@ -83,7 +83,7 @@ def _table(explanation: Explanation, stream: TextIO) -> str:
 
 
 def _dispatches(explanation: Explanation, stream: TextIO) -> str:
-    """Returns what became of the dispatches: as blocks for a terminal, else one line a fact, for grep."""
+    """Return what became of the dispatches: as blocks for a terminal, else one line a fact, for grep."""
     result = [
         (row.dispatches[0], _facts(row, explanation))
         for row in explanation.rows
@@ -134,7 +134,7 @@ _STYLES = {
 
 
 def _facts(row: ProblemRow, explanation: Explanation) -> list[Fact]:
-    """Returns what is to be said of equal dispatches, each with a word for what it is."""
+    """Return what is to be said of equal dispatches, each with a word for what it is."""
     dispatch = row.dispatches[0]
     facts = []
     for number, each in enumerate(dispatch.operations):
@@ -165,7 +165,7 @@ def _cost(row: ProblemRow, explanation: Explanation) -> str:
 
 
 def _scaled(number: float) -> str:
-    """Returns a number with three digits and a prefix of the SI."""
+    """Return a number with three digits and a prefix of the SI."""
     for prefix in ("", "k", "M", "G", "T"):
         if number < _THOUSAND or prefix == "T":
             return f"{number:.3g} {prefix}"
@@ -235,7 +235,7 @@ def _summary(explanation: Explanation) -> list[str]:
 
 
 def _part(explanation: Explanation, status: Status) -> str:
-    """Returns what part of the program has a status: of what it costs, of its calls, and of its dispatches."""
+    """Return what part of the program has a status: of what it costs, of its calls, and of its dispatches."""
     part, whole = explanation.weight(status), explanation.weight()
     share = f"{100 * explanation.share(part):.0f} % of {explanation.measure}"
     calls = f"{100 * part.calls / whole.calls if whole.calls else 0:.0f} % of calls"
@@ -248,5 +248,5 @@ def _percent(part: int, whole: int) -> str:
 
 
 def to_html(explanation: Explanation) -> str:
-    """Returns an explanation as a page."""
+    """Return an explanation as a page."""
     return render_page("tuninglink.explaining", "report.html", to_object(explanation))

@@ -76,7 +76,7 @@ class FlagChoice:
         return tuning_bases(self.result, self.seconds)
 
     def set_result(self, flag_set: FlagSet) -> SetResult | None:
-        """Returns what came of a set; None for the flags of the user."""
+        """Return what came of a set; None for the flags of the user."""
         return next((result for result in self.result.results if result.flag_set == flag_set), None)
 
     @property
@@ -89,7 +89,7 @@ class FlagChoice:
         return min(price, _FINAL_PART * self.seconds)
 
     def compare_tuned(self, tuned: Sequence[TunedSet], seconds: float) -> FlagsResult:
-        """Compares sets with the specs that were tuned under them; the fastest as a whole is the best."""
+        """Compare sets with the specs that were tuned under them; the fastest as a whole is the best."""
         assert self.default is not None
         say("comparing the tuned sets of flags")
         comparison = _comparison(self.options, max(seconds, self.final_seconds))
@@ -104,7 +104,7 @@ class FlagChoice:
 
 
 def choose_flags(options: TuneOptions) -> FlagChoice:
-    """Compares sets of flags.
+    """Compare sets of flags.
 
     It compiles and runs in other processes: the flags of this one may still be set.
 
@@ -121,7 +121,7 @@ def choose_flags(options: TuneOptions) -> FlagChoice:
 
 
 def _compare(options: TuneOptions) -> FlagChoice:
-    """Compares the sets of flags for the backend that the program is compiled by."""
+    """Compare the sets of flags for the backend that the program is compiled by."""
     settings = options.settings
     part = 1.0 if options.only_flags else _PART
     comparison = _comparison(options, part * time_left(settings.seconds))
@@ -172,7 +172,7 @@ def _device(uri: str, options: TuneOptions) -> DeviceProcess:
 
 
 def _backend_of(flags: Sequence[str]) -> str:
-    """Returns the backend that flags name; nothing if they name none."""
+    """Return the backend that flags name; nothing if they name none."""
     values = {value for flag in flags for value in flag.partition("=")[2].split(",")}
     return next((backend for name, backend in _BACKENDS.items() if name in values), "")
 
@@ -185,7 +185,7 @@ def _sets(backend: str, options: TuneOptions) -> list[FlagSet]:
 
 
 def write_flags(options: TuneOptions, result: FlagsResult) -> None:
-    """Writes the response file with the flags of the best set, or removes one that is stale.
+    """Write the response file with the flags of the best set, or remove one that is stale.
 
     Raises:
         TuninglinkError: it cannot be written.
@@ -202,7 +202,7 @@ def write_flags(options: TuneOptions, result: FlagsResult) -> None:
 
 
 def _is_given(path: Path, options: TuneOptions) -> bool:
-    """Tells whether the flags of a response file are given, as by a project file that names it."""
+    """Return whether the flags of a response file are given, as by a project file that names it."""
     try:
         flags = path.read_text().split()
     except OSError:
@@ -215,7 +215,7 @@ def _response(result: FlagsResult) -> bytes:
 
 
 def _obstacle(options: TuneOptions) -> str:
-    """Returns why no sets of flags are compared; nothing if they are."""
+    """Return why no sets of flags are compared; nothing if they are."""
     if options.flag_sets == NONE:
         return "it was not asked for"
     if options.input == STANDARD_STREAM:
@@ -231,7 +231,7 @@ def _obstacle(options: TuneOptions) -> str:
 
 
 def _show(result: FlagsResult) -> None:
-    """Shows what came of a comparison."""
+    """Show what came of a comparison."""
     for each in result.results:
         entries = f", {each.entries} tuned" if isinstance(each, PairResult) else ""
         say(f"  {each.flag_set.name}{entries}: {_outcome(each)}")
@@ -253,6 +253,6 @@ def _outcome(result: SetResult) -> str:
 
 
 def say(text: str) -> None:
-    """Shows a line of progress, unless the command is to be quiet."""
+    """Show a line of progress, unless the command is to be quiet."""
     if not is_quiet():
         print(text, file=sys.stderr, flush=True)  # noqa: T201

@@ -77,7 +77,7 @@ compute element by element or move data.
 
 
 def init_command(arguments: Sequence[str]) -> int:
-    """Runs `tuninglink init` with the arguments that stand behind these words.
+    """Run `tuninglink init` with the arguments that stand behind these words.
 
     It sets the flags of the whole process, so a process can run it once.
 
@@ -119,6 +119,6 @@ def init_command(arguments: Sequence[str]) -> int:
 
 
 def _report(written: InitSpec) -> None:
-    """Names what was left out, and why."""
+    """Name what was left out, and why."""
     for each in written.left_out:
         process.show(Diagnostic(Severity.REMARK, f"no entry for {each}"))

@@ -13,7 +13,7 @@ INTERRUPTED = 130
 
 
 def exit_on_interrupt(program: str) -> None:
-    """Makes an interrupt end the process with one line and exit code 130, after the interrupt hooks.
+    """Make an interrupt end the process with one line and exit code 130, after the interrupt hooks.
 
     Python's own handler would have to wait until the compiler returns. To be called from the main thread.
     """

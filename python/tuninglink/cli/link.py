@@ -136,7 +136,7 @@ def link(
 
 
 def _linked(inputs: list[Spec], name: str, *, index: bool) -> Spec:
-    """Returns the linked spec, with its entries arranged in a tree if an index is to be made."""
+    """Return the linked spec, with its entries arranged in a tree if an index is to be made."""
     diagnostics = process.shown_diagnostics()
     for spec in inputs:
         check_bindings(spec.module, diagnostics)
@@ -154,7 +154,7 @@ def _load(argument: str, *, upgrade: bool) -> Sequence[Spec]:
 
 
 def _with_index(linked: LinkedSpec, name: str) -> Spec:
-    """Returns a linked spec with an index of its entries."""
+    """Return a linked spec with an index of its entries."""
     inputs = [part.spec for part in linked.parts]
     # An index applies as a whole, so that each member of a chain, and each binding, needs its own.
     if linked.form is LinkForm.CHAINED or len({binding_of(spec.module) for spec in inputs}) > 1:
@@ -163,14 +163,14 @@ def _with_index(linked: LinkedSpec, name: str) -> Spec:
 
 
 def _indexed(spec: Spec) -> Spec:
-    """Returns a copy of a spec whose entries are arranged in a tree."""
+    """Return a copy of a spec whose entries are arranged in a tree."""
     module = spec.module.clone()
     index_matchers(module, diagnostics=process.shown_diagnostics())
     return Spec(module, spec.source)
 
 
 def _default_spec(target_name: str, directories: list[Path], *, upgrade: bool) -> list[Spec]:
-    """Returns the default spec for a target, or nothing and says so."""
+    """Return the default spec for a target, or nothing and say so."""
     target = Target.parse(target_name)
     diagnostics = process.shown_diagnostics()
     spec = default_spec(target, directories=directories, upgrade=upgrade, diagnostics=diagnostics)

@@ -18,7 +18,7 @@ _LOOKS_AFTER_ITSELF: Final = frozenset({"tune", "retune", "demo"})
 
 
 def main() -> NoReturn:
-    """Runs the command line of this process and ends it with the command's exit code."""
+    """Run the command line of this process and end it with the command's exit code."""
     occupy_standard_streams()
     if not _LOOKS_AFTER_ITSELF.intersection(sys.argv[1:2]):
         continue_in_child()

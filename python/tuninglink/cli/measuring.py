@@ -42,7 +42,7 @@ _LEAST_SECONDS: Final = 1.0
 
 
 def check_outputs(options: MeasuringOptions) -> None:
-    """Refuses results that cannot be written before anything is measured.
+    """Refuse results that cannot be written before anything is measured.
 
     Raises:
         TuninglinkError: the output, the database or the directory for failures is not writable.
@@ -55,7 +55,7 @@ def check_outputs(options: MeasuringOptions) -> None:
 
 
 def time_left(seconds: float) -> float:
-    """Returns what is left for measuring of the time that a command may take, with its start and its end."""
+    """Return what is left for measuring of the time that a command may take, with its start and its end."""
     return max(_LEAST_SECONDS, seconds - process.elapsed() - _END_SECONDS)
 
 
@@ -73,7 +73,7 @@ class Measuring:
 
     @contextmanager
     def tuner(self, timeline: Timeline) -> Iterator[TaskTuner]:
-        """Opens all that it takes to tune tasks, for as long as the block runs.
+        """Open all that it takes to tune tasks, for as long as the block runs.
 
         Args:
             timeline: counts what the stages take.
@@ -104,7 +104,7 @@ class Measuring:
             )
 
     def _machines(self, opened: ExitStack, timing: Settings) -> tuple[DeviceSet, CandidateCompiler]:
-        """Opens the devices and starts the compiler, here or on the workers of a cluster."""
+        """Open the devices and start the compiler, here or on the workers of a cluster."""
         uris, flags, settings = self.uris, self.options.flags, self.options.settings
         if not self.options.cluster:
             # First the compiler, whose processes start while the devices open.
@@ -129,7 +129,7 @@ _ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @contextmanager
 def stopping(budget: Budget, program: str) -> Iterator[None]:
-    """Lets a signal end the budget while the block runs, and a second one end the process.
+    """Let a signal end the budget while the block runs, and a second one end the process.
 
     A signal that the process was started to ignore stays ignored.
 

@@ -81,7 +81,7 @@ def _budget(text: str) -> float:
 
 
 def read_fraction(text: str) -> float:
-    """Reads a fraction, as in `2%` or `0.02`; a `ValueError` says what is expected."""
+    """Read a fraction, as in `2%` or `0.02`; a `ValueError` says what is expected."""
     match_ = re.fullmatch(r"(\d+(?:\.\d+)?)(%?)", text)
     value = float(match_[1]) / (100 if match_[2] else 1) if match_ else -1.0
     if not 0.0 <= value <= 1.0:
@@ -118,7 +118,7 @@ _SETTINGS: Final = frozenset(TuningSettings.__dataclass_fields__)
 
 
 def measuring_values(reader: FlagReader) -> dict[str, Any]:
-    """Returns what flags say, by the names of the options' fields.
+    """Return what flags say, by the names of the options' fields.
 
     Raises:
         CompileError: a flag is of no use where nothing but a spec is written, or a benchmark has no time.
@@ -142,7 +142,7 @@ _DEFAULT_SECONDS: Final = 600.0
 
 
 def _limited(settings: TuningSettings) -> TuningSettings:
-    """Returns settings with a limit: where there is neither time nor trials, ten minutes."""
+    """Return settings with a limit: where there is neither time nor trials, ten minutes."""
     if settings.timeout <= 0:
         remedy = note("a hanging benchmark is killed after it")
         raise CompileError(error("'0' is no value for flag '--timeout'", notes=[remedy]))

@@ -11,7 +11,7 @@ from tuninglink.lazy import load_on_use
 
 
 def main() -> None:
-    """Runs the command and ends the process.
+    """Run the command and end the process.
 
     The compiler's threads and data are left to the operating system: to take them down in order takes
     longer than a small run.

@@ -20,7 +20,7 @@ SUMMARIES: Final = {
 
 
 def run_command(name: str, arguments: Sequence[str]) -> int:
-    """Runs one of the commands and returns the exit code; only its own module is loaded.
+    """Run one of the commands and return the exit code; only its own module is loaded.
 
     Raises:
         TuninglinkError: the arguments are wrong, or the command failed.

@@ -29,7 +29,7 @@ _began: list[float] = []
 
 
 def run(body: Callable[[], int]) -> int:
-    """Runs the body of a command and returns the exit code of the process.
+    """Run the body of a command and return the exit code of the process.
 
     A mistake of the user ends with its diagnostics on standard error. If the reader of a pipe has closed it, the
     command fails without a message.
@@ -52,12 +52,12 @@ def run(body: Callable[[], int]) -> int:
 
 
 def elapsed() -> float:
-    """Returns the seconds since the process of the command began; 0 where no command runs."""
+    """Return the seconds since the process of the command began; 0 where no command runs."""
     return time.monotonic() - _began[-1] if _began else 0.0
 
 
 def _age() -> float:
-    """Returns the seconds since this process began."""
+    """Return the seconds since this process began."""
     # The name of the program, in parentheses, may hold anything.
     fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
     began = int(fields[19]) / os.sysconf("SC_CLK_TCK")
@@ -65,24 +65,24 @@ def _age() -> float:
 
 
 def keep(*objects: object) -> None:
-    """Keeps modules until the process ends, since freeing large ones op by op takes a tenth of the time of a command."""
+    """Keep modules until the process ends, since freeing large ones op by op takes a tenth of the time of a command."""
     _kept.extend(objects)
 
 
 def show(*diagnostics: Diagnostic) -> None:
-    """Prints diagnostics to standard error, remarks unless the command is to be quiet."""
+    """Print diagnostics to standard error, remarks unless the command is to be quiet."""
     for diagnostic in diagnostics:
         if diagnostic.severity is not Severity.REMARK or not is_quiet():
             print_diagnostic(diagnostic, _sources)
 
 
 def shown_diagnostics() -> DiagnosticSink:
-    """Returns a sink that shows what it is given at once."""
+    """Return a sink that shows what it is given at once."""
     return DiagnosticSink(show)
 
 
 def read_standard_input(name: str = "<stdin>") -> bytes:
-    """Returns all of standard input, which diagnostics then can quote from as `name`.
+    """Return all of standard input, which diagnostics then can quote from as `name`.
 
     Raises:
         TuninglinkError: it cannot be read.
@@ -96,7 +96,7 @@ def read_standard_input(name: str = "<stdin>") -> bytes:
 
 
 def read_input(path: str) -> tuple[str, bytes]:
-    """Returns what diagnostics call an input, and its content; `-` is standard input.
+    """Return what diagnostics call an input, and its content; `-` is standard input.
 
     Raises:
         TuninglinkError: the file cannot be read.
@@ -110,7 +110,7 @@ def read_input(path: str) -> tuple[str, bytes]:
 
 
 def refuse_binary_on_terminal() -> None:
-    """Checks that standard output is something to write bytecode to.
+    """Check that standard output is something to write bytecode to.
 
     Raises:
         TuninglinkError: it is a terminal.

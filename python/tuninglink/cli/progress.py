@@ -34,12 +34,12 @@ class Steps:
         self._began = self._step_began = time.monotonic()
 
     def __call__(self, step: str) -> None:
-        """Begins a step, with a name such as `generating code`."""
+        """Begin a step, with a name such as `generating code`."""
         self._tell()
         self._step, self._step_began = step, time.monotonic()
 
     def end(self) -> None:
-        """Ends the last step and the activity."""
+        """End the last step and the activity."""
         self("")
         self._step_began = self._began
         self._tell()
@@ -53,13 +53,13 @@ class Steps:
         return f"{self._what}: {self._step}" if self._step else str(self._what)
 
     def line(self) -> str:
-        """Returns the activity, its step and the time that has passed since the activity began."""
+        """Return the activity, its step and the time that has passed since the activity began."""
         return f"{self} ({time.monotonic() - self._began:.0f} s)"
 
 
 @contextmanager
 def progress(what: object) -> Iterator[Steps]:
-    """Shows on the terminal, if there is one, that `what` is going on once the block has taken a second.
+    """Show on the terminal, if there is one, that `what` is going on once the block has taken a second.
 
     Args:
         what: the activity. Its text is asked for again and again, so it may change.

@@ -29,7 +29,7 @@ HELP: Final = flag_lines(PROJECT_FLAGS)
 
 
 def with_project(arguments: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
-    """Adds what a project says to a command that takes flags of the compiler.
+    """Add what a project says to a command that takes flags of the compiler.
 
     A flag that is given takes the place of the project's.
 
@@ -54,7 +54,7 @@ def with_project(arguments: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
 
 
 def project_specs(file: Path | None = None, *, no_project: bool = False) -> tuple[str, ...]:
-    """Returns the specs of the project as arguments, for a command that was given none.
+    """Return the specs of the project as arguments, for a command that was given none.
 
     Args:
         file: the project file; None for the one in the working directory or above it.
@@ -75,7 +75,7 @@ def project_specs(file: Path | None = None, *, no_project: bool = False) -> tupl
 
 
 def _take_project(arguments: list[str]) -> Project | None:
-    """Returns the project that arguments ask for, and takes what says so out of them."""
+    """Return the project that arguments ask for, and take what says so out of them."""
     wanted = True
     for position, each in reversed(list(enumerate(arguments))):
         name, equals, value = each.partition("=")

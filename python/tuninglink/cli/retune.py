@@ -45,7 +45,7 @@ Examples:
 
 
 def retune_command(arguments: Sequence[str]) -> int:
-    """Runs `tuninglink retune` with the arguments that stand behind these words.
+    """Run `tuninglink retune` with the arguments that stand behind these words.
 
     It sets the flags of the whole process, so a process can run it once.
 

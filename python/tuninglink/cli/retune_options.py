@@ -41,7 +41,7 @@ _FLAGS: Final = {
 
 
 def parse_retune_arguments(arguments: Sequence[str]) -> RetuneOptions:
-    """Reads the arguments that come after the program's name.
+    """Read the arguments that come after the program's name.
 
     Raises:
         CompileError: a value is malformed or missing, or a flag is unknown or of no use.

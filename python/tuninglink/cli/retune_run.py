@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def retune(options: RetuneOptions, command: str) -> TuninglinkError | None:
-    """Retunes specs, and writes the new ones and the report.
+    """Retune specs, and write the new ones and the report.
 
     Args:
         options: what the arguments ask for.
@@ -66,7 +66,7 @@ def _read(options: RetuneOptions) -> list[Spec]:
 
 
 def _outputs(output: str, specs: Sequence[Spec]) -> list[str]:
-    """Returns where each new spec goes.
+    """Return where each new spec goes.
 
     Raises:
         TuninglinkError: nothing can be written there.
@@ -105,7 +105,7 @@ def _retune(specs: Sequence[Spec], options: RetuneOptions, command: str) -> Retu
 
 
 def _tell(result: EntryResult) -> None:
-    """Remarks on an entry that stays without being measured, or without a decision."""
+    """Remark on an entry that stays without being measured, or without a decision."""
     if result.verdict in (EntryVerdict.UNTOUCHED, EntryVerdict.UNDECIDED):
         message = f"entry '{result.entry.matcher}' stays as it is: {result.reason}"
         process.show(Diagnostic(Severity.REMARK, message, result.entry.place))

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def occupy_standard_streams() -> None:
-    """Opens the null device in place of standard streams that are closed.
+    """Open the null device in place of standard streams that are closed.
 
     Otherwise a file that is opened later would become a standard stream, and Python's own would be None. Reading
     from such a stream, and writing results to it, fails with an error: it is open for the opposite. Diagnostics
@@ -30,7 +30,7 @@ def occupy_standard_streams() -> None:
 
 
 def diagnose_failing_output() -> None:
-    """Makes writes to standard output raise an error for the user, from wherever they come.
+    """Make writes to standard output raise an error for the user, from wherever they come.
 
     Help texts are written by libraries, which let the operating system's error through.
     """

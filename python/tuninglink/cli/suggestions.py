@@ -29,7 +29,7 @@ def write_suggestions(
     dispatches: Sequence[str],
     top: int | None,
 ) -> None:
-    """Writes specs with the configurations that are expected to be fastest: the first one with the best, and so on.
+    """Write specs with the configurations that are expected to be fastest: the first one with the best, and so on.
 
     Args:
         options: the program, its flags and the folder for the specs; the flags must have been set before.

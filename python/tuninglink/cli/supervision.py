@@ -56,7 +56,7 @@ def continue_in_child() -> None:
 
 
 def end_with(parent: int) -> None:
-    """Has the kernel kill this process when its parent ends."""
+    """Have the kernel kill this process when its parent ends."""
     ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)  # It ended before.

@@ -71,7 +71,7 @@ def _library_rows(name: str) -> Iterator[tuple[str, str, str, str]]:
 
 
 def _source(provenance: Mapping[str, object]) -> str:
-    """Says where the configuration of an entry comes from."""
+    """Say where the configuration of an entry comes from."""
     device = provenance.get("device")
     return str(provenance.get("source") or (f"tuned on {device}" if device else ""))
 

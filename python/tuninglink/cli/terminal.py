@@ -17,7 +17,7 @@ UNBROKEN = 100_000
 
 
 def console(stream: TextIO) -> Console:
-    """Returns a console on `stream`: colors only on a terminal, and not where NO_COLOR is set."""
+    """Return a console on `stream`: colors only on a terminal, and not where NO_COLOR is set."""
     from rich.console import Console  # noqa: PLC0415 - plain tables need no rich
 
     width = None if stream.isatty() else UNBROKEN
@@ -25,14 +25,14 @@ def console(stream: TextIO) -> Console:
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:
-    """Prints a table to standard output; the arguments are those of `render_table`."""
+    """Print a table to standard output; the arguments are those of `render_table`."""
     sys.stdout.write(render_table(columns, rows, title, sys.stdout))
 
 
 def render_table(
     columns: Sequence[str], rows: Sequence[Sequence[str]], title: str, stream: TextIO
 ) -> str:
-    """Returns a table as text.
+    """Return a table as text.
 
     Args:
         columns: the headings.
@@ -46,12 +46,12 @@ def render_table(
 
 
 def _is_special(cell: str) -> bool:
-    """Tells whether a cell takes more than a line, or a place for each character."""
+    """Return whether a cell takes more than a line, or a place for each character."""
     return not cell.isprintable() or not cell.isascii()
 
 
 def _plain(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str) -> str:
-    """Returns the table that `_rich` does where no terminal is, in a hundredth of the time."""
+    """Return the table that `_rich` does where no terminal is, in a hundredth of the time."""
     widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
     rule = "─" * (sum(widths) + len(_GAP) * (len(widths) - 1))
 

@@ -69,7 +69,7 @@ Examples:
 
 
 def tune_command(arguments: Sequence[str]) -> int:
-    """Runs `tuninglink tune` with the arguments that stand behind these words.
+    """Run `tuninglink tune` with the arguments that stand behind these words.
 
     It sets the flags of the whole process, so a process can run it once.
 

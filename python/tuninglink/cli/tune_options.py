@@ -97,7 +97,7 @@ _FLAGS: Final = {
 
 
 def parse_tune_arguments(arguments: Sequence[str]) -> TuneOptions:
-    """Reads the arguments that come after the program's name.
+    """Read the arguments that come after the program's name.
 
     Raises:
         CompileError: there is no input, a value is malformed or missing, or a flag is unknown or of no use.

@@ -56,24 +56,24 @@ class ProgressLines(Listener):
         self._tasks: dict[str, _TaskProgress] = {}
 
     def found(self, program: DispatchedProgram, devices: Sequence[DeviceDescription]) -> None:
-        """Names the devices."""
+        """Name the devices."""
         names = ", ".join(device.uri for device in devices)
         problems = _count(len(program.tasks), "problem")
         calls = sum(task.calls for task in program.tasks)
         self._say(f"{problems} in {_count(calls, 'call')}, on {devices[0].name} ({names})")
 
     def omitted(self, omission: Omission) -> None:
-        """Names what is not tuned."""
+        """Name what is not tuned."""
         self._say(f"not tuned: {omission}")
 
     def begun(self, prepared: TunableTask, share: float, default_us: float) -> None:
-        """Names what is tuned next."""
+        """Name what is tuned next."""
         self._tasks[prepared.task.key] = _TaskProgress(default_us, default_us)
         what = f"{prepared.task.short_name}: {prepared.spaces.problem}"
         self._say(f"{what}: {duration(default_us)}, {share:.0%} of the time")
 
     def tried(self, prepared: TunableTask, trial: TrialResult, budget: Budget) -> None:
-        """Shows the best so far."""
+        """Show the best so far."""
         task = self._tasks[prepared.task.key]
         task.tried += 1
         task.failed += trial.failure is not None
@@ -90,26 +90,26 @@ class ProgressLines(Listener):
         self._say(f"  {name}: {task.tried} tried{failed}, {best}{rest}", is_fleeting=not is_best)
 
     def racing(self, prepared: TunableTask, finalists: int) -> None:
-        """Says that the best candidates are compared."""
+        """Say that the best candidates are compared."""
         candidates = _count(finalists, "candidate")
         self._say(
             f"  {prepared.task.short_name}: comparing {candidates} with the compiler's choice"
         )
 
     def specializing(self, prepared: TunableTask, ranges: int) -> None:
-        """Says that a dynamic task is tuned for ranges of its sizes."""
+        """Say that a dynamic task is tuned for ranges of its sizes."""
         count = _count(ranges, "range")
         self._say(f"{prepared.task.short_name}: looking for configurations for {count} of sizes")
 
     def default_is_wrong(self, task: TuningTask, judgement: OutputVerdict) -> None:
-        """Warns of a compiler's choice whose result is wrong."""
+        """Warn of a compiler's choice whose result is wrong."""
         name = task.short_name
         self._say(
             f"warning: {name}: the compiler's own choice computes a wrong result: {judgement.reason}"
         )
 
     def ended(self, result: TaskResult) -> None:
-        """Says what became of a task."""
+        """Say what became of a task."""
         for candidate, failure in result.wrong:
             self._say(f"  wrong result of {candidate}: {failure.message}")
         self._say(f"{result.task.short_name}: {summary(result)}")
@@ -123,11 +123,11 @@ class ProgressLines(Listener):
             self._say(f"  at {comparison.sizes}: {comparison.speedup}, {times}{own}")
 
     def comparing(self) -> None:
-        """Says that the whole program is run."""
+        """Say that the whole program is run."""
         self._say("running the whole program with the spec and without")
 
     def compared(self, verdict: ModelVerdict) -> None:
-        """Says how that went."""
+        """Say how that went."""
         for failure in verdict.failures:
             self._say(f"  an entry was left out, as the program fails with it: {failure}")
         self._say_outputs(verdict.outputs)
@@ -144,7 +144,7 @@ class ProgressLines(Listener):
             self._say(f"  {note}")
 
     def _say_outputs(self, outputs: OutputComparison | None) -> None:
-        """Says how right the program is, and warns if it is not."""
+        """Say how right the program is, and warn if it is not."""
         if outputs is None:
             return
         self._say(f"  {outputs}")
@@ -154,7 +154,7 @@ class ProgressLines(Listener):
             self._say(f"  {outputs.note}")
 
     def finished(self, timeline: Timeline) -> None:
-        """Says where the time went."""
+        """Say where the time went."""
         total = timeline.total
         stages = sorted(timeline.times.items(), key=lambda each: -each[1].seconds)
         parts = ", ".join(f"{name.value} {each.seconds:.1f} s" for name, each in stages)

@@ -50,7 +50,7 @@ class Tuned:
 
 
 def tune(options: TuneOptions, set_flags: Sequence[str], command: str) -> Tuned:
-    """Tunes the dispatches of a program.
+    """Tune the dispatches of a program.
 
     Args:
         options: what the arguments ask for, with the flags of the set.
@@ -89,7 +89,7 @@ def tune(options: TuneOptions, set_flags: Sequence[str], command: str) -> Tuned:
 
 
 def _read(options: TuneOptions) -> DispatchedProgram:
-    """Reads the program.
+    """Read the program.
 
     Raises:
         CompileError: it does not compile.
@@ -107,7 +107,7 @@ def _read(options: TuneOptions) -> DispatchedProgram:
 
 
 def _default_devices(program: DispatchedProgram) -> tuple[str, ...]:
-    """Returns the device that runs the first problem.
+    """Return the device that runs the first problem.
 
     Raises:
         TuninglinkError: there is no problem, or no known driver.
@@ -119,7 +119,7 @@ def _default_devices(program: DispatchedProgram) -> tuple[str, ...]:
 
 
 def _specs(program: DispatchedProgram, options: TuneOptions) -> list[Spec]:
-    """Returns the specs whose configurations are candidates: those given, and the targets' default specs."""
+    """Return the specs whose configurations are candidates: those given, and the targets' default specs."""
     upgrade, sink = options.upgrade, process.shown_diagnostics()
     specs = [*SpecFiles(read_specs(options.specs, sink), upgrade=upgrade, diagnostics=sink)]
     if options.default_specs:

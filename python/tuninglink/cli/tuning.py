@@ -35,7 +35,7 @@ _TILED_PART: Final = 0.35
 
 
 def tune_program(options: TuneOptions, command: str) -> TuninglinkError | None:
-    """Tunes a program, and writes the spec, the flags and the report.
+    """Tune a program, and write the spec, the flags and the report.
 
     Args:
         options: what the arguments ask for.
@@ -67,7 +67,7 @@ def tune_program(options: TuneOptions, command: str) -> TuninglinkError | None:
 def _tune_bases(
     choice: FlagChoice, bases: Sequence[FlagSet], command: str
 ) -> tuple[Tuned, FlagsResult]:
-    """Tunes the dispatches under several sets; returns the fastest pair of flags and spec.
+    """Tune the dispatches under several sets; return the fastest pair of flags and spec.
 
     Raises:
         TuninglinkError: the program can be tuned under none of them.
@@ -113,7 +113,7 @@ def _fastest_pair(
     tuned: Mapping[FlagSet, Tuned],
     seconds: float,
 ) -> tuple[Tuned, FlagsResult]:
-    """Returns the pair of flags and spec with which the program is fastest; if that cannot be told, the first one."""
+    """Return the pair of flags and spec with which the program is fastest; if that cannot be told, the first one."""
     result = choice.compare_tuned(contestants, seconds)
     best = next(iter(tuned))
     if result.reason:
@@ -126,20 +126,20 @@ def _fastest_pair(
 
 
 def _contestant(base: FlagSet, tuned: Mapping[FlagSet, Tuned]) -> TunedSet:
-    """Returns a set with its spec; without one if its dispatches were not tuned."""
+    """Return a set with its spec; without one if its dispatches were not tuned."""
     return (
         TunedSet(base, tuned[base].spec, tuned[base].entries) if base in tuned else TunedSet(base)
     )
 
 
 def _with_flags(options: TuneOptions, base: FlagSet, seconds: float) -> TuneOptions:
-    """Returns options with the flags of a set and with the seconds of the process that tunes under it."""
+    """Return options with the flags of a set and with the seconds of the process that tunes under it."""
     settings = replace(options.settings, seconds=seconds)
     return replace(options, flags=(*options.flags, *base.flags), settings=settings)
 
 
 def _write(options: TuneOptions, tuned: Tuned, result: FlagsResult) -> TuninglinkError | None:
-    """Writes the spec, the flags and the report; returns what ended tuning early."""
+    """Write the spec, the flags and the report; return what ended tuning early."""
     write_output(options.output, tuned.spec.encode())  # first: nothing that fails later loses it
     write_flags(options, result)
     if options.report:

@@ -22,7 +22,7 @@ _EXAMPLES: Final = {
 
 
 def with_target_help(failure: CompileError, flags: Sequence[str]) -> CompileError:
-    """Returns the error of a compilation; without a target flag, one with the flags to copy.
+    """Return the error of a compilation; without a target flag, one with the flags to copy.
 
     Args:
         failure: the error.
@@ -36,7 +36,7 @@ def with_target_help(failure: CompileError, flags: Sequence[str]) -> CompileErro
 
 
 def generic_cpu_warning(targets: Iterable[Target]) -> Diagnostic | None:
-    """Returns a warning if programs are compiled for a generic CPU, whose code does not use the machine's vectors."""
+    """Return a warning if programs are compiled for a generic CPU, whose code does not use the machine's vectors."""
     for target in targets:
         if target.backend == "llvm-cpu" and target.architecture is None:
             message = (

@@ -135,7 +135,7 @@ def upgrade(
 def _upgraded(
     name: str, data: bytes, version: tuple[int, int] | None
 ) -> tuple[Upgraded | None, bytes, list[str]]:
-    """Returns the upgraded spec, None for bytecode, which needs no upgrade; its content; and the report."""
+    """Return the upgraded spec, None for bytecode, which needs no upgrade; its content; and the report."""
     if is_bytecode(data):
         _check_bytecode(name, data)
         return None, data, []
@@ -147,7 +147,7 @@ def _upgraded(
 
 
 def _check(specs: Sequence[str]) -> int:
-    """Shows what is old in specs, or not readable, and returns the exit code."""
+    """Show what is old in specs, or not readable, and return the exit code."""
     from tuninglink.specs.loading import load_spec  # noqa: PLC0415 - loads the compiler
 
     code = process.SUCCESS
@@ -162,7 +162,7 @@ def _check(specs: Sequence[str]) -> int:
 
 
 def _check_links(data: bytes, name: str) -> None:
-    """Checks that a spec can be linked; a library without an entry point need not be.
+    """Check that a spec can be linked; a library without an entry point need not be.
 
     Raises:
         SpecError: it cannot.
@@ -177,7 +177,7 @@ def _check_links(data: bytes, name: str) -> None:
 
 
 def _modernized(data: bytes, name: str) -> tuple[bytes, str]:
-    """Returns the spec with its DAG matchers converted, and the report on each entry."""
+    """Return the spec with its DAG matchers converted, and the report on each entry."""
     from tuninglink.dag_to_named import convert_dags  # noqa: PLC0415 - loads a solver
     from tuninglink.specs.loading import load_spec  # noqa: PLC0415
 
@@ -188,7 +188,7 @@ def _modernized(data: bytes, name: str) -> tuple[bytes, str]:
 
 
 def _configurations(data: bytes, name: str, target: str) -> str:
-    """Returns whether the configuration of each entry holds on a target."""
+    """Return whether the configuration of each entry holds on a target."""
     from tuninglink.iree.targets import Target  # noqa: PLC0415
     from tuninglink.specs.loading import load_spec  # noqa: PLC0415
 
@@ -207,7 +207,7 @@ def _version(text: str) -> tuple[int, int]:
 
 
 def _check_bytecode(name: str, data: bytes) -> None:
-    """Checks that bytecode needs no upgrade; it cannot have one."""
+    """Check that bytecode needs no upgrade; it cannot have one."""
     from tuninglink.mlir.contexts import thread_context  # noqa: PLC0415 - loads the compiler
 
     try:
@@ -221,7 +221,7 @@ def _check_bytecode(name: str, data: bytes) -> None:
 
 
 def _show(upgraded: Upgraded) -> None:
-    """Says what nobody should miss: what is kept out, what was decided, and what is left as it is."""
+    """Say what nobody should miss: what is kept out, what was decided, and what is left as it is."""
     for hint in upgraded.hints:
         process.show(hint)
     for each in upgraded.kept_out:
@@ -241,7 +241,7 @@ _WORDS: Final = {
 
 
 def check_configurations(spec: Spec, target: Target) -> str:
-    """Returns a line about each entry: whether its configuration is valid on a program made for it."""
+    """Return a line about each entry: whether its configuration is valid on a program made for it."""
     attribute = executable_target(compile_flags(target), spec.module.context)
     registry = ProviderRegistry(process.show)
     checks = ConfigurationChecks(registry, DEFAULT_LIMITS)

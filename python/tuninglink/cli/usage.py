@@ -50,7 +50,7 @@ class Usage:
     more: str = ""
 
     def text(self) -> str:
-        """Returns the help text."""
+        """Return the help text."""
         parts = (
             f"Usage: {self.command} {self.arguments}\n",
             textwrap.fill(self.summary, _WIDTH) + "\n",
@@ -63,7 +63,7 @@ class Usage:
 
 
 def flag_lines(flags: Mapping[str, Flag]) -> str:
-    """Returns a line or more for each flag that has a help text."""
+    """Return a line or more for each flag that has a help text."""
     return "".join(
         f"{line}\n" for name, flag in flags.items() if flag.help for line in _lines(name, flag)
     )

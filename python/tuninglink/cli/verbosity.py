@@ -31,7 +31,7 @@ _chosen = [Verbosity.NORMAL]
 
 
 def take_verbosity(arguments: Iterable[str]) -> list[str]:
-    """Sets the verbosity of this process from its arguments, and returns the other arguments.
+    """Set the verbosity of this process from its arguments, and return the other arguments.
 
     The last flag wins. What stands behind `--` is left alone.
     """
@@ -48,12 +48,12 @@ def take_verbosity(arguments: Iterable[str]) -> list[str]:
 
 
 def verbosity() -> Verbosity:
-    """Returns the verbosity of this process."""
+    """Return the verbosity of this process."""
     return _chosen[0]
 
 
 def set_verbosity(chosen: Verbosity) -> None:
-    """Sets the verbosity of this process."""
+    """Set the verbosity of this process."""
     _chosen[0] = chosen
 
 

@@ -44,7 +44,7 @@ dumped; - is standard input. It is compiled with the flags that you give.
 
 
 def verify_command(arguments: Sequence[str]) -> int:
-    """Runs `tuninglink verify` with the arguments after the command's name.
+    """Run `tuninglink verify` with the arguments after the command's name.
 
     It sets the flags of the whole process, so a process can run it once.
 

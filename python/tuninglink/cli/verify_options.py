@@ -165,7 +165,7 @@ VERIFY_FLAGS: Final = {
 
 
 def parse_verify_arguments(arguments: Sequence[str]) -> VerifyOptions:
-    """Reads the arguments that come after the command's name.
+    """Read the arguments that come after the command's name.
 
     Raises:
         CompileError: there is no input, a value is malformed or missing, or a flag is unknown.

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 def verify(options: VerifyOptions) -> bool:
-    """Verifies a program and prints the report.
+    """Verify a program and print the report.
 
     Returns:
         Whether no dispatch fails or gives a wrong result.
@@ -79,7 +79,7 @@ def verify(options: VerifyOptions) -> bool:
 
 
 def _spec(options: VerifyOptions) -> str:
-    """Returns the given specs, linked, as text; nothing if there are none."""
+    """Return the given specs, linked, as text; nothing if there are none."""
     sink = process.shown_diagnostics()
     files = read_specs(options.specs, sink)
     specs = [*SpecFiles(files, upgrade=options.upgrade, diagnostics=sink)]
@@ -87,7 +87,7 @@ def _spec(options: VerifyOptions) -> str:
 
 
 def _tasks(program: DispatchedProgram, options: VerifyOptions) -> list[TuningTask]:
-    """Returns the dispatches that are to be verified.
+    """Return the dispatches that are to be verified.
 
     Raises:
         TuninglinkError: there are none.
@@ -109,7 +109,7 @@ def _verified(
     uri: str,
     options: VerifyOptions,
 ) -> tuple[list[VerifiedDispatch], ProgramVerdict | None]:
-    """Verifies dispatches and the whole program, and writes a line for each as it is known."""
+    """Verify dispatches and the whole program, and write a line for each as it is known."""
     reproducers = (
         Reproducers(options.failures, options.flags, options.seed) if options.failures else None
     )
@@ -150,7 +150,7 @@ def _verified(
 def _reproducer(
     reproducers: Reproducers, entry: VerifiedDispatch, spec: str, uri: str
 ) -> Path | None:
-    """Writes the program of a dispatch that fails or gives a wrong result."""
+    """Write the program of a dispatch that fails or gives a wrong result."""
     if entry.failure is None and not spec:
         return reproducers.keep_wrong(entry.task, entry.judgement, uri)
     failure = entry.failure or Failure(FailureKind.WRONG, entry.judgement.reason)

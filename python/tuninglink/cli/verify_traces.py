@@ -38,7 +38,7 @@ _UNTRACED: Final = "without traces, against the reference"
 
 
 def verify_traces(program: DispatchedProgram, spec: str, uri: str, options: VerifyOptions) -> bool:
-    """Compares the dispatches of a program as it runs, and prints the report.
+    """Compare the dispatches of a program as it runs, and print the report.
 
     Returns:
         Whether no dispatch and no output differs.
@@ -103,7 +103,7 @@ def _print(function: TracedFunction, plain: Outputs) -> None:
 
 
 def _errors(function: TracedFunction, plain: Outputs) -> dict[str, float]:
-    """Returns the errors of the outputs of a function, by what they are compared with."""
+    """Return the errors of the outputs of a function, by what they are compared with."""
     untraced, traced, reference = plain[function.call.label], function.outputs, function.expected
     errors = {
         _UNTRACED: relative_error(untraced, reference),

@@ -1,8 +1,8 @@
-"""The in-process compilation: phases, and specs applied between them."""
+"""In-process compilation: phases, and the specs applied between them."""
 
 from typing import TYPE_CHECKING
 
-from tuninglink.lazy import lazy_face
+from tuninglink.lazy import lazy_getattr
 
 if TYPE_CHECKING:
     from tuninglink.compiler.api import compile  # noqa: A004 - as `re.compile` is
@@ -17,4 +17,4 @@ _HOMES = {
     "compile": "compiler.api",
 }
 
-__getattr__ = lazy_face(__name__, _HOMES)  # reading flags needs no specs
+__getattr__ = lazy_getattr(__name__, _HOMES)  # reading flags does not need specs

@@ -219,13 +219,16 @@ def _edits(root: mlir.Operation) -> Iterator[tuple[str, Callable[[mlir.Operation
     """Yield edits of a root op, with the differences that they make."""
     for index, operation in enumerate(body(root)):
         for name in _SIBLINGS.get(operation.name, ()):
-            yield f"'{operation.name}' is '{name}'", partial(_exchange, index=index, name=name)
+            yield f"'{operation.name}' is '{name}'", partial(_exchange_op, index=index, name=name)
         if len(operation.operands) == _BINARY:
-            yield f"'{operation.name}' has its operands exchanged", partial(_turn, index=index)
+            yield (
+                f"'{operation.name}' has its operands exchanged",
+                partial(_swap_operands, index=index),
+            )
     yield "the result is negated", _negate
-    yield "the body returns its accumulator", _forget
-    yield "both operands are the same", _repeat
-    yield "an operand is computed", _produce
+    yield "the body returns its accumulator", _return_accumulator
+    yield "both operands are the same", _repeat_operand
+    yield "an operand is computed", _compute_operand
     yield "it is configured", _configure
 
 
@@ -236,7 +239,7 @@ def _edited(shape: _Shape, edit: Callable[[mlir.Operation], None]) -> mlir.Opera
     return module
 
 
-def _exchange(root: mlir.Operation, index: int, name: str) -> None:
+def _exchange_op(root: mlir.Operation, index: int, name: str) -> None:
     """Replace an operation in the body by another one of the same types."""
     old = list(body(root))[index]
     with mlir.InsertionPoint(old):
@@ -248,7 +251,7 @@ def _exchange(root: mlir.Operation, index: int, name: str) -> None:
     old.erase()
 
 
-def _turn(root: mlir.Operation, index: int) -> None:
+def _swap_operands(root: mlir.Operation, index: int) -> None:
     operation = list(body(root))[index]
     operation.operands[0], operation.operands[1] = operation.operands[1], operation.operands[0]
 
@@ -263,16 +266,16 @@ def _negate(root: mlir.Operation) -> None:
         yielded.operands[0] = build(name, value.type, *operands)
 
 
-def _forget(root: mlir.Operation) -> None:
+def _return_accumulator(root: mlir.Operation) -> None:
     *_, yielded = body(root)
     *_, yielded.operands[0] = root.regions[0].blocks[0].arguments
 
 
-def _repeat(root: mlir.Operation) -> None:
+def _repeat_operand(root: mlir.Operation) -> None:
     root.operands[1] = root.operands[0]
 
 
-def _produce(root: mlir.Operation) -> None:
+def _compute_operand(root: mlir.Operation) -> None:
     """Make the first operand the result of another operation."""
     value: Any = root.operands[0]
     with mlir.InsertionPoint(root):

@@ -47,7 +47,7 @@ class CheckResult:
 def self_check() -> Iterator[CheckResult]:
     """Yield the results of all checks, which take some seconds."""
     yield CheckResult("matcher operations are registered", missing_operations())
-    yield CheckResult("knobs of lowering configurations are read", unread_knobs())
+    yield CheckResult("knobs of lowering configurations are read", unknown_knobs())
     yield CheckResult("default specs load", _unloadable_defaults())
     with Pool(1) as pool:  # A compiler that aborts must not end the checks.
         for name in _TARGETS:
@@ -94,7 +94,7 @@ def _is_matcher_operation(value: object) -> bool:
     return isinstance(value, str) and value.startswith(prefixes)
 
 
-def unread_knobs() -> str:
+def unknown_knobs() -> str:
     """Return the knobs missing from the strings of the compiler's library, in words, or an empty string."""
     library = Path(_mlir_libs.__file__).parent / "libIREECompiler.so"
     try:

@@ -38,7 +38,7 @@ def match_in_ranges(
     """
     RANGED_FORMS[form](dispatch, operation, ranges)
     op = StructuredOp(dispatch.root)
-    for loop, sizes in _with_their_roles(op, ranges).items():
+    for loop, sizes in _complete_roles(op, ranges).items():
         _match_bounds(operation, *_places(op, loop)[0], sizes)
 
 
@@ -88,7 +88,7 @@ def _match_bounds(operation: Value, operand: int, dimension: int, sizes: SizeRan
         create(names.MATCH_DIM_MULTIPLE, [value], [], dim=_integer(dimension), size=divisor)
 
 
-def _with_their_roles(op: StructuredOp, ranges: Mapping[int, SizeRange]) -> dict[int, SizeRange]:
+def _complete_roles(op: StructuredOp, ranges: Mapping[int, SizeRange]) -> dict[int, SizeRange]:
     """Complete ranges by exact ones for the other loops of the same roles, since a matcher op handles a whole role."""
     completed: dict[int, SizeRange] = {}
     for loops in op.loops.values():

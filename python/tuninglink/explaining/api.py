@@ -42,7 +42,7 @@ def explain(
     sizes: Iterable[str] = (),
     diagnostics: DiagnosticSink | None = None,
 ) -> Explanation:
-    """Says what specs do to a program, dispatch by dispatch.
+    """Say what specs do to a program, dispatch by dispatch.
 
     The program is compiled in this process as far as configurations are chosen. The arguments are those of
     `tuninglink.compile`.
@@ -89,7 +89,7 @@ def explain(
 
 
 def until_configured(options: CompileOptions) -> CompileOptions:
-    """Returns options that end a compilation where configurations are chosen.
+    """Return options that end a compilation where configurations are chosen.
 
     What is compiled goes nowhere, so that it is written as bytecode, which is fast.
 
@@ -110,7 +110,7 @@ def explain_file(
     step: Callable[[str], None] = lambda _: None,
     is_detailed: bool = False,
 ) -> tuple[Compilation, Explanation]:
-    """Compiles a file, and explains what specs did to it.
+    """Compile a file, and explains what specs did to it.
 
     Args:
         path: the program; `-` is standard input.
@@ -136,7 +136,7 @@ def explain_file(
 
 
 def check_reaches_dispatches(options: CompileOptions) -> None:
-    """Refuses to explain a compilation in which no spec is applied.
+    """Reject to explain a compilation in which no spec is applied.
 
     Raises:
         CompileError: it ends too early, begins too late, or runs something else.

@@ -49,7 +49,7 @@ class Catalog:
         self._by_source: dict[str, SpecMember] = {}
 
     def of(self, target: Target | None) -> TargetCatalog:
-        """Returns the specs for a target, in order of precedence."""
+        """Return the specs for a target, in order of precedence."""
         selection = self._selections.setdefault(target, Selection(target))
         members = [
             member
@@ -79,7 +79,7 @@ class Catalog:
         return member
 
     def member(self, applied: Applied) -> SpecMember:
-        """Returns the spec that configured something: one that was given, a default, or one carried along."""
+        """Return the spec that configured something: one that was given, a default, or one carried along."""
         if applied.position < self._given:
             return self._members[applied.position]
         if applied.spec not in self._by_source:
@@ -87,7 +87,7 @@ class Catalog:
         return self._by_source[applied.spec]
 
     def reports(self, dispatches: Sequence[DispatchReport]) -> tuple[SpecSummary, ...]:
-        """Returns what became of each spec."""
+        """Return what became of each spec."""
         return tuple(
             replace(
                 member.report(dispatches, self._is_default(member)),
@@ -97,7 +97,7 @@ class Catalog:
         )
 
     def notes(self) -> Iterator[str]:
-        """Yields what cannot be told of entries, whatever the operation."""
+        """Yield what cannot be told of entries, whatever the operation."""
         for member in self._members:
             for reason, count in Counter(member.unreadable).items():
                 entries = "an entry" if count == 1 else f"{count:,} entries"
@@ -129,7 +129,7 @@ class TargetCatalog:
         self._selection = selection
 
     def match(self, applied: Applied) -> Match:
-        """Returns what configured an operation."""
+        """Return what configured an operation."""
         member = self._catalog.member(applied)
         result = applied.entry
         if result is None:
@@ -139,7 +139,7 @@ class TargetCatalog:
         return Match(member.position, entry, applied.is_own, provenance)
 
     def shadowed(self, op: OpInfo, winner: EntryReference) -> tuple[EntryReference, ...]:
-        """Returns the entries behind `winner` that match an operation as well, as far as can be told."""
+        """Return the entries behind `winner` that match an operation as well, as far as can be told."""
         result: list[EntryReference] = []
         is_behind = False
         for member in self._members:
@@ -157,7 +157,7 @@ class TargetCatalog:
         )
 
     def nearest(self, op: OpInfo) -> tuple[NearMiss, ...]:
-        """Returns the entries that nearly match an operation, the nearest first."""
+        """Return the entries that nearly match an operation, the nearest first."""
         candidates = [
             ((*each.rank, order), each.position, member)
             for order, member in enumerate(self._members)

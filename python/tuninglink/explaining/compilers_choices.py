@@ -34,7 +34,7 @@ class OpConfiguration:
 
 
 def configuration_of(operation: mlir.Operation) -> OpConfiguration:
-    """Returns the configuration of an operation and of the function around it."""
+    """Return the configuration of an operation and of the function around it."""
     function = next(
         ancestor
         for ancestor in (operation, *ancestors(operation))
@@ -75,7 +75,7 @@ class CompilersChoices:
                     self._failures[executable] = failure
 
     def _ask(self, executables: list[str]) -> str:
-        """Notes what the compiler chooses; returns why it failed, or nothing."""
+        """Note what the compiler chooses; return why it failed, or nothing."""
         program = to_bytecode(self._sources.program(executables).operation)
         errors = self._configure(program, self._note)
         return errors[0].message if errors else ""
@@ -88,7 +88,7 @@ class CompilersChoices:
     def add_to(
         self, report: OperationReport, dispatch: str, position: int, count: int
     ) -> OperationReport:
-        """Returns a report of a configured operation with what the compiler would have chosen.
+        """Return a report of a configured operation with what the compiler would have chosen.
 
         Args:
             report: the report.

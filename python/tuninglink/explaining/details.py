@@ -29,7 +29,7 @@ _WITH_VALUES: Final = 10
 def with_details(
     explanation: Explanation, sources: bytes, configured: bytes, calls: Counter[str]
 ) -> Explanation:
-    """Returns an explanation with a spec to start from for each tunable dispatch, and with valid values.
+    """Return an explanation with a spec to start from for each tunable dispatch, and with valid values.
 
     Args:
         explanation: the explanation.

@@ -106,7 +106,7 @@ class Explainer:
         self._sources = None
 
     def _configure_plain(self, sources: DispatchSources, configure: Configure) -> None:
-        """Keeps all dispatches as they were, and as the compiler configures them without specs."""
+        """Keep all dispatches as they were, and as the compiler configures them without specs."""
         self._step("configuring without specs")
         before = to_bytecode(sources.program(sources.names()).operation)
         after: list[bytes] = []
@@ -114,7 +114,7 @@ class Explainer:
             self._plain.append((before, after[0], self._calls))
 
     def explanation(self, notes: Iterable[str] = ()) -> Explanation:
-        """Returns what was found out, once the compilation is over.
+        """Return what was found out, once the compilation is over.
 
         Args:
             notes: what else is to be said of the whole.
@@ -184,12 +184,12 @@ class _Part:
         self._prepared = PreparedDispatches(program, sources, wanted)
 
     def reports(self, configure: Configure) -> Iterator[DispatchReport]:
-        """Yields what became of each dispatch."""
+        """Yield what became of each dispatch."""
         choices = CompilersChoices(self._sources, self._tuned(), configure)
         return (self._report(dispatch, choices) for dispatch in self._dispatches)
 
     def _tuned(self) -> list[str]:
-        """Returns the dispatches that a spec configured, by name."""
+        """Return the dispatches that a spec configured, by name."""
         return [
             dispatch.name
             for dispatch in self._dispatches
@@ -229,7 +229,7 @@ class _Part:
         )
 
     def _find(self, dispatch: Dispatch) -> list[_DispatchOp]:
-        """Returns the operations that specs configured, or those that the compiler did."""
+        """Return the operations that specs configured, or those that the compiler did."""
         prepared = self._prepared.module(dispatch.name, dispatch.module)
         applied = self._applied.get(dispatch.name)
         if applied:
@@ -289,7 +289,7 @@ class _Part:
 def _same(
     operation: mlir.Operation, configured: mlir.Operation, prepared: mlir.Operation | None
 ) -> mlir.Operation | None:
-    """Returns an operation of a configured dispatch as matchers saw it, None if that is not known."""
+    """Return an operation of a configured dispatch as matchers saw it, None if that is not known."""
     if prepared is None or prepared == configured:
         return None if prepared is None else operation
     place = str(operation.location)
@@ -299,7 +299,7 @@ def _same(
 
 
 def _without_match(operations: Sequence[OperationReport]) -> Status:
-    """Returns what to call a dispatch that no spec configured."""
+    """Return what to call a dispatch that no spec configured."""
     near = [each for operation in operations for each in operation.nearest]
     if any(each.is_match for each in near):
         return Status.NO_EFFECT

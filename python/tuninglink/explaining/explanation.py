@@ -220,7 +220,7 @@ class Explanation:
     libraries: tuple[LibraryCoverage, ...] = ()
 
     def covered_by(self, library: LibraryCoverage) -> Weight:
-        """Returns what the dispatches cost that a library would configure."""
+        """Return what the dispatches cost that a library would configure."""
         weights = (
             dispatch.weight for dispatch in self.dispatches if dispatch.name in library.dispatches
         )
@@ -239,11 +239,11 @@ class Explanation:
         )
 
     def count(self, status: Status) -> int:
-        """Returns how many dispatches have a status."""
+        """Return how many dispatches have a status."""
         return sum(dispatch.status is status for dispatch in self.dispatches)
 
     def weight(self, *statuses: Status) -> Weight:
-        """Returns what the dispatches with some statuses cost; without any, all of them."""
+        """Return what the dispatches with some statuses cost; without any, all of them."""
         dispatches = (
             dispatch for dispatch in self.dispatches if not statuses or dispatch.status in statuses
         )
@@ -297,7 +297,7 @@ class Explanation:
         return "FLOPs" if whole.flops else "bytes"
 
     def share(self, weight: Weight) -> float:
-        """Returns the part of the whole that some dispatches are, from 0 to 1, in terms of `measure`."""
+        """Return the part of the whole that some dispatches are, from 0 to 1, in terms of `measure`."""
         part, whole = (self._amount(each) for each in (weight, self.weight()))
         return part / whole if whole else 0.0
 

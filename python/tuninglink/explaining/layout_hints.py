@@ -15,7 +15,7 @@ _OPERANDS: Final = 3
 
 
 def layout_hint(op: StructuredOp, target: Target | None) -> str:
-    """Returns what to change in a program whose convolution has a slow layout; nothing for others.
+    """Return what to change in a program whose convolution has a slow layout; nothing for others.
 
     The backend for CPUs generates fast code for convolutions only if the channels of the image and the output channels
     of the filter come last. With im2col, others come within two to three times of that.

@@ -44,14 +44,14 @@ class LibraryAdvice:
         ]
 
     def add(self, dispatch: str, target: Target | None, op: OpInfo) -> None:
-        """Notes which libraries have an entry for the root op of a dispatch that no spec configures."""
+        """Note which libraries have an entry for the root op of a dispatch that no spec configures."""
         selection = self._selections.setdefault(target, Selection(target))
         for library in self._libraries:
             if library.covers(op, selection):
                 self._dispatches.setdefault(library.source, set()).add(dispatch)
 
     def coverage(self) -> tuple[LibraryCoverage, ...]:
-        """Returns what the libraries cover, those with the most dispatches first."""
+        """Return what the libraries cover, those with the most dispatches first."""
         result = [LibraryCoverage(name, frozenset(each)) for name, each in self._dispatches.items()]
         return tuple(sorted(result, key=lambda each: (-len(each.dispatches), each.source)))
 
@@ -70,7 +70,7 @@ class _Library:
         self._derivable = DerivableList(PrunableSpec(spec))
 
     def covers(self, op: OpInfo, selection: Selection) -> bool:
-        """Returns whether an entry for a target matches an op, or can be derived for it."""
+        """Return whether an entry for a target matches an op, or can be derived for it."""
         applicability = selection.of(self._spec)
         if applicability.is_bound_elsewhere:
             return False

@@ -64,17 +64,17 @@ class SpecMember:
         return {pair: position for position, pair in reversed([*enumerate(pairs)])}
 
     def position_of(self, entry: EntryReference) -> int:
-        """Returns the position of an entry of this spec."""
+        """Return the position of an entry of this spec."""
         return self._positions.get((entry.matcher, entry.action), -1)
 
     def reference(self, position: int) -> EntryReference:
-        """Returns the entry at a position."""
+        """Return the entry at a position."""
         assert self._spec is not None
         entry = self._spec.anatomy.entry(position)
         return EntryReference(self.position, entry.matcher, entry.action, entry.place)
 
     def why_not(self, position: int, selection: Selection) -> str:
-        """Returns why the entry at a position configures nothing for a target; nothing if it may."""
+        """Return why the entry at a position configures nothing for a target; nothing if it may."""
         assert self._spec is not None
         exclusion = self._exclusion(position, selection)
         if exclusion:
@@ -92,17 +92,17 @@ class SpecMember:
         return f"its action annotates {named} only" if named else "its action annotates nothing"
 
     def _exclusion(self, position: int, selection: Selection) -> str:
-        """Returns why the entry at a position is not for a target; nothing if it is."""
+        """Return why the entry at a position is not for a target; nothing if it is."""
         assert self._spec is not None
         exclusion = selection.of(self._spec).exclusion(position)
         return exclusion.reason if exclusion else ""
 
     def is_for(self, selection: Selection) -> bool:
-        """Returns whether the spec as a whole may be for a target."""
+        """Return whether the spec as a whole may be for a target."""
         return self._spec is not None and not selection.of(self._spec).is_bound_elsewhere
 
     def compare(self, position: int, op: OpInfo, selection: Selection) -> NearMiss:
-        """Compares the matcher at a position with an op that it has not matched.
+        """Compare the matcher at a position with an op that it has not matched.
 
         Args:
             position: the position.
@@ -123,7 +123,7 @@ class SpecMember:
         return NearMiss(self.reference(position), result.differences, unsure)
 
     def matching(self, op: OpInfo) -> Iterator[tuple[int, EntryReference]]:
-        """Yields the entries that match an op, with their positions, as far as can be told."""
+        """Yield the entries that match an op, with their positions, as far as can be told."""
         for each in self.index.nearest(op):
             if each.differences:
                 return
@@ -152,7 +152,7 @@ class SpecMember:
         return {each.position: each.why_unreachable for each in find_unreachable(self._spec)}
 
     def report(self, dispatches: Sequence[DispatchReport], is_default: bool) -> SpecSummary:  # noqa: FBT001
-        """Returns what became of the spec.
+        """Return what became of the spec.
 
         Args:
             dispatches: what became of the dispatches.

@@ -46,7 +46,7 @@ class ConfigurationText:
     decomposition_config: str = ""
 
     def lines(self) -> list[str]:
-        """Returns the attributes that are there."""
+        """Return the attributes that are there."""
         parts = (self.translation_info, self.lowering_config, self.decomposition_config)
         return [part for part in parts if part]
 

@@ -27,11 +27,11 @@ class MeasuredTimes(Protocol):
     """Knows how long dispatches take."""
 
     def microseconds(self, dispatch: DispatchReport) -> float | None:
-        """Returns how long one call takes; None if it was not measured."""
+        """Return how long one call takes; None if it was not measured."""
 
 
 def with_times(explanation: Explanation, times: Iterable[MeasuredTimes]) -> Explanation:
-    """Returns an explanation with times; of several that know a dispatch the first counts."""
+    """Return an explanation with times; of several that know a dispatch the first counts."""
     known = list(times)
     dispatches = []
     for dispatch in explanation.dispatches:
@@ -74,7 +74,7 @@ class Profile:
 
 
 def read_profile(path: str) -> Profile:
-    """Reads a profile.
+    """Read a profile.
 
     Known are the JSON and the CSV of `iree-benchmark-module`, of dispatch benchmarks or with
     `--dispatch_statistics`, and the CSV of `tracy-csvexport`.
@@ -99,7 +99,7 @@ def read_profile(path: str) -> Profile:
 
 
 def _benchmarks(rows: Iterable[Mapping[str, Any]]) -> dict[str, float]:
-    """Returns times of the rows of Google Benchmark: the median over repetitions where there is one."""
+    """Return times of the rows of Google Benchmark: the median over repetitions where there is one."""
     medians: dict[str, float] = {}
     runs: dict[str, list[float]] = {}
     for row in rows:
@@ -117,7 +117,7 @@ def _benchmarks(rows: Iterable[Mapping[str, Any]]) -> dict[str, float]:
 
 
 def _table(text: str) -> dict[str, float]:
-    """Returns times of a CSV; the runtime writes lines about the machine before it."""
+    """Return times of a CSV; the runtime writes lines about the machine before it."""
     lines = text.splitlines(keepends=True)
     start = next(
         at for at, line in enumerate([*lines, "name,"]) if line.startswith(("name,", '"name"'))

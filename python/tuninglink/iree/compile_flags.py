@@ -34,13 +34,13 @@ def compile_flags(target: Target) -> list[str]:
         flags.append(f"--iree-hal-local-target-device-backends={backend}")
         return [*flags, *_cpu(target)] if backend == "llvm-cpu" else flags
     flags = [f"--iree-hal-target-device={device}"]
-    name = _known_to_compiler(target)
+    name = _target_name(target)
     if backend in _TARGET_FLAGS and name is not None:
         flags.append(f"{_TARGET_FLAGS[backend]}={name}")
     return flags
 
 
-def _known_to_compiler(target: Target) -> str | None:
+def _target_name(target: Target) -> str | None:
     """Return the most specific name of a GPU that the compiler accepts."""
     sku = None if target.sku in known_targets.CUDA_PRODUCTS else target.sku
     family = None if target.family == target.backend else target.family

@@ -174,8 +174,8 @@ def _trip_count(
     if predicate.value not in _LESS or not numbers:
         return 1
     # The variable starts at a value from the entry and is incremented in the latch.
-    first = _passed(entries[0], header, numbers[0])
-    following = _passed(latches[0], header, numbers[0])
+    first = _passed_value(entries[0], header, numbers[0])
+    following = _passed_value(latches[0], header, numbers[0])
     sum_ = _defining(following) if following is not None else None
     if first is None or sum_ is None or sum_.name != "arith.addi" or variable not in sum_.operands:
         return 1
@@ -190,7 +190,7 @@ def _terminator(block: mlir.Block) -> mlir.Operation:
     return block.operations[len(block.operations) - 1].operation
 
 
-def _passed(block: mlir.Block, header: mlir.Block, number: int) -> Value | None:
+def _passed_value(block: mlir.Block, header: mlir.Block, number: int) -> Value | None:
     """Return the value that a block passes to an argument of a loop's header."""
     end = _terminator(block)
     operands: list[Value] = list(end.operands)

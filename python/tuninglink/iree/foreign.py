@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _GPUS: Final = frozenset({"rocm", "cuda", "vulkan", "metal"})
 
-_TAKEN_BY: Final = {
+_ACCEPTED_BY: Final = {
     "#iree_gpu.pipeline<TileAndFuse>": frozenset({"rocm", "cuda"}),
     "#iree_gpu.spirv_pipeline<BaseDistribute>": _GPUS,
     "#iree_cpu.pipeline<DoubleTilingExpert>": frozenset({"llvm-cpu"}),
@@ -49,10 +49,12 @@ _TAKEN_BY: Final = {
 def _backends() -> Mapping[mlir.TypeID, frozenset[str]]:
     """Return the backends of each attribute class."""
     with mlir.Context():
-        return {mlir.Attribute.parse(text).typeid: backends for text, backends in _TAKEN_BY.items()}
+        return {
+            mlir.Attribute.parse(text).typeid: backends for text, backends in _ACCEPTED_BY.items()
+        }
 
 
-def why_foreign(configuration: mlir.Attribute, target: Target) -> str:
+def foreign_reason(configuration: mlir.Attribute, target: Target) -> str:
     """Return the reason why a configuration is foreign to a target. Empty if it is not, or if that is undecided.
 
     Args:
@@ -61,32 +63,32 @@ def why_foreign(configuration: mlir.Attribute, target: Target) -> str:
     """
     if isinstance(configuration, iree_codegen.CompilationInfoAttr):
         parts = (configuration.translation_info, configuration.lowering_config)
-        return next(filter(None, (why_foreign(part, target) for part in parts)), "")
+        return next(filter(None, (foreign_reason(part, target) for part in parts)), "")
     if isinstance(configuration, iree_codegen.TranslationInfoAttr):
         pipeline = configuration.pass_pipeline
         return (
             ""
-            if _is_taken(pipeline, target)
+            if _is_accepted(pipeline, target)
             else f"'{pipeline}' is not a pipeline of {target.backend}"
         )
-    if not _is_taken(configuration, target):
+    if not _is_accepted(configuration, target):
         name = str(configuration).partition("<")[0]
         return f"'{name}' is not a lowering config of {target.backend}"
     if isinstance(configuration, iree_gpu.LoweringConfigAttr):
-        return _why_foreign_intrinsic(configuration, target)
+        return _foreign_intrinsic_reason(configuration, target)
     return ""
 
 
-def _is_taken(attribute: mlir.Attribute, target: Target) -> bool:
+def _is_accepted(attribute: mlir.Attribute, target: Target) -> bool:
     if target.backend not in BACKENDS:
         return True
     return target.backend in _backends().get(attribute.typeid, BACKENDS)
 
 
-def _why_foreign_intrinsic(configuration: iree_gpu.LoweringConfigAttr, target: Target) -> str:
+def _foreign_intrinsic_reason(configuration: iree_gpu.LoweringConfigAttr, target: Target) -> str:
     kind = configuration.mma_kind
     name = intrinsic_name(kind)
-    if kind is None or name is None or _has(name, target):
+    if kind is None or name is None or _has_intrinsic(name, target):
         return ""
     reason = f"'{name}' is not an intrinsic of {target}"
     if not target.intrinsics:
@@ -97,7 +99,7 @@ def _why_foreign_intrinsic(configuration: iree_gpu.LoweringConfigAttr, target: T
     return f"{reason}; for {'·'.join(types[:2])}→{types[2]} {remedy}"
 
 
-def _has(intrinsic: str, target: Target) -> bool:
+def _has_intrinsic(intrinsic: str, target: Target) -> bool:
     """Return whether a target has the instructions of an intrinsic, or may have them."""
     if target.intrinsics and is_virtual(intrinsic):
         # A target lists only some of the virtual intrinsics that its instructions implement.

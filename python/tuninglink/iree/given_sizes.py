@@ -49,7 +49,7 @@ class GivenSizes:
         places = [place.split(".") for place in written[1].split("=")[:-1]]
         return cls(sizes, tuple((int(argument), int(number)) for argument, number in places))
 
-    def is_about(self, argument: int, dimension: int) -> bool:
+    def applies_to(self, argument: int, dimension: int) -> bool:
         """Return whether these sizes apply to a dimension."""
         return not self.places or (argument, dimension) in self.places
 
@@ -85,7 +85,7 @@ class SizeCombination:
         matches = (
             size
             for given, size in zip(reversed(self.given), reversed(self.sizes), strict=True)
-            if given.is_about(argument, dimension)
+            if given.applies_to(argument, dimension)
         )
         return next(matches, None)
 

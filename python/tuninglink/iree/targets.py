@@ -125,10 +125,10 @@ def _gpu(backend: str, gpu: GpuTarget) -> Target:
         return Target(backend, family=backend)
     family = _family(gpu.architecture) or backend
     sku = gpu.sku or _cuda_skus().get((gpu.architecture, gpu.compute_units))
-    return Target(backend, family, _unless(family, gpu.architecture), sku)
+    return Target(backend, family, _distinct_architecture(family, gpu.architecture), sku)
 
 
-def _unless(family: str, architecture: str) -> str | None:
+def _distinct_architecture(family: str, architecture: str) -> str | None:
     """Return `architecture` unless it equals the family, as for some of vulkan's."""
     return None if architecture == family else architecture
 
@@ -161,7 +161,7 @@ def known_target_names() -> Mapping[str, Target]:
     for sku, architecture in known_targets.CUDA_PRODUCTS.items():
         gpus[sku] = replace(gpus[architecture], sku=sku)
     cpus = {
-        name: Target("llvm-cpu", instruction_set, _unless(instruction_set, name))
+        name: Target("llvm-cpu", instruction_set, _distinct_architecture(instruction_set, name))
         for instruction_set, processors in known_targets.CPUS.items()
         for name in (instruction_set, *processors.split())
     }
@@ -182,7 +182,7 @@ def _gpu_names(
     names: dict[str, Target] = {}
     for family, architectures in families.items():
         for architecture, skus in architectures.items():
-            target = Target(backend, family, _unless(family, architecture))
+            target = Target(backend, family, _distinct_architecture(family, architecture))
             names[architecture] = target
             names.update({sku: replace(target, sku=sku) for sku in skus})
         names[family] = Target(backend, family, known_targets.CODE_NAMES.get(family))

@@ -31,7 +31,7 @@ def named_parameters(attribute: mlir.Attribute) -> dict[str, mlir.Attribute] | N
     return entries_of(parsed) if isinstance(parsed, mlir.DictAttr) else None
 
 
-def is_of_a_dialect(attribute: mlir.Attribute) -> bool:
+def is_dialect_attribute(attribute: mlir.Attribute) -> bool:
     """Return whether an attribute belongs to a dialect of the compiler, other than MLIR's builtin dialect."""
     return not isinstance(attribute, _BUILTIN)
 

@@ -87,7 +87,7 @@ def decode(data: bytes, source: str) -> str:
     return _text(data, start)
 
 
-def without_mark(data: bytes) -> bytes:
+def without_byte_order_mark(data: bytes) -> bytes:
     """Return text without the byte order mark that some editors put before UTF-8."""
     return data.removeprefix(codecs.BOM_UTF8)
 
@@ -99,7 +99,7 @@ def is_undecodable(failure: BaseException) -> bool:
 
 def _text(data: bytes, start: Place) -> str:
     try:
-        text = without_mark(data).decode()
+        text = without_byte_order_mark(data).decode()
     except UnicodeDecodeError:
         text = _decode_code(data, start)
     if "\0" in text:
@@ -117,7 +117,7 @@ def _decode_code(data: bytes, start: Place) -> str:
     """
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise SpecError(error("the file is UTF-16 text; save it as UTF-8", start))
-    lines = without_mark(data).split(b"\n")
+    lines = without_byte_order_mark(data).split(b"\n")
     return "\n".join(_decode_line(line, start, number) for number, line in enumerate(lines, 1))
 
 

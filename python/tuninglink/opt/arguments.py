@@ -88,7 +88,7 @@ def resolve(
             f"for the --{exclusive} option: only iree-opt supports it, and iree-opt does not have "
             f"'{python_pass}'; run the compiler's passes separately from those written in Python"
         )
-    if exclusive or (_prints_inside_pipelines(options, pipeline, lookup) and not python_pass):
+    if exclusive or (_prints_selected_passes(options, pipeline, lookup) and not python_pass):
         command = (iree_opt.executable(), *arguments)
         return OptRequest(context, "", pipeline, nest_implicitly, handed_over=command)
     for flag in other:
@@ -127,7 +127,7 @@ def _is_pass(flag: Unknown, lookup: PassLookup) -> bool:
     return not is_flag and lookup.python_pass(flag.name) is not None
 
 
-def _prints_inside_pipelines(options: Options, pipeline: OpPipeline, lookup: PassLookup) -> bool:
+def _prints_selected_passes(options: Options, pipeline: OpPipeline, lookup: PassLookup) -> bool:
     """Return whether selected passes may be inside pipelines of the compiler, and are to be printed."""
     compiler = lookup.compiler
     return options.instrumentation.is_selective and any(

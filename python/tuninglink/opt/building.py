@@ -94,13 +94,13 @@ class PipelineBuilder:
             if misplaced and not nest_implicitly:
                 raise PipelineError(_misplaced(child, title, required or ANY, nest.anchor))
             expanded = OpPipeline(nest.anchor, parts)
-            if parts != (child,) and (misplaced or self._looks_into(child, expanded)):
+            if parts != (child,) and (misplaced or self._is_expanded(child, expanded)):
                 self._add_children(passes, expanded, nest_implicitly=misplaced)
                 continue
             target = passes.nest(required) if misplaced and required else passes
             self._add_element(target, child, python_pass)
 
-    def _looks_into(self, pipeline: Element, expanded: OpPipeline) -> bool:
+    def _is_expanded(self, pipeline: Element, expanded: OpPipeline) -> bool:
         """Return whether to expand a pipeline, in order to print around some of its passes."""
         if not self._print_selected:
             return False

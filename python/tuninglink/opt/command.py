@@ -17,7 +17,7 @@ from tuninglink.llvm_flags import UsageError
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Place, Severity, error
 from tuninglink.mlir.native_diagnostics import handled
 from tuninglink.mlir.rendering import Sources, render, wants_color
-from tuninglink.mlir.serialization import without_mark
+from tuninglink.mlir.serialization import without_byte_order_mark
 from tuninglink.opt.arguments import dump, resolve
 from tuninglink.opt.execution import Execution
 from tuninglink.opt.expectations import Expectations
@@ -126,7 +126,7 @@ class _Run:
         """Process the input and write the output. Return the exit code."""
         options, path = self._options, self._request.input
         # Read the input and its expectations.
-        data = without_mark(_read(path))
+        data = without_byte_order_mark(_read(path))
         name = _STANDARD_INPUT if path == STANDARD_STREAM else path
         self._reporter.sources.add(name, data)
         if not data.strip():

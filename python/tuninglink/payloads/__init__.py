@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from tuninglink.lazy import lazy_face
+from tuninglink.lazy import lazy_getattr
 
 if TYPE_CHECKING:
     from tuninglink.payloads.interpretation import (
@@ -36,4 +36,4 @@ _HOMES = {
     **dict.fromkeys(("Synthesizer", "payload_for"), "payloads.synthesis"),
 }
 
-__getattr__ = lazy_face(__name__, _HOMES)  # running payloads needs no solver
+__getattr__ = lazy_getattr(__name__, _HOMES)  # running payloads needs no solver

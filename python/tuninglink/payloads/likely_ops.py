@@ -59,7 +59,7 @@ class Candidates:
         return shown
 
     @property
-    def are_shown(self) -> bool:
+    def has_shown_ops(self) -> bool:
         """Whether the matcher shows a graph or regions. The operations then depend on more than the condition."""
         return bool(self._shown)
 

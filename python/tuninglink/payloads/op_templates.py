@@ -50,7 +50,7 @@ class Template:
         return StructuredOp(self.root)
 
     @cached_property
-    def forgotten(self) -> int | None:
+    def name_only_argument(self) -> int | None:
         """The first argument whose users all match by name only, or None.
 
         The compiler does not match a graph with such an argument.

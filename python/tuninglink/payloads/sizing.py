@@ -99,7 +99,9 @@ def _demands(
     for fact in sorted(facts, key=repr):
         size = size_of(fact.dimension)
         # An operation without the dimension cannot match.
-        demands.append((in_words(fact), number(0) if size is None else holds(fact, size)))
+        demands.append(
+            (describe_fact(fact), number(0) if size is None else fact_condition(fact, size))
+        )
     return demands
 
 
@@ -140,7 +142,7 @@ class _Question:
     def refutation(self) -> NoSizes:
         """Return the demands that contradict each other."""
         core = [self.labels[str(label)] for label in self.solver.unsat_core()]
-        return NoSizes(Verdict.REFUTED, contradiction(sorted(core)))
+        return NoSizes(Verdict.REFUTED, describe_contradiction(sorted(core)))
 
 
 class _Choice:
@@ -234,7 +236,7 @@ class _Choice:
             self._try(size == least)
 
 
-def holds(fact: HasExtent, size: Expression) -> Expression:
+def fact_condition(fact: HasExtent, size: Expression) -> Expression:
     """Return the condition that a fact holds for a size."""
     extent = fact.extent
     parts = [] if extent.size is None else [size == extent.size]
@@ -244,7 +246,7 @@ def holds(fact: HasExtent, size: Expression) -> Expression:
     return all_of(*parts)
 
 
-def in_words(fact: HasExtent) -> str:
+def describe_fact(fact: HasExtent) -> str:
     """Describe a fact in words."""
     kind, number, position = fact.dimension
     # The name of the dimension.
@@ -255,7 +257,7 @@ def in_words(fact: HasExtent) -> str:
     return f"{what} is {fact.extent}"
 
 
-def contradiction(facts: Sequence[str]) -> str:
+def describe_contradiction(facts: Sequence[str]) -> str:
     """Describe a contradiction between facts in words."""
     if not facts:
         return "its operation has no sizes that fit together"

@@ -176,7 +176,7 @@ class _Synthesis:
         self._target = target
         self._attribute = attribute
         self._unsized_ops = unsized_ops
-        self._matcher = _involved(entry.anatomy.table, entry.matcher)
+        self._matcher = _with_includes(entry.anatomy.table, entry.matcher)
 
     def _error(self, reason: str, verdict: Verdict = Verdict.NOT_DECIDED) -> PayloadError:
         return PayloadError(self._entry, reason, verdict)
@@ -199,13 +199,13 @@ class _Synthesis:
         if contradiction is not None:
             raise self._error(contradiction.reason, contradiction.verdict)
         try:
-            return self._first_that_fits(condition)
+            return self._first_match(condition)
         except UnknownArithmeticError as failure:
             raise self._error(str(failure)) from None
 
-    def _first_that_fits(self, condition: Condition) -> Configured:
+    def _first_match(self, condition: Condition) -> Configured:
         """Return a payload with the first operation that fits."""
-        action = _involved(self._entry.anatomy.table, self._entry.action)
+        action = _with_includes(self._entry.anatomy.table, self._entry.action)
         configurations = constants([*self._matcher, *action])
         failures: list[NoSizes] = []
         rejections = 0
@@ -247,7 +247,7 @@ class _Synthesis:
 
     def _made(self, unsized: UnsizedOp, sized: Sized, condition: Condition) -> Configured | NoSizes:
         """Return the payload with a sized operation, if the compiler accepts it and the entry matches it."""
-        fills = _leaves_fills_alone(condition)
+        fills = _ignores_fills(condition)
         draft = _Draft(self._entry, self._target, unsized, sized, fills)
         try:
             matched = self._matched(draft) if self._attribute is None else self._configured(draft)
@@ -259,10 +259,8 @@ class _Synthesis:
             return matched
         reason = f"the interpreter does not match it with {draft.shapes}"
         template = unsized.template
-        if template.is_exact and template.forgotten is not None:
-            reason += (
-                f": argument {template.forgotten} of its graph is used where only a name counts"
-            )
+        if template.is_exact and template.name_only_argument is not None:
+            reason += f": argument {template.name_only_argument} of its graph is only used by ops that match by name"
         return NoSizes(Verdict.NOT_DECIDED, reason)
 
     def _matched(self, draft: _Draft) -> Configured | None:
@@ -282,13 +280,13 @@ class _Synthesis:
         return None if dispatch is None else Configured(shapes, dispatch, draft.payload)
 
 
-def _leaves_fills_alone(condition: Condition) -> bool:
+def _ignores_fills(condition: Condition) -> bool:
     """Return whether a matcher certainly does not match the fills next to its operation."""
     if condition.names is not None:
         return names.FILL not in condition.names
     return bool(condition.kinds or condition.root is not None or condition.maps is not None)
 
 
-def _involved(table: SequenceTable, path: str) -> list[mlir.Operation]:
+def _with_includes(table: SequenceTable, path: str) -> list[mlir.Operation]:
     """Return a sequence after the sequences that it runs."""
     return [sequence for _, sequence in table.closure(path)][::-1]

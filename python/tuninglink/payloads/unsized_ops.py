@@ -70,7 +70,7 @@ class UnsizedOps:
             matcher: the matcher and the sequences that it includes.
         """
         candidates = Candidates(condition, matcher, generalizes=self._generalizes)
-        if candidates.are_shown:
+        if candidates.has_shown_ops:
             return map(UnsizedOp, candidates.all())
         key = _key(condition)
         if key not in self._known:

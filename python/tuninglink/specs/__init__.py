@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from tuninglink.lazy import lazy_face
+from tuninglink.lazy import lazy_getattr
 
 if TYPE_CHECKING:
     from tuninglink.iree.targets import Target, known_target_names
@@ -54,4 +54,4 @@ _HOMES = {
     ),
 }
 
-__getattr__ = lazy_face(__name__, _HOMES)  # loading a spec needs no linker
+__getattr__ = lazy_getattr(__name__, _HOMES)  # loading a spec needs no linker

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree.foreign import backends_of, generation_of, why_foreign
+from tuninglink.iree.foreign import backends_of, foreign_reason, generation_of
 from tuninglink.iree.known_targets import BACKENDS
 from tuninglink.iree.structured_op import element_type
 from tuninglink.iree.targets import known_target_names
@@ -81,11 +81,11 @@ class Applicability:
         return not self._is_for(self._binding)
 
     def _is_for(self, binding: Binding) -> bool:
-        """Returns whether code with a binding is for the target, or may be for a similar one."""
+        """Return whether code with a binding is for the target, or may be for a similar one."""
         return covers(binding, self._target) or is_for_like_target(binding, self._target, ())
 
     def is_like(self, position: int | None = None) -> bool:
-        """Returns whether the entry at a position, or the spec as a whole, is for targets similar to this one."""
+        """Return whether the entry at a position, or the spec as a whole, is for targets similar to this one."""
         if position is None:
             return not covers(self._binding, self._target)
         return not covers(entry_binding(self.spec.anatomy.entry(position)), self._target)
@@ -93,7 +93,7 @@ class Applicability:
     def split(
         self, positions: Sequence[int] | None
     ) -> tuple[Sequence[int] | None, Sequence[int] | None]:
-        """Splits applicable entries, None for all, into those for the target and those for similar targets."""
+        """Split applicable entries, None for all, into those for the target and those for similar targets."""
         if self._target is None:
             return positions, ()
         if self.spec.kind is SpecKind.OPAQUE:
@@ -107,7 +107,7 @@ class Applicability:
         return tuple(each for each in every if each not in set(like)), like
 
     def among(self, positions: Sequence[int] | None) -> Sequence[int] | None:
-        """Returns the positions, out of `positions` or None for all, whose entries apply; unchanged if all do."""
+        """Return the positions, out of `positions` or None for all, whose entries apply; unchanged if all do."""
         if self._is_excluded:
             return ()
         if self.spec.kind is SpecKind.OPAQUE:
@@ -131,12 +131,12 @@ class Applicability:
         )
 
     def foreign(self) -> Iterator[Inapplicability]:
-        """Yields the entries that proved foreign to the target so far."""
+        """Yield the entries that proved foreign to the target so far."""
         result = (*self._exclusions.values(), self.__dict__.get("_whole"))
         yield from dict.fromkeys(each for each in result if each and each.is_foreign)
 
     def exclusion(self, position: int) -> Inapplicability | None:
-        """Returns why the entry at `position` does not apply, None if it does."""
+        """Return why the entry at `position` does not apply, None if it does."""
         if position not in self._exclusions:
             self._exclusions[position] = self._why_not(position)
         return self._exclusions[position]
@@ -172,12 +172,12 @@ class Applicability:
         if self._target is None:
             return ""
         if value not in self._reasons:
-            self._reasons[value] = why_foreign(value, self._target)
+            self._reasons[value] = foreign_reason(value, self._target)
         return self._reasons[value]
 
 
 def is_bound_for(entry: Entry, target: Target | None) -> bool:
-    """Returns whether an entry is unbound, or bound to a target or to similar ones."""
+    """Return whether an entry is unbound, or bound to a target or to similar ones."""
     binding = entry_binding(entry)
     if covers(binding, target):
         return True
@@ -198,13 +198,13 @@ class Selection:
         self._members: dict[int, tuple[Spec, ...]] = {}
 
     def of(self, spec: Spec) -> Applicability:
-        """Returns the applicability of a spec's entries."""
+        """Return the applicability of a spec's entries."""
         if id(spec) not in self._known:
             self._known[id(spec)] = Applicability(spec, self._target)
         return self._known[id(spec)]
 
     def members(self, spec: Spec) -> tuple[Spec, ...]:
-        """Returns the specs that were linked into a chain; empty if `spec` is not a chain."""
+        """Return the specs that were linked into a chain; empty if `spec` is not a chain."""
         if id(spec) not in self._members:
             modules = chained_modules(spec.module) or ()
             self._members[id(spec)] = tuple(Spec(module, spec.source) for module in modules)
@@ -212,13 +212,13 @@ class Selection:
         return self._members[id(spec)]
 
     def is_whole(self, spec: Spec) -> bool:
-        """Returns whether a spec applies in full."""
+        """Return whether a spec applies in full."""
         if members := self.members(spec):
             return not self.of(spec).is_bound_elsewhere and all(map(self.is_whole, members))
         return self.of(spec).among(None) is None
 
     def warn(self, diagnostics: DiagnosticSink) -> None:
-        """Warns about entries that proved foreign to the target, naming the first ones of each spec."""
+        """Warn about entries that proved foreign to the target, naming the first ones of each spec."""
         result: dict[str, list[Inapplicability]] = {}
         for each in self._known.values():
             result.setdefault(each.spec.source, []).extend(each.foreign())
@@ -240,7 +240,7 @@ class Selection:
 
 
 def scope_of(spec: Spec, position: int) -> tuple[Binding, frozenset[str], frozenset[str]]:
-    """Returns the scope of the entry at `position`.
+    """Return the scope of the entry at `position`.
 
     Entries of one scope apply to the same targets, as far as the names of their intrinsics tell.
 
@@ -257,14 +257,14 @@ def scope_of(spec: Spec, position: int) -> tuple[Binding, frozenset[str], frozen
 
 
 def _bound_backends(binding: Binding) -> frozenset[str]:
-    """Returns the backends of the targets of a binding; all if one of them is unknown."""
+    """Return the backends of the targets of a binding; all if one of them is unknown."""
     targets = [known_target_names().get(each) for each in binding or ()]
     backends = frozenset(target.backend for target in targets if target is not None)
     return backends if backends and None not in targets else frozenset(BACKENDS)
 
 
 def matched_element_types(table: SequenceTable, matcher: str) -> frozenset[str]:
-    """Returns the types in a matcher and in the sequences that it includes, as MLIR prints them.
+    """Return the types in a matcher and in the sequences that it includes, as MLIR prints them.
 
     Args:
         table: the sequences of the matcher's module.

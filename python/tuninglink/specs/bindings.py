@@ -34,7 +34,7 @@ Binding = tuple[str, ...] | None
 
 
 def binding_of(operation: mlir.Operation) -> Binding:
-    """Returns the targets that a module or a matcher is bound to.
+    """Return the targets that a module or a matcher is bound to.
 
     Raises:
         SpecError: the attribute is not an array of strings.
@@ -51,7 +51,7 @@ def binding_of(operation: mlir.Operation) -> Binding:
 
 
 def entry_binding(entry: Entry) -> Binding:
-    """Returns the targets that an entry is bound to by the module of its spec and by its matcher.
+    """Return the targets that an entry is bound to by the module of its spec and by its matcher.
 
     Raises:
         SpecError: see `binding_of`.
@@ -62,7 +62,7 @@ def entry_binding(entry: Entry) -> Binding:
 
 
 def check_bindings(module: mlir.Operation, diagnostics: DiagnosticSink) -> None:
-    """Warns about bindings of a spec and of its matchers that are empty or name an unknown target.
+    """Warn about bindings of a spec and of its matchers that are empty or name an unknown target.
 
     An unknown name may belong to an architecture newer than the table of targets.
 
@@ -83,7 +83,7 @@ def check_bindings(module: mlir.Operation, diagnostics: DiagnosticSink) -> None:
 
 
 def bind(operation: mlir.Operation, names: Sequence[str]) -> None:
-    """Binds a module or a matcher to targets, within its existing binding.
+    """Bind a module or a matcher to targets, within its existing binding.
 
     Raises:
         SpecError: its existing attribute is not an array of strings.
@@ -95,7 +95,7 @@ def bind(operation: mlir.Operation, names: Sequence[str]) -> None:
 
 
 def bind_entries(member: Anatomy) -> None:
-    """Copies the binding of a spec's module to each entry, so that the entries can be moved elsewhere."""
+    """Copy the binding of a spec's module to each entry, so that the entries can be moved elsewhere."""
     binding = binding_of(member.module)
     if binding is None:
         return
@@ -106,7 +106,7 @@ def bind_entries(member: Anatomy) -> None:
 
 
 def narrow(one: Binding, other: Binding) -> Binding:
-    """Returns the targets that two bindings have in common: of two names for a target, the more specific one."""
+    """Return the targets that two bindings have in common: of two names for a target, the more specific one."""
     if one is None or other is None:
         return one if other is None else other
     common = [name for name in one if any(each in _names(name) for each in other)]
@@ -115,7 +115,7 @@ def narrow(one: Binding, other: Binding) -> Binding:
 
 
 def covers(binding: Binding, target: Target | None) -> bool:
-    """Returns whether code with a binding is for a target; a target of None is unknown."""
+    """Return whether code with a binding is for a target; a target of None is unknown."""
     if binding is None:
         return True
     return target is not None and not set(binding).isdisjoint(target.names)
@@ -124,7 +124,7 @@ def covers(binding: Binding, target: Target | None) -> bool:
 def is_for_like_target(
     binding: Binding, target: Target | None, element_types: Iterable[str]
 ) -> bool:
-    """Returns whether code with a binding is for a target similar to another one.
+    """Return whether code with a binding is for a target similar to another one.
 
     Args:
         binding: the binding, which does not cover the target.
@@ -136,7 +136,7 @@ def is_for_like_target(
 
 
 def _names(name: str) -> tuple[str, ...]:
-    """Returns the names of the target called `name`, from the most to the least specific."""
+    """Return the names of the target called `name`, from the most to the least specific."""
     target = known_target_names().get(name)
     if target is None:
         return (name,)
@@ -152,7 +152,7 @@ sm_86 and sm_89 have the intrinsics and 99 KiB: 14 of the 59 entries of `library
 
 
 def is_like(name: str, target: Target, element_types: Iterable[str]) -> bool:
-    """Returns whether code for a target with another name suits a target equally well.
+    """Return whether code for a target with another name suits a target equally well.
 
     Args:
         name: the name of the target that the code is for.
@@ -171,5 +171,5 @@ def is_like(name: str, target: Target, element_types: Iterable[str]) -> bool:
 
 
 def _cpu_vectors(target: Target) -> CpuVectors | None:
-    """Returns the vector instructions of a CPU; derived from its name where it lists none."""
+    """Return the vector instructions of a CPU; derived from its name where it lists none."""
     return target.cpu_vectors or known_cpu_vectors().get(target.architecture or "")

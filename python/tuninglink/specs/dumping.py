@@ -87,7 +87,7 @@ class Dump:
     uses: tuple[Use, ...]
 
     def index(self) -> str:
-        """Returns the index as JSON: format version, specs and dispatches."""
+        """Return the index as JSON: format version, specs and dispatches."""
         content = {
             "version": _FORMAT_VERSION,
             "specs": [
@@ -101,7 +101,7 @@ class Dump:
         return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
     def write(self, directory: str | os.PathLike[str]) -> None:
-        """Writes one file for each spec, and the index last; creates the directory if needed.
+        """Write one file for each spec, and the index last; create the directory if needed.
 
         Every file is written atomically, and the index only after all others.
 
@@ -114,7 +114,7 @@ class Dump:
         write_file(place / INDEX, self.index().encode())
 
     def as_stream(self) -> bytes:
-        """Returns the specs concatenated; text can be split again at its `// -----` lines.
+        """Return the specs concatenated; text can be split again at its `// -----` lines.
 
         Raises:
             TuninglinkError: there are several specs in bytecode, which could not be split again.
@@ -140,7 +140,7 @@ class Dump:
 
 
 def collect_specs(root: mlir.Operation, format: Format = "mlir") -> Dump:  # noqa: A002 - the name of the option
-    """Collects the specs that are embedded in a program.
+    """Collect the specs that are embedded in a program.
 
     Args:
         root: a module, an executable or a variant; specs on it and on nested modules, executables and variants are

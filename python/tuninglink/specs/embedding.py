@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def spec_attribute(content: bytes, context: mlir.Context) -> mlir.Attribute:
-    """Returns the attribute that embeds a spec.
+    """Return the attribute that embeds a spec.
 
     Args:
         content: the spec as bytecode.
@@ -35,7 +35,7 @@ def spec_attribute(content: bytes, context: mlir.Context) -> mlir.Attribute:
 
 
 def carried_spec(module: mlir.Operation) -> mlir.Attribute | None:
-    """Returns the embedded spec that the compiler would apply to a dispatch, None without one.
+    """Return the embedded spec that the compiler would apply to a dispatch, None without one.
 
     It is on the module itself or on the nearest operation around it that has one.
     """
@@ -49,7 +49,7 @@ def load_embedded_spec(
     at: mlir.Operation,
     context: mlir.Context | None = None,
 ) -> Spec:
-    """Loads a spec from the attribute that embeds it.
+    """Load a spec from the attribute that embeds it.
 
     Args:
         attribute: the value of `iree_codegen.tuning_spec_mlirbc`.
@@ -84,7 +84,7 @@ def _is_in(file: str, diagnostic: Diagnostic) -> bool:
 
 
 def embedded_bytes(attribute: mlir.Attribute) -> bytes | None:
-    """Returns the bytecode that an attribute embeds, None if it is not a dense vector of bytes."""
+    """Return the bytecode that an attribute embeds, None if it is not a dense vector of bytes."""
     if not isinstance(attribute, mlir.DenseElementsAttr):
         return None
     kind = mlir.ShapedType(attribute.type).element_type
@@ -94,7 +94,7 @@ def embedded_bytes(attribute: mlir.Attribute) -> bytes | None:
 
 
 def check_can_hold_specs(root: mlir.Operation) -> None:
-    """Checks that specs can be embedded in an op.
+    """Check that specs can be embedded in an op.
 
     Raises:
         SpecError: they cannot; the message names the ops that can hold specs.

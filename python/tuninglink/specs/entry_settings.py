@@ -19,7 +19,7 @@ CONFIGURATIONS: Final = frozenset(
 
 
 def settings_of(spec: Spec, entry: Entry) -> dict[str, mlir.Attribute] | None:
-    """Returns the attributes that an entry sets, by name; None if they are computed."""
+    """Return the attributes that an entry sets, by name; None if they are computed."""
     table = spec.anatomy.table
     annotations = table.annotations(entry.action)
     if annotations is None:

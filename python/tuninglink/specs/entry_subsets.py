@@ -43,7 +43,7 @@ class Subsets:
         return tuple(path[0] for op in self._others for path in references_in(op))
 
     def subset(self, kept: Sequence[int]) -> Spec:
-        """Returns a copy with the entries at the positions `kept`, of which there is at least one.
+        """Return a copy with the entries at the positions `kept`, of which there is at least one.
 
         It has the context and the name of the spec.
         """
@@ -66,7 +66,7 @@ class Subsets:
         return Spec(copy, spec.source)
 
     def _reached(self, paths: Iterable[str]) -> list[mlir.Operation]:
-        """Returns the sequences that the entries use, each after the sequences that refer to it."""
+        """Return the sequences that the entries use, each after the sequences that refer to it."""
         table = self._spec.anatomy.table
         entry_point = self._spec.anatomy.entry_points[0].name
         reached: dict[str, mlir.Operation] = {}

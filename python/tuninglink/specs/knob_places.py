@@ -27,7 +27,7 @@ class KnobPlaces:
         self._outlines: dict[str, SpecOutline | None] = {}
 
     def find(self, at: Place | None, knob: str) -> Place | None:
-        """Returns the place of a knob in an op, or in an alias that it uses.
+        """Return the place of a knob in an op, or in an alias that it uses.
 
         Args:
             at: the place of the op: a constant, or a named sequence that holds one.
@@ -61,7 +61,7 @@ def _read(file: str) -> SpecOutline | None:
 
 
 def _end(source: Source, start: int) -> int:
-    """Returns the end of an op: of a named sequence with its body, of any other op before the type of its result."""
+    """Return the end of an op: of a named sequence with its body, of any other op before the type of its result."""
     is_sequence = False
     for token in source.tokens(start, len(source.text)):
         is_sequence |= token.text == names.NAMED_SEQUENCE
@@ -73,7 +73,7 @@ def _end(source: Source, start: int) -> int:
 
 
 def _first(source: Source, start: int, end: int, knob: str) -> int | None:
-    """Returns the first position of a knob in a part of the text, outside of comments."""
+    """Return the first position of a knob in a part of the text, outside of comments."""
     pattern = re.compile(rf'(?<![\w.$#@%])"?{re.escape(knob)}"?(?![\w.$])')
     for match in pattern.finditer(source.text, start, end):
         before = source.text[source.line_start(match.start()) : match.start()]
@@ -85,7 +85,7 @@ def _first(source: Source, start: int, end: int, knob: str) -> int | None:
 def _in_aliases(
     outline: SpecOutline, start: int, end: int, knob: str, aliases: set[str]
 ) -> Iterator[int]:
-    """Yields the places of a knob in the aliases that a part of the text uses."""
+    """Yield the places of a knob in the aliases that a part of the text uses."""
     for mark in outline.marks(start, end):
         alias = outline.aliases.get(mark.text)
         if alias is None or alias.name in aliases:

@@ -47,7 +47,7 @@ class LibraryFile:
 
 
 def library_files(name: str) -> tuple[LibraryFile, ...]:
-    """Returns the specs of a library.
+    """Return the specs of a library.
 
     Args:
         name: the name of a shipped library, of another package's, or of one spec in the latter: `acme/gfx942`.
@@ -71,23 +71,23 @@ def library_files(name: str) -> tuple[LibraryFile, ...]:
 
 
 def library_names() -> list[str]:
-    """Returns the names of all libraries."""
+    """Return the names of all libraries."""
     return sorted({*_specs_in(shipped_directory()), *_entry_points().names})
 
 
 def spec_names() -> list[str]:
-    """Returns the arguments that select libraries on a command line."""
+    """Return the arguments that select libraries on a command line."""
     return [f"{LIBRARY}{name}" for name in ("auto", *library_names())]
 
 
 def shipped_libraries() -> tuple[LibraryFile, ...]:
-    """Returns the shipped libraries by name."""
+    """Return the shipped libraries by name."""
     specs = _specs_in(shipped_directory())
     return tuple(_read(name, specs[name]) for name in sorted(specs))
 
 
 def shipped_directory() -> Traversable:
-    """Returns the directory of the shipped libraries."""
+    """Return the directory of the shipped libraries."""
     return resources.files("tuninglink") / "shipped" / "library"
 
 
@@ -103,7 +103,7 @@ def _known() -> str:
 
 
 def _specs_in(directory: Traversable) -> dict[str, dict[str, Traversable]]:
-    """Returns the spec files of a directory, by the name of the spec and by suffix."""
+    """Return the spec files of a directory, by the name of the spec and by suffix."""
     specs: dict[str, dict[str, Traversable]] = {}
     for each in directory.iterdir() if directory.is_dir() else ():
         path = PurePath(each.name)

@@ -59,7 +59,7 @@ class DefaultSpecFile:
         upgrade: bool = True,
         diagnostics: DiagnosticSink | None = None,
     ) -> Spec:
-        """Returns the spec.
+        """Return the spec.
 
         Args:
             context: the context of the spec.
@@ -90,7 +90,7 @@ class DefaultLibrary:
     upgrade: bool = True
 
     def find(self, target: Target) -> DefaultSpecFile | None:
-        """Returns the file of the default spec for `target`, or None if there is none.
+        """Return the file of the default spec for `target`, or None if there is none.
 
         Raises:
             TuninglinkError: a directory does not exist, or a file in it cannot be read.
@@ -114,7 +114,7 @@ def default_spec(
     upgrade: bool = True,
     diagnostics: DiagnosticSink | None = None,
 ) -> Spec | None:
-    """Returns the default spec for a target, by SKU, then architecture, then family.
+    """Return the default spec for a target, by SKU, then architecture, then family.
 
     Args:
         target: a target, or the name of one: `mi300x`, `gfx942`, `sm_80`, `znver4`, …
@@ -181,7 +181,7 @@ class ShippedSpec:
 
 
 def shipped() -> tuple[ShippedSpec, ...]:
-    """Returns the shipped default specs, sorted by the names of their targets."""
+    """Return the shipped default specs, sorted by the names of their targets."""
     result = []
     for name in _shipped_names():
         target = Target.parse(name)
@@ -228,7 +228,7 @@ _loaded = _Loaded()
 
 
 def _loaded_once(file: DefaultSpecFile) -> Spec:
-    """Returns the spec in the context of the calling thread; it is parsed at the first call."""
+    """Return the spec in the context of the calling thread; it is parsed at the first call."""
     spec = _loaded.specs.get(file)
     if spec is None:
         spec = _loaded.specs[file] = file.load(thread_context())

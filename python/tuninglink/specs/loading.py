@@ -32,7 +32,7 @@ def load_spec(
     diagnostics: DiagnosticSink | None = None,
     targets: Sequence[str] = (),
 ) -> Spec:
-    """Loads a spec from a file or from memory.
+    """Load a spec from a file or from memory.
 
     Args:
         source: the path of a file, or its content; text or bytecode.
@@ -71,7 +71,7 @@ def load_spec(
 
 
 def in_context(spec: Spec, context: mlir.Context) -> Spec:
-    """Returns `spec` itself if it is in `context`, else a copy in that context."""
+    """Return `spec` itself if it is in `context`, else a copy in that context."""
     if spec.module.context == context:
         return spec
     return Spec(parse_module(to_bytecode(spec.module), spec.source, context), spec.source)

@@ -67,7 +67,7 @@ class ModuleScan:
 
 
 def scan_module(module: mlir.Operation) -> ModuleScan:
-    """Scans a module and those nested in it."""
+    """Scan a module and those nested in it."""
     scan = ModuleScan()
     sequence = ""
     # The head of a sequence is followed by its body, if any, which ends with its terminator.
@@ -113,7 +113,7 @@ def scan_module(module: mlir.Operation) -> ModuleScan:
 def _keep_other(
     scan: ModuleScan, module: mlir.Operation, operation: mlir.Operation
 ) -> mlir.WalkResult:
-    """Records an op of another dialect than transform."""
+    """Record an op of another dialect than transform."""
     if operation == module:
         return _ADVANCE
     if operation.parent == module:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def check_is_program(
     root: mlir.Operation, remedy: str = "give the program that it is meant for"
 ) -> None:
-    """Checks that `root` is not a tuning spec.
+    """Check that `root` is not a tuning spec.
 
     A module that holds the sequences of a spec next to other ops is a program.
 
@@ -33,7 +33,7 @@ def check_is_program(
 
 
 def is_only_a_spec(root: mlir.Operation) -> bool:
-    """Returns whether `root` is a module that only contains a tuning spec."""
+    """Return whether `root` is a module that only contains a tuning spec."""
     if root.name != names.MODULE or not has_entry_point(root):
         return False
     return all(op.name == names.MODULE or op.name.startswith("transform.") for op in body(root))

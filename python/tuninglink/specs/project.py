@@ -59,7 +59,7 @@ class Project:
 
     @classmethod
     def find(cls, directory: Path) -> Project | None:
-        """Returns the project of a directory: the nearest project file in it or in a parent.
+        """Return the project of a directory: the nearest project file in it or in a parent.
 
         Raises:
             TuninglinkError: the file cannot be read, or is malformed.
@@ -74,7 +74,7 @@ class Project:
 
     @classmethod
     def read(cls, path: Path) -> Project | None:
-        """Reads a project file; returns None for a `pyproject.toml` without a section for Tuninglink.
+        """Read a project file; return None for a `pyproject.toml` without a section for Tuninglink.
 
         Raises:
             TuninglinkError: the file cannot be read, or is malformed.
@@ -93,7 +93,7 @@ class Project:
 
     @classmethod
     def named(cls, path: Path) -> Project:
-        """Reads a project file that the user named.
+        """Read a project file that the user named.
 
         Raises:
             TuninglinkError: the file cannot be read, is malformed, or has no section for Tuninglink.
@@ -152,7 +152,7 @@ class Project:
         )
 
     def write_lock(self, diagnostics: DiagnosticSink) -> tuple[SpecFile, ...]:
-        """Locks the current content of the specs, and returns them.
+        """Lock the current content of the specs, and return them.
 
         Args:
             diagnostics: receives warnings.
@@ -172,7 +172,7 @@ class Project:
         return tuple(file for files in result.values() for file in files)
 
     def check_lock(self, diagnostics: DiagnosticSink) -> None:
-        """Checks that each spec matches the lock file.
+        """Check that each spec matches the lock file.
 
         Raises:
             SpecError: a spec changed, cannot be read, or is not locked.
@@ -188,13 +188,13 @@ class Project:
         return replace(argument, source=self._place(argument.source))
 
     def _place(self, source: str) -> str:
-        """Returns a source relative to the working directory."""
+        """Return a source relative to the working directory."""
         if _is_name(source):
             return source
         return os.path.relpath(self.path.parent / source)
 
     def _portable(self, name: str) -> str:
-        """Returns the name of a spec in the lock file, where paths are relative to the project file."""
+        """Return the name of a spec in the lock file, where paths are relative to the project file."""
         return name if _is_name(name) else Path(os.path.relpath(name, self.path.parent)).as_posix()
 
     @cached_property
@@ -218,7 +218,7 @@ class Project:
 
 
 def _is_name(source: str) -> bool:
-    """Returns whether the name of a spec is independent of the directory."""
+    """Return whether the name of a spec is independent of the directory."""
     return source.startswith(LIBRARY) or is_url(source)
 
 
@@ -226,7 +226,7 @@ _KEYS: Final[Mapping[str, type]] = {"specs": list, "flags": list, "default-specs
 
 
 def _checked(table: Mapping[str, Any], path: Path) -> dict[str, Any]:
-    """Validates the settings and returns the fields of a project.
+    """Validate the settings and return the fields of a project.
 
     Raises:
         TuninglinkError: a key is unknown, or has a value of another type.

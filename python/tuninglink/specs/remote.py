@@ -28,13 +28,13 @@ DEFAULT_LIMIT: Final = "30"
 
 
 def is_url(source: str) -> bool:
-    """Returns whether the name of a spec is a URL, as in `https://…` or `s3://…`."""
+    """Return whether the name of a spec is a URL, as in `https://…` or `s3://…`."""
     scheme, separator, _ = source.partition("://")
     return bool(separator) and scheme.replace("+", "").isalnum()
 
 
 def cache_directory() -> Path:
-    """Returns the directory of the cache: by default `tuninglink` in the user's cache directory."""
+    """Return the directory of the cache: by default `tuninglink` in the user's cache directory."""
     named = os.environ.get(CACHE_VARIABLE)
     if named:
         return Path(named)
@@ -42,7 +42,7 @@ def cache_directory() -> Path:
 
 
 def fetch(url: str, sha256: str, diagnostics: DiagnosticSink) -> bytes:
-    """Returns the spec at a URL.
+    """Return the spec at a URL.
 
     With a hash, the cache is tried before the network. Without one, the spec is fetched each time; if that fails, the
     version that was fetched last is used.
@@ -81,7 +81,7 @@ def fetch(url: str, sha256: str, diagnostics: DiagnosticSink) -> bytes:
 
 
 def changed(source: str, found: str, expected: str) -> Diagnostic:
-    """Returns the error for a spec whose hash differs from the expected one."""
+    """Return the error for a spec whose hash differs from the expected one."""
     remedy = note(f"its hash is {found}, not {expected}")
     return error(f"'{source}' is not what it was when its hash was taken", notes=[remedy])
 
@@ -98,7 +98,7 @@ class _Cache:
         self._urls = directory / "urls"
 
     def by_hash(self, sha256: str) -> bytes | None:
-        """Returns the spec with a hash, None if there is none or the file is damaged."""
+        """Return the spec with a hash, None if there is none or the file is damaged."""
         try:
             content = (self._specs / sha256).read_bytes()
         except OSError:
@@ -106,14 +106,14 @@ class _Cache:
         return content if hashlib.sha256(content).hexdigest() == sha256 else None
 
     def last_of(self, url: str) -> bytes | None:
-        """Returns the content of a URL when it was fetched last, None if it never was."""
+        """Return the content of a URL when it was fetched last, None if it never was."""
         try:
             return self.by_hash(self._of_url(url).read_text().strip())
         except OSError:
             return None
 
     def keep(self, url: str, content: bytes) -> None:
-        """Stores the current content of a URL. A cache that cannot be written is ignored."""
+        """Store the current content of a URL. A cache that cannot be written is ignored."""
         sha256 = hashlib.sha256(content).hexdigest()
         try:
             write_file(make_directory(self._specs) / sha256, content)
@@ -127,7 +127,7 @@ class _Cache:
 
 
 def _read(url: str) -> bytes:
-    """Returns the current content of a URL.
+    """Return the current content of a URL.
 
     The time limit applies to every file system, since few have one for a whole transfer.
     """
@@ -162,7 +162,7 @@ def _read(url: str) -> bytes:
 
 
 def _time_limit() -> float:
-    """Returns the time limit of a transfer in seconds.
+    """Return the time limit of a transfer in seconds.
 
     Raises:
         SpecError: the environment variable is not a positive number.
@@ -179,7 +179,7 @@ def _time_limit() -> float:
 
 
 def _reason(failure: BaseException, url: str) -> str:
-    """Returns why a transfer failed. File systems hide the reason behind a `FileNotFoundError` that names the URL."""
+    """Return why a transfer failed. File systems hide the reason behind a `FileNotFoundError` that names the URL."""
     chain = [failure]
     while cause := chain[-1].__cause__ or chain[-1].__context__:
         chain.append(cause)
@@ -189,7 +189,7 @@ def _reason(failure: BaseException, url: str) -> str:
 
 
 def _http_reason(exception: BaseException, cause: BaseException) -> str | None:
-    """Returns the reason in an exception of `aiohttp`, which need not be installed; None for any other exception."""
+    """Return the reason in an exception of `aiohttp`, which need not be installed; None for any other exception."""
     status = getattr(exception, "status", None)
     if status in set(HTTPStatus):
         return f"the server answered {status} {HTTPStatus(status).phrase}"

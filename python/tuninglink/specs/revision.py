@@ -51,7 +51,7 @@ class Revision:
         self._fresh = FreshNames(symbols(self._module))
 
     def configures_with(self, position: int) -> frozenset[str]:
-        """Returns the attributes that an entry sets if their values can be replaced; empty otherwise."""
+        """Return the attributes that an entry sets if their values can be replaced; empty otherwise."""
         matcher, action = self._anatomy.pairs[position]
         annotations = self._anatomy.table.annotations(action) or ()
         places = [self._constant(matcher, action, annotation) for annotation in annotations]
@@ -59,7 +59,7 @@ class Revision:
         return frozenset(each.name for each in annotations) if is_possible else frozenset()
 
     def configure(self, position: int, attributes: Mapping[str, str]) -> None:
-        """Changes the values that an entry sets.
+        """Change the values that an entry sets.
 
         Args:
             position: the position of the entry.
@@ -82,21 +82,21 @@ class Revision:
             constant.attributes["value"] = value
 
     def set_provenance(self, position: int, values: Mapping[str, object]) -> None:
-        """Records the provenance of the configuration of an entry."""
+        """Record the provenance of the configuration of an entry."""
         matcher = self._anatomy.table.lookup(self._anatomy.pairs[position][0])
         assert matcher is not None
         with self._module.context, mlir.Location.unknown():
             matcher.attributes[PROVENANCE] = provenance_attribute(values)
 
     def finish(self, kept: Iterable[int]) -> Spec:
-        """Returns the spec with some of the entries, at least one, and without sequences that only the others used."""
+        """Return the spec with some of the entries, at least one, and without sequences that only the others used."""
         set_pairs(self._list, [self._pairs[each] for each in kept])
         erase_unused(self._module, self._unused)
         self._module.verify()
         return Spec(self._module, self._source)
 
     def _copied_action(self, position: int, action: mlir.Operation) -> mlir.Operation:
-        """Copies the action of an entry, so that other entries do not share it."""
+        """Copy the action of an entry, so that other entries do not share it."""
         with mlir.InsertionPoint(action):
             copy = action.clone().operation
         name = self._fresh.take(mlir.StringAttr(action.attributes[names.SYMBOL_NAME]).value)
@@ -107,7 +107,7 @@ class Revision:
         return copy
 
     def _constant(self, matcher: str, action: str, annotation: Annotation) -> mlir.Operation | None:
-        """Returns the constant of an annotation if it is in the matcher or in the action itself."""
+        """Return the constant of an annotation if it is in the matcher or in the action itself."""
         is_yielded = isinstance(annotation.value, int)
         sequence = self._anatomy.table.lookup(matcher if is_yielded else action)
         if sequence is None:
@@ -120,7 +120,7 @@ class Revision:
 
 
 def alone(spec: Spec, position: int) -> Spec:
-    """Returns a copy of a spec with only one of its entries.
+    """Return a copy of a spec with only one of its entries.
 
     Raises:
         SpecError: see `Revision`.
@@ -138,7 +138,7 @@ def _constant_in_action(action: mlir.Operation, annotation: Annotation) -> mlir.
 
 
 def _as_constant(value: Handle) -> mlir.Operation | None:
-    """Returns the constant that defines a value, None for any other value."""
+    """Return the constant that defines a value, None for any other value."""
     if not isinstance(value, mlir.OpResult):
         return None
     owner: mlir.Operation = value.owner.operation

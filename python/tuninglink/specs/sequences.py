@@ -49,12 +49,12 @@ class Annotation:
 
 
 def is_any_op(kind: mlir.Type) -> bool:
-    """Returns whether `kind` is `!transform.any_op`, a handle to ops of any name."""
+    """Return whether `kind` is `!transform.any_op`, a handle to ops of any name."""
     return str(kind) == "!transform.any_op"
 
 
 def argument_attributes(sequence: mlir.Operation, index: int) -> frozenset[str]:
-    """Returns the names of the attributes on one argument of `sequence`."""
+    """Return the names of the attributes on one argument of `sequence`."""
     attributes = sequence.attributes.get("arg_attrs")
     if not isinstance(attributes, mlir.ArrayAttr):
         return frozenset()
@@ -62,7 +62,7 @@ def argument_attributes(sequence: mlir.Operation, index: int) -> frozenset[str]:
 
 
 def signature(sequence: mlir.Operation) -> mlir.FunctionType:
-    """Returns the type of a named sequence."""
+    """Return the type of a named sequence."""
     attribute = sequence.attributes["function_type"]
     assert isinstance(attribute, mlir.TypeAttr)
     assert isinstance(attribute.value, mlir.FunctionType)
@@ -89,18 +89,18 @@ class SequenceTable:
         self._yielded: dict[mlir.Operation, tuple[_Source, ...]] = {}
 
     def symbol(self, name: str) -> mlir.Operation | None:
-        """Returns the op that defines a symbol directly in the module, not only a sequence; None without one."""
+        """Return the op that defines a symbol directly in the module, not only a sequence; None without one."""
         return self.scan.symbols.get(name)
 
     def referenced(self, name: str) -> tuple[str, ...]:
-        """Returns the symbols of the module that the definition of a symbol refers to, with repetitions."""
+        """Return the symbols of the module that the definition of a symbol refers to, with repetitions."""
         if name not in self._referenced:
             references = references_in(self.scan.symbols[name])
             self._referenced[name] = tuple(path[0] for path in references)
         return self._referenced[name]
 
     def resolve(self, path: str) -> _Resolved | None:
-        """Returns the sequence at `path` with the table of its module, or None."""
+        """Return the sequence at `path` with the table of its module, or None."""
         table = self
         *scope, name = split_path(path) if ":" in path or '"' in path else (path,)
         for each in scope:
@@ -114,22 +114,22 @@ class SequenceTable:
         return table, symbol
 
     def lookup(self, path: str) -> mlir.Operation | None:
-        """Returns the sequence at `path`, or None if there is none."""
+        """Return the sequence at `path`, or None if there is none."""
         result = self.resolve(path)
         return result[1] if result else None
 
     def callee(self, include: mlir.Operation) -> _Resolved | None:
-        """Resolves the target of an `include` in the module."""
+        """Resolve the target of an `include` in the module."""
         return self.resolve(reference(include.attributes["target"]))
 
     def pairs(self, foreach_match: mlir.Operation) -> list[tuple[str, str]]:
-        """Returns the `(matcher, action)` pairs of a `foreach_match`, in order."""
+        """Return the `(matcher, action)` pairs of a `foreach_match`, in order."""
         return [
             (reference(matcher), reference(action)) for matcher, action in pairs_of(foreach_match)
         ]
 
     def lists(self, sequence: mlir.Operation) -> Iterator[mlir.Operation]:
-        """Yields the `foreach_match` ops of a sequence, including those that guards moved to separate sequences."""
+        """Yield the `foreach_match` ops of a sequence, including those that guards moved to separate sequences."""
         for operation in collect(sequence, names.FOREACH_MATCH, names.INCLUDE):
             if operation.name == names.FOREACH_MATCH:
                 yield operation
@@ -139,7 +139,7 @@ class SequenceTable:
                     yield from callee[0].lists(callee[1])
 
     def is_bookkeeping(self, matcher: str) -> bool:
-        """Returns whether linking added a matcher, so that its pair is not an entry."""
+        """Return whether linking added a matcher, so that its pair is not an entry."""
         sequence = self.lookup(matcher)
         return sequence is not None and names.NO_ENTRY in sequence.attributes
 
@@ -149,12 +149,12 @@ class SequenceTable:
         return scan_module(self.module)
 
     def consumes_argument(self, sequence: mlir.Operation, index: int) -> bool:
-        """Returns whether the body of `sequence` invalidates the handle in argument `index`."""
+        """Return whether the body of `sequence` invalidates the handle in argument `index`."""
         argument = sequence.regions[0].blocks[0].arguments[index]
         return any(self.consumes(operation, argument) for operation in body(sequence))
 
     def consumes(self, operation: mlir.Operation, handle: Handle) -> bool:
-        """Returns whether `operation` invalidates `handle`."""
+        """Return whether `operation` invalidates `handle`."""
         if handle not in list(operation.operands):
             return False
         with operation.context:
@@ -162,7 +162,7 @@ class SequenceTable:
         return any(e.effect == mlir.MemoryEffect.Free and e.value == handle for e in effects)
 
     def closure(self, path: str) -> Iterator[_Resolved]:
-        """Yields the sequence at `path` and those that it runs, by includes and as actions.
+        """Yield the sequence at `path` and those that it runs, by includes and as actions.
 
         Each is paired with the table of its module, and follows the sequences that it runs itself, except in cycles.
         """
@@ -170,7 +170,7 @@ class SequenceTable:
         return postorder([result] if result else [], _callees)
 
     def run_by(self, path: str) -> Iterator[tuple[str, mlir.Operation]]:
-        """Yields the sequences that the one at `path` runs, including matchers, each with a reference to it."""
+        """Yield the sequences that the one at `path` runs, including matchers, each with a reference to it."""
 
         def callees(caller: tuple[SequenceTable, str]) -> Iterator[tuple[SequenceTable, str]]:
             table, name = caller
@@ -185,11 +185,11 @@ class SequenceTable:
                 yield name, result[1]
 
     def annotations(self, path: str) -> tuple[Annotation, ...] | None:
-        """Returns the annotations of the sequence at `path` if it does nothing else, so cannot fail; or None."""
+        """Return the annotations of the sequence at `path` if it does nothing else, so cannot fail; or None."""
         return self._fold(path, self._annotations, _read_annotations)
 
     def yielded(self, path: str, position: int) -> mlir.Attribute | int | None:
-        """Returns the value that the sequence at `path` yields at `position`.
+        """Return the value that the sequence at `path` yields at `position`.
 
         The result is the value of a constant, the number of an argument of the sequence, or None for anything else.
         """
@@ -203,7 +203,7 @@ class SequenceTable:
         known: dict[mlir.Operation, Found],
         read: Callable[[SequenceTable, mlir.Operation, Mapping[mlir.Operation, Found]], Found],
     ) -> Found | None:
-        """Computes a fact about the sequence at `path` from the facts about the sequences that it includes."""
+        """Compute a fact about the sequence at `path` from the facts about the sequences that it includes."""
         result = self.resolve(path)
         if result is None:
             return None
@@ -233,7 +233,7 @@ def _read_yielded(
     sequence: mlir.Operation,
     known: Mapping[mlir.Operation, tuple[_Source, ...]],
 ) -> tuple[_Source, ...]:
-    """Returns the values that a sequence yields, given those of the sequences that it includes."""
+    """Return the values that a sequence yields, given those of the sequences that it includes."""
 
     def source(value: Handle) -> _Source:
         if isinstance(value, mlir.BlockArgument):
@@ -256,7 +256,7 @@ def _read_annotations(
     sequence: mlir.Operation,
     known: Mapping[mlir.Operation, tuple[Annotation, ...] | None],
 ) -> tuple[Annotation, ...] | None:
-    """Returns the annotations of a sequence, given those of the sequences that it includes."""
+    """Return the annotations of a sequence, given those of the sequences that it includes."""
     constants: dict[Handle, mlir.Attribute] = {}
 
     def argument(value: Handle) -> int:

@@ -32,7 +32,7 @@ _READING_PREFIXES: Final = ("transform.get_", "transform.iree.match.", "transfor
 
 
 def only_reads(operation: mlir.Operation) -> bool:
-    """Returns whether an op of a sequence, other than an include, changes neither the program nor any handle."""
+    """Return whether an op of a sequence, other than an include, changes neither the program nor any handle."""
     name = operation.name
     return name in _READING or name.startswith(_READING_PREFIXES)
 
@@ -66,7 +66,7 @@ _DECIDED_BY_CONTENT: Final = frozenset(
 
 
 def declares_a_write(operation: mlir.Operation) -> bool:
-    """Returns whether an op declares a write to the payload, apart from the sequences that it runs."""
+    """Return whether an op declares a write to the payload, apart from the sequences that it runs."""
     if operation.name in _DECIDED_BY_CONTENT:
         return False
     if operation.name == names.PRINT:
@@ -84,7 +84,7 @@ _CHECKING_PREFIXES: Final = ("transform.match.", "transform.iree.match.")
 
 
 def failing_checks(table: SequenceTable, sequence: mlir.Operation) -> Iterator[mlir.Operation]:
-    """Yields the checks in a sequence, and in those that it runs, whose failure makes the sequence fail."""
+    """Yield the checks in a sequence, and in those that it runs, whose failure makes the sequence fail."""
 
     def callees(caller: _Resolved) -> Iterator[_Resolved]:
         for operation in collect(caller[1], names.INCLUDE, names.FOREACH_MATCH):
@@ -110,13 +110,13 @@ class SideEffects:
         self._known: dict[str, bool] = {}
 
     def may_change(self, path: str) -> bool:
-        """Returns whether the sequence at `path`, or one that it includes, may change the payload."""
+        """Return whether the sequence at `path`, or one that it includes, may change the payload."""
         if path not in self._known:
             self._known[path] = self._any(path, _may_change)
         return self._known[path]
 
     def may_fail(self, path: str) -> bool:
-        """Returns whether the sequence at `path`, or one that it runs, may fail."""
+        """Return whether the sequence at `path`, or one that it runs, may fail."""
         return self._any(path, _may_fail)
 
     def _any(self, path: str, holds: Callable[[SequenceTable, mlir.Operation], bool]) -> bool:

@@ -73,7 +73,7 @@ class SpecArgument:
 
     @classmethod
     def parse(cls, text: str) -> SpecArgument:
-        """Parses an argument. The path of an existing file is a path, whatever characters it contains.
+        """Parse an argument. The path of an existing file is a path, whatever characters it contains.
 
         Raises:
             TargetError: the name is unknown.
@@ -105,7 +105,7 @@ class SpecArgument:
         return f"{bound}{self.source}{f'#sha256={self.sha256}' if self.sha256 else ''}"
 
     def files(self, diagnostics: DiagnosticSink) -> tuple[SpecFile, ...]:
-        """Reads the specs.
+        """Read the specs.
 
         Args:
             diagnostics: receives warnings about a URL without a hash.
@@ -133,7 +133,7 @@ class SpecArgument:
                 yield self._file(os.fspath(path), _read(path))
 
     def _paths(self) -> list[Path]:
-        """Returns the files of a path or a pattern; those of a directory sorted by name."""
+        """Return the files of a path or a pattern; those of a directory sorted by name."""
         path = Path(self.source)
         if path.is_dir():
             paths = [each for each in sorted(path.iterdir()) if each.suffix in SUFFIXES]
@@ -161,7 +161,7 @@ class SpecArgument:
 
 
 def read_specs(arguments: Iterable[str], diagnostics: DiagnosticSink) -> tuple[SpecFile, ...]:
-    """Reads the specs of arguments, in order.
+    """Read the specs of arguments, in order.
 
     Raises:
         SpecError: an argument names no spec, or one cannot be read.
@@ -172,7 +172,7 @@ def read_specs(arguments: Iterable[str], diagnostics: DiagnosticSink) -> tuple[S
 
 
 def automatic_positions(files: Iterable[SpecFile]) -> frozenset[int]:
-    """Returns the positions of the files that the user did not name explicitly."""
+    """Return the positions of the files that the user did not name explicitly."""
     return frozenset(position for position, each in enumerate(files) if each.is_automatic)
 
 

@@ -51,15 +51,15 @@ class Spec:
         return self.anatomy.entries
 
     def text(self) -> str:
-        """Returns the spec as MLIR text."""
+        """Return the spec as MLIR text."""
         return to_text(self.module)
 
     def bytecode(self) -> bytes:
-        """Returns the spec as MLIR bytecode, with locations."""
+        """Return the spec as MLIR bytecode, with locations."""
         return to_bytecode(self.module)
 
 
 def specs_in(module: mlir.Operation) -> list[Spec]:
-    """Returns the specs among a module and its nested modules."""
+    """Return the specs among a module and its nested modules."""
     nested = [op for op in body(module) if op.name == names.MODULE]
     return [Spec(each, "") for each in (module, *nested) if has_entry_point(each)]

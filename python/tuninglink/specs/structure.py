@@ -195,7 +195,7 @@ class Anatomy:
         )
 
     def annotations(self, action: str) -> tuple[Annotation, ...]:
-        """Returns the annotations of an action of this matcher list."""
+        """Return the annotations of an action of this matcher list."""
         return self.table.annotations(action) or ()
 
     @cached_property
@@ -221,7 +221,7 @@ class Anatomy:
         return tuple(map(self.entry, range(len(self.pairs))))
 
     def entry(self, position: int) -> Entry:
-        """Returns the entry at `position`, without computing all `entries`."""
+        """Return the entry at `position`, without computing all `entries`."""
         matcher, action = self.pairs[position]
         return Entry(matcher, action, self._place(matcher), self)
 
@@ -231,7 +231,7 @@ class Anatomy:
 
 
 def is_entry_point(operation: mlir.Operation) -> bool:
-    """Returns whether `operation` is a sequence that the compiler runs on a dispatch, by its marker or its name."""
+    """Return whether `operation` is a sequence that the compiler runs on a dispatch, by its marker or its name."""
     if operation.name != names.NAMED_SEQUENCE:
         return False
     attributes = operation.attributes
@@ -259,12 +259,12 @@ def _no_entry_point(module: mlir.Operation) -> Diagnostic:
 
 
 def has_entry_point(module: mlir.Operation) -> bool:
-    """Returns whether `module` is a spec: whether one of its sequences is an entry point."""
+    """Return whether `module` is a spec: whether one of its sequences is an entry point."""
     return any(map(is_entry_point, body(module)))
 
 
 def signature_problem(sequence: mlir.Operation) -> Diagnostic | None:
-    """Returns why the signature of an entry point prevents linking; None if it does not."""
+    """Return why the signature of an entry point prevents linking; None if it does not."""
     kind = signature(sequence)
     name = symbol_name(sequence)
     if names.CHAINED_ENTRY_POINT in sequence.attributes:
@@ -279,7 +279,7 @@ def signature_problem(sequence: mlir.Operation) -> Diagnostic | None:
 
 
 def _prepares(operation: mlir.Operation) -> bool:
-    """Returns whether an op runs a pass that the compiler would run later."""
+    """Return whether an op runs a pass that the compiler would run later."""
     name = operation.attributes.get("pass_name")
     if operation.name != names.RUN_REGISTERED or not isinstance(name, mlir.StringAttr):
         return False

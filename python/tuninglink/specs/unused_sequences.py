@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def unused_sequences(module: mlir.Operation) -> list[mlir.Operation]:
-    """Returns the unused named sequences of a module and of those nested in it.
+    """Return the unused named sequences of a module and of those nested in it.
 
     Sequences that other symbols refer to count as used, and so do all in a module without an entry point. A sequence of
     a nested module that only an unused one refers to is returned once that one is erased.
@@ -25,7 +25,7 @@ def unused_sequences(module: mlir.Operation) -> list[mlir.Operation]:
 
 
 def erase_unused(module: mlir.Operation, before: set[mlir.Operation]) -> int:
-    """Erases the unused sequences except for those in `before`; returns their number."""
+    """Erase the unused sequences except for those in `before`; return their number."""
     count = 0
     while result := [each for each in unused_sequences(module) if each not in before]:
         count += len(result)
@@ -37,7 +37,7 @@ def erase_unused(module: mlir.Operation, before: set[mlir.Operation]) -> int:
 def scopes(
     module: mlir.Operation, from_outside: frozenset[str] = frozenset()
 ) -> Iterator[SequenceScope]:
-    """Yields the scope of a module, and those of the modules nested in it.
+    """Yield the scope of a module, and those of the modules nested in it.
 
     Args:
         module: a `builtin.module`.
@@ -84,7 +84,7 @@ class SequenceScope:
         self.pinned = used | {path[0] for op in others for path in references_in(op)}
 
     def unused(self) -> list[mlir.Operation]:
-        """Returns the unused sequences; empty if the purpose of the module's sequences is unknown."""
+        """Return the unused sequences; empty if the purpose of the module's sequences is unknown."""
         if not self.is_used:
             return []
         pinned = [name for name in self.pinned if name in self.sequences]
@@ -92,6 +92,6 @@ class SequenceScope:
         return [sequence for name, sequence in self.sequences.items() if name not in reached]
 
     def uses(self, name: str) -> list[str]:
-        """Returns the sequences that a sequence refers to."""
+        """Return the sequences that a sequence refers to."""
         used = (path[0] for path in references_in(self.sequences[name]))
         return [each for each in used if each in self.sequences]

@@ -40,7 +40,7 @@ def tune(
     calls: CallOptions = ALL_CALLS,
     listener: Listener | None = None,
 ) -> TuningResult:
-    """Tunes a program on a device; what `tuninglink tune` does without files.
+    """Tune a program on a device; what `tuninglink tune` does without files.
 
     Args:
         path: the program.

@@ -72,7 +72,7 @@ class ProgramGuard:
         self._opened.close()
 
     def reserve(self, defaults: DefaultQueue) -> None:
-        """Reserves the time of the comparison.
+        """Reserve the time of the comparison.
 
         Args:
             defaults: the defaults, some of which have been measured.
@@ -96,7 +96,7 @@ class ProgramGuard:
         return given or self._reference is not None
 
     def begin(self) -> None:
-        """Begins to compile the program without a spec, unless that would disturb measurements."""
+        """Begin to compile the program without a spec, unless that would disturb measurements."""
         task_tuner = self._task_tuner
         is_needed = task_tuner.settings.runs_model and not self._ledger.whole.is_stopped
         if is_needed and not task_tuner.is_local:
@@ -108,7 +108,7 @@ class ProgramGuard:
         write: Callable[[Sequence[TaskResult]], str],
         failure: TuninglinkError | None,
     ) -> ModelVerdict:
-        """Runs the whole program with the entries and without, unless there is a reason not to.
+        """Run the whole program with the entries and without, unless there is a reason not to.
 
         Args:
             results: what came of the tasks.
@@ -134,7 +134,7 @@ class ProgramGuard:
         return verdict
 
     def _obstacle(self, failure: TuninglinkError | None) -> str:
-        """Returns why the program is not run; empty if it is."""
+        """Return why the program is not run; empty if it is."""
         whole = self._ledger.whole
         if not self._task_tuner.settings.runs_model:
             return "it was not asked for"

@@ -64,7 +64,7 @@ class Question:
 def suggest(
     task: TuningTask, question: Question, registry: ProviderRegistry
 ) -> Suggestions | Omission:
-    """Returns configurations for a dispatch, or why there are none.
+    """Return configurations for a dispatch, or why there are none.
 
     The flags must have been set for the process before.
     """
@@ -93,7 +93,7 @@ def suggest(
 
 
 def suggested_specs(suggestions: Sequence[Suggestions]) -> list[str]:
-    """Returns specs, the first with the best configuration of each dispatch, the second with the second best.
+    """Return specs, the first with the best configuration of each dispatch, the second with the second best.
 
     A dispatch with fewer configurations than another is missing in the last specs.
     """
@@ -115,7 +115,7 @@ def _entries(suggestions: Sequence[Suggestions], rank: int) -> list[SpecEntry]:
 def _proven(
     prepared: PreparedTask, candidates: Sequence[Candidate], registry: ProviderRegistry
 ) -> Iterator[Candidate]:
-    """Yields the candidates that are proven to compile."""
+    """Yield the candidates that are proven to compile."""
     workload = prepared.dispatch
     for candidate in candidates:
         attributes = configuration_of(candidate, workload.root.context)
@@ -130,5 +130,5 @@ def _proven(
 
 
 def _pipeline_name(candidate: Candidate) -> str:
-    """Returns the name of a candidate's pipeline, such as `TileAndFuse` of `#iree_gpu.pipeline<TileAndFuse>`."""
+    """Return the name of a candidate's pipeline, such as `TileAndFuse` of `#iree_gpu.pipeline<TileAndFuse>`."""
     return candidate.pipeline.rpartition("<")[2].rstrip(">")

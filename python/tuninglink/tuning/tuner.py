@@ -87,7 +87,7 @@ class Tuner:
         self._prepared_tasks: dict[str, PreparedTask] = {}
 
     def run(self) -> TuningResult:
-        """Tunes until the budget is over or stopped; returns what was won so far.
+        """Tune until the budget is over or stopped; return what was won so far.
 
         Raises:
             TuninglinkError: nothing of the program can be tuned on the devices.
@@ -136,7 +136,7 @@ class Tuner:
         )
 
     def _reserve(self, guard: ProgramGuard, defaults: DefaultQueue) -> None:
-        """Reserves time for the whole program and for ranges, and names the least budget if there is less."""
+        """Reserve time for the whole program and for ranges, and name the least budget if there is less."""
         ledger, settings = self._ledger, self._task_tuner.settings
         if self._is_dynamic:
             ledger.reserve(Account.RANGES, _RANGES * ledger.whole.remaining)
@@ -166,7 +166,7 @@ class Tuner:
             self._warn(Diagnostic(Severity.WARNING, message))
 
     def spec(self, results: Sequence[TaskResult], *, is_guarded: bool = True) -> str:
-        """Returns the spec of what was won, as text.
+        """Return the spec of what was won, as text.
 
         Args:
             results: what became of the tasks.
@@ -186,7 +186,7 @@ class Tuner:
         return write_spec("tuned", entries)
 
     def _entry(self, result: TaskResult) -> SpecEntry | None:
-        """Returns the entry of a winner; what the tuner prepares has one, and only that can share a spec."""
+        """Return the entry of a winner; what the tuner prepares has one, and only that can share a spec."""
         if result.winner is None or not isinstance(result.prepared, PreparedTask):
             return None
         entry = result.prepared.entry(result.winner.candidate, self._task_tuner.provenance(result))
@@ -194,7 +194,7 @@ class Tuner:
         return replace(entry, specializations=boxes)
 
     def _entries(self, result: TaskResult) -> list[SpecEntry]:
-        """Returns the entries of a winner, those for ranges of sizes first."""
+        """Return the entries of a winner, those for ranges of sizes first."""
         entries = map(self._entry, (*result.ranges, result))
         return [entry for entry in entries if entry is not None]
 
@@ -204,7 +204,7 @@ class Tuner:
         return any(task.is_dynamic for task in self._program.tasks)
 
     def _with_ranges(self, results: Sequence[TaskResult], budget: Budget) -> list[TaskResult]:
-        """Returns the results with ranges of sizes where these are faster than one entry for all sizes."""
+        """Return the results with ranges of sizes where these are faster than one entry for all sizes."""
         ranges = RangeTuner(
             self._task_tuner, self._prepare_range, lambda result: self.spec([result])
         )
@@ -230,7 +230,7 @@ class Tuner:
         return prepare(task, self._flags, specs, self._registry, self._device_limits())
 
     def _generalize(self, results: Sequence[TaskResult], budget: Budget) -> None:
-        """Looks for ranges of sizes in which winners do not lose."""
+        """Look for ranges of sizes in which winners do not lose."""
         generalizer = Generalizer(self._task_tuner, self._flags, budget)
         for result in results:
             try:
@@ -250,7 +250,7 @@ class Tuner:
         self._task_tuner.listener.omitted(omission)
 
     def _selected(self, tasks: Sequence[TuningTask]) -> list[TuningTask]:
-        """Returns the tasks that the user selects and the device runs.
+        """Return the tasks that the user selects and the device runs.
 
         Raises:
             TuninglinkError: there are none.
@@ -273,7 +273,7 @@ class Tuner:
         return selected
 
     def _prepare(self, task: TuningTask) -> PreparedTask:
-        """Prepares a task, once.
+        """Prepare a task, once.
 
         Raises:
             CompileError: the compiler fails on the dispatch.

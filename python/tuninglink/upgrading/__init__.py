@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from tuninglink.lazy import lazy_face
+from tuninglink.lazy import lazy_getattr
 
 if TYPE_CHECKING:
     from tuninglink.upgrading.upgrade_report import KeptOut, RuleChange, Upgraded, UpgradedEntry
@@ -17,4 +17,4 @@ _HOMES = {
     **dict.fromkeys(("upgrade", "upgrade_bytes"), "upgrading.upgrader"),
 }
 
-__getattr__ = lazy_face(__name__, _HOMES)  # present specs need no rules
+__getattr__ = lazy_getattr(__name__, _HOMES)  # present specs need no rules

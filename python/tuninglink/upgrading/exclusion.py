@@ -55,7 +55,7 @@ def exclude(
             edits.edits.append(_comment(outline, sequence, written, excluded[index]))
         elif names:
             for foreach_match in outline.foreach_matches(sequence):
-                _leave_out_pairs(outline, sequence, foreach_match, names, edits)
+                _exclude_pairs(outline, sequence, foreach_match, names, edits)
     # Exclude the aliases.
     for name, reason in aliases.items():
         defined = original.aliases[name]
@@ -104,7 +104,7 @@ def _comment(outline: SpecOutline, part: NamedSequence | Alias, written: str, re
     return Edit(part.start, part.end, f"{lead}// Kept out: {why}.\n{body}{trail}")
 
 
-def _leave_out_pairs(
+def _exclude_pairs(
     outline: SpecOutline,
     sequence: NamedSequence,
     foreach_match: ForeachMatch,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tuninglink.mlir.diagnostics import DiagnosticSink, Place
     from tuninglink.upgrading.upgrade_report import RuleChange, Upgraded
 
-_OLD_THOUGH_IT_PARSES: Final = (
+_OLD_NAMES: Final = (
     b"subgroup_m_count",
     b"subgroup_n_count",
     b"attention_qk_matmul",
@@ -53,7 +53,7 @@ def read_module(
     except SpecError as refused:
         failure = refused
     # Separate searches are ten times as fast as one regular expression.
-    may_be_old = module is None or any(name_ in data for name_ in _OLD_THOUGH_IT_PARSES)
+    may_be_old = module is None or any(name_ in data for name_ in _OLD_NAMES)
     upgraded = None
     if may_be_old and not is_bytecode(data):
         upgraded = _upgraded(data, name, context)
@@ -64,7 +64,7 @@ def read_module(
         return module
     if not upgrade:
         raise SpecError(_refusal(upgraded))
-    _tell(upgraded, name, diagnostics)
+    _report_upgrade(upgraded, name, diagnostics)
     module = parse_module(upgraded.text.encode(), name, context)
     restore_places(module, upgraded)
     return module
@@ -78,10 +78,10 @@ def _upgraded(data: bytes, name: str, context: mlir.Context) -> Upgraded | None:
         upgraded = upgrade_bytes(data, name, context=context)
     except SpecError:
         return None
-    return upgraded if _telling_changes(upgraded) else None
+    return upgraded if _decisive_changes(upgraded) else None
 
 
-def _telling_changes(upgraded: Upgraded) -> list[RuleChange]:
+def _decisive_changes(upgraded: Upgraded) -> list[RuleChange]:
     """Return the changes that distinguish an old spec from a present one with a mistake.
 
     The change of an operation does so only if the whole spec can be upgraded.
@@ -98,7 +98,7 @@ def _telling_changes(upgraded: Upgraded) -> list[RuleChange]:
 
 
 def _refusal(upgraded: Upgraded) -> Diagnostic:
-    first = _telling_changes(upgraded)[0]
+    first = _decisive_changes(upgraded)[0]
     return error(
         f"the spec was written for an older compiler: {first.message}",
         first.place,
@@ -111,7 +111,7 @@ def _refusal(upgraded: Upgraded) -> Diagnostic:
     )
 
 
-def _tell(upgraded: Upgraded, name: str, diagnostics: DiagnosticSink | None) -> None:
+def _report_upgrade(upgraded: Upgraded, name: str, diagnostics: DiagnosticSink | None) -> None:
     kept_out = (
         Diagnostic(
             Severity.WARNING,

@@ -201,7 +201,7 @@ class OperationSite(Site):
         """Return the brackets with the operation names of a `transform.match.operation_name`."""
         return next((token for token in self.head() if token.text == "["), None)
 
-    def asked_names(self) -> list[Token]:
+    def matched_name_tokens(self) -> list[Token]:
         """Return the operation names of a `transform.match.operation_name`."""
         listed = self.name_list()
         if listed is None:

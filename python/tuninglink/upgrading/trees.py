@@ -149,7 +149,7 @@ class Node:
             previous = self.fields[position - 1]
             if not previous.comma:
                 previous.trail, previous.comma = previous.trail.rstrip(), ","
-            fresh.lead = _like(self.fields[position - 1].lead)
+            fresh.lead = _aligned_lead(self.fields[position - 1].lead)
         self.fields.insert(position, fresh)
 
 
@@ -210,7 +210,7 @@ Value = Leaf | Node | Expanded
 _CLOSERS = {"(": ")", "[": "]", "{": "}", "<": ">"}
 
 
-def _like(lead: str) -> str:
+def _aligned_lead(lead: str) -> str:
     """Return white space that aligns a field with one whose leading text is `lead`."""
     if "//" in lead or not lead:
         return " "

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from tuninglink.lazy import lazy_face
+from tuninglink.lazy import lazy_getattr
 
 if TYPE_CHECKING:
     from tuninglink.workers.job_failures import JobError, JobTimeoutError, WorkerCrashedError
@@ -17,4 +17,4 @@ _HOMES = {
     **dict.fromkeys(("JobError", "JobTimeoutError", "WorkerCrashedError"), "workers.job_failures"),
 }
 
-__getattr__ = lazy_face(__name__, _HOMES)  # a worker itself needs no pool
+__getattr__ = lazy_getattr(__name__, _HOMES)  # a worker itself needs no pool

@@ -32,7 +32,7 @@ def main(channel: int, lifeline: int) -> None:
     """
     for descriptor in (channel, lifeline):
         os.set_inheritable(descriptor, False)  # noqa: FBT003 - for example by a linker
-    die_with(lifeline)
+    end_with_pipe(lifeline)
     _, hard_limit = resource.getrlimit(resource.RLIMIT_CORE)
     resource.setrlimit(resource.RLIMIT_CORE, (0, hard_limit))  # crashes are expected
     with open(channel, "rb", closefd=False) as calls, open(channel, "wb") as outcomes:
@@ -44,7 +44,7 @@ def main(channel: int, lifeline: int) -> None:
             del call, outcome
 
 
-def die_with(lifeline: int) -> None:
+def end_with_pipe(lifeline: int) -> None:
     """Have the kernel kill this process and its children when the other end of a pipe is closed.
 
     A thread that waits for the pipe does not run while native code holds Python's lock. PR_SET_PDEATHSIG follows the

@@ -442,7 +442,7 @@ def test_not_every_layout_is_tried() -> None:
                 f"ins(%a : {ANY}) outs(%b : {ANY}) -> {ANY}",
                 EXP,
             ),
-            "argument 0 of its graph is used where only a name counts",
+            "argument 0 of its graph is only used by ops that match by name",
         ),
         (named("tensor.pad"), "no program with 'tensor.pad' was found that fits"),
         (named("linalg.fill") + contraction(maps=MMT), "'linalg.fill' was found that fits"),

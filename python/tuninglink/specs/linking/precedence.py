@@ -24,7 +24,7 @@ def link(
     name: str = LINKED_SPEC_NAME,
     diagnostics: DiagnosticSink | None = None,
 ) -> Spec:
-    """Links specs into one; the first wins.
+    """Link specs into one; the first wins.
 
     Args:
         specs: the specs in order of precedence. They stay as they are.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def passes_compiler(module: mlir.Operation, diagnostics: DiagnosticSink) -> bool:
-    """Runs the compiler's verifier on `module` and forwards its diagnostics.
+    """Run the compiler's verifier on `module` and forward its diagnostics.
 
     A matcher that a `foreach_match` uses twice is an error. The compiler only warns about it, but overflows its stack
     when it prints the op in the warning, since printing verifies the op again.
@@ -64,7 +64,7 @@ def _report_repeated_matchers(module: mlir.Operation, diagnostics: DiagnosticSin
 
 
 def _matchers(foreach_match: mlir.Operation) -> list[mlir.Attribute]:
-    """Returns the matchers of an op that may be invalid.
+    """Return the matchers of an op that may be invalid.
 
     The result is empty unless the attributes are pairs of references: the compiler then rejects the op at once.
     """

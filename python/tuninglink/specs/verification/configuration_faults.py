@@ -12,11 +12,11 @@ from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
 from tuninglink.iree.cpu_configurations import CpuLevel, read_cpu_configuration
-from tuninglink.iree.foreign import why_foreign
+from tuninglink.iree.foreign import foreign_reason
 from tuninglink.iree.gpu_configurations import MMA_KIND, PIPELINE_OPTIONS, uses_igemm
 from tuninglink.iree.intrinsics import element_types, intrinsic_name
 from tuninglink.mlir import names
-from tuninglink.mlir.attributes import entries_of, is_of_a_dialect
+from tuninglink.mlir.attributes import entries_of, is_dialect_attribute
 from tuninglink.mlir.diagnostics import note, place_of
 from tuninglink.mlir.walk import body
 from tuninglink.specs.applicability import is_bound_for
@@ -55,7 +55,7 @@ def check_configurations(
     target: Target | None = None,
     positions: Iterable[int] | None = None,
 ) -> None:
-    """Reports faults in the configurations of a spec's entries.
+    """Report faults in the configurations of a spec's entries.
 
     Args:
         spec: a spec that the compiler's verifier accepts.
@@ -105,8 +105,8 @@ def _check_annotations(spec: Spec, diagnostics: DiagnosticSink, places: KnobPlac
 
 
 def _of_another_kind(name: str, value: mlir.Attribute) -> Iterator[Fault]:
-    """Yields a fault for an attribute that is set under the name of another one."""
-    if not is_of_a_dialect(value):
+    """Yield a fault for an attribute that is set under the name of another one."""
+    if not is_dialect_attribute(value):
         return  # `verify_spec` reports that it is ignored.
     kinds = [other for other, kind in _WANTED.items() if isinstance(value, kind)]
     if (kinds and name not in kinds) or (not kinds and name in _WANTED):
@@ -118,8 +118,8 @@ def _of_another_kind(name: str, value: mlir.Attribute) -> Iterator[Fault]:
 def _findings(
     value: mlir.Attribute, target: Target | None, matched: _Matched | None
 ) -> Iterator[Fault]:
-    """Yields faults of a configuration for a target, if any, and for the matched op."""
-    reason = why_foreign(value, target) if target is not None else ""
+    """Yield faults of a configuration for a target, if any, and for the matched op."""
+    reason = foreign_reason(value, target) if target is not None else ""
     if reason:
         remedy = f"bind the entry to what it is for, 'tuninglink.targets' on the matcher, if that is not {target}"
         yield Fault(reason, remedy, is_error=True)
@@ -169,7 +169,7 @@ class _Matched:
 
 
 def _matched(matcher: mlir.Operation | None) -> _Matched | None:
-    """Returns the requirements of a matcher on its op, None if it does not match contractions."""
+    """Return the requirements of a matcher on its op, None if it does not match contractions."""
     for operation in body(matcher) if matcher is not None and matcher.regions[0].blocks else ():
         if operation.name not in (names.MATCH_CONTRACTION, names.MATCH_CONVOLUTION):
             continue
@@ -198,7 +198,7 @@ def _types(lowering: iree_gpu.LoweringConfigAttr, matched: _Matched) -> Iterator
 
 
 def _intrinsic_for(types: tuple[str, str], name: str, context: mlir.Context) -> str:
-    """Returns the remedy for an intrinsic with the wrong types: the one for these types with the most similar name."""
+    """Return the remedy for an intrinsic with the wrong types: the one for these types with the most similar name."""
     names_of_types = [
         str(each).rpartition(".")[2]
         for each in iree_gpu.MMAIntrinsic
@@ -211,7 +211,7 @@ def _intrinsic_for(types: tuple[str, str], name: str, context: mlir.Context) -> 
 
 
 def _constant(matcher: mlir.Operation | None, value: mlir.Attribute) -> mlir.Operation | None:
-    """Returns the constant in a matcher that holds a configuration, None if it is not in the matcher."""
+    """Return the constant in a matcher that holds a configuration, None if it is not in the matcher."""
     if matcher is None:
         return None
     constants = (op for op in body(matcher) if op.name == names.PARAM_CONSTANT)
@@ -222,7 +222,7 @@ _LEVELS: Final = tuple(level.value for level in CpuLevel)
 
 
 def level_faults(lowering: mlir.Attribute, loops: int | None) -> Iterator[Fault]:
-    """Yields faults in the levels of a `#iree_cpu.lowering_config`.
+    """Yield faults in the levels of a `#iree_cpu.lowering_config`.
 
     The compiler ignores levels with unknown names. It rejects a level with a negative size.
 

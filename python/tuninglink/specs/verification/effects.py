@@ -26,21 +26,21 @@ class PayloadEffects:
         self._culprits: dict[Code, mlir.Operation | None] = {}
 
     def writes(self, operation: mlir.Operation) -> bool:
-        """Returns whether `operation` itself changes the payload, apart from the sequences that it runs."""
+        """Return whether `operation` itself changes the payload, apart from the sequences that it runs."""
         name = operation.name
         if name not in self._writes:
             self._writes[name] = declares_a_write(operation)
         return self._writes[name]
 
     def culprit(self, code: Code) -> mlir.Operation | None:
-        """Returns the first op that changes the payload when `code` runs, or None."""
+        """Return the first op that changes the payload when `code` runs, or None."""
         if code not in self._culprits:
             self._culprits[code] = None  # Sequences may include each other: visit each once.
             self._culprits[code] = self._find_culprit(code)
         return self._culprits[code]
 
     def culprit_behind(self, code: Code, operation: mlir.Operation) -> mlir.Operation | None:
-        """Returns the first op that changes the payload when `operation` of `code` runs."""
+        """Return the first op that changes the payload when `operation` of `code` runs."""
         if self.writes(operation):
             return operation
         for _, callee in self._reach.callees(code, operation):

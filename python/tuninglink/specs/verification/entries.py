@@ -8,7 +8,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree.size_ranges import RANGES
 from tuninglink.mlir import names
-from tuninglink.mlir.attributes import is_of_a_dialect
+from tuninglink.mlir.attributes import is_dialect_attribute
 from tuninglink.mlir.diagnostics import note
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body
@@ -36,16 +36,16 @@ class EntryChecks:
         self._parameter = transform.ParamType
         self._understood: dict[str, Callable[[mlir.Attribute], bool]] = {
             # `check_configurations` reports misspelt attributes of IREE.
-            names.COMPILATION_INFO: is_of_a_dialect,
-            names.TRANSLATION_INFO: is_of_a_dialect,
-            names.LOWERING_CONFIG: is_of_a_dialect,
+            names.COMPILATION_INFO: is_dialect_attribute,
+            names.TRANSLATION_INFO: is_dialect_attribute,
+            names.LOWERING_CONFIG: is_dialect_attribute,
             names.DECOMPOSITION_CONFIG: lambda each: isinstance(each, mlir.DictAttr),
         }
         self._typed: dict[Code, tuple[tuple[int, mlir.Type], ...]] = {}
         self._reported: set[tuple[mlir.Operation, str]] = set()
 
     def check_constants(self, code: Code) -> None:
-        """Reports the constants in a sequence whose type differs from the declared one."""
+        """Report the constants in a sequence whose type differs from the declared one."""
         for operation in code.operations:
             if operation.name == names.PARAM_CONSTANT:
                 kind = operation.results[0].type
@@ -53,7 +53,7 @@ class EntryChecks:
                     self._report_misfit(operation, kind, None)
 
     def check(self, entries: Iterable[ReachedEntry]) -> None:
-        """Checks the entries of one `foreach_match`."""
+        """Check the entries of one `foreach_match`."""
         for entry in entries:
             if entry.matcher_code.is_declaration or entry.action_code.is_declaration:
                 continue
@@ -126,7 +126,7 @@ class EntryChecks:
 
 
 def _constant(matcher: Code, position: int) -> mlir.Operation | None:
-    """Returns the constant that a matcher yields at `position`, if the matcher itself contains it."""
+    """Return the constant that a matcher yields at `position`, if the matcher itself contains it."""
     yielded = matcher.yielded[position]
     if not isinstance(yielded, mlir.OpResult):
         return None
@@ -135,6 +135,6 @@ def _constant(matcher: Code, position: int) -> mlir.Operation | None:
 
 
 def _has_ranges(action: mlir.Operation) -> bool:
-    """Returns whether a spec has ranges of sizes, some of which it may deliberately leave to the compiler."""
+    """Return whether a spec has ranges of sizes, some of which it may deliberately leave to the compiler."""
     module = action.parent
     return module is not None and any(RANGES in op.attributes for op in body(module.operation))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def check_entry_points(
     module: mlir.Operation, table: SequenceTable, diagnostics: DiagnosticSink
 ) -> list[mlir.Operation]:
-    """Checks the entry points of a spec, and sequences that look like one.
+    """Check the entry points of a spec, and sequences that look like one.
 
     Returns:
         The entry points whose bodies can be checked further.

@@ -32,5 +32,5 @@ class Fault:
 
 
 def misspelt(name: str, known: Sequence[str]) -> str:
-    """Returns the valid name that is most similar to `name`; empty if `name` is valid, or similar to none."""
+    """Return the valid name that is most similar to `name`; empty if `name` is valid, or similar to none."""
     return "" if name in known else nearest(name, known, cutoff=_LIKE)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 
 from tuninglink.iree import gpu_configurations as gpu
-from tuninglink.mlir.attributes import is_of_a_dialect
+from tuninglink.mlir.attributes import is_dialect_attribute
 from tuninglink.specs.verification.faults import Fault, misspelt
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ _SUBGROUP_SIZES: Final = {"gfx9": (64,), "gfx1": gpu.AMD_SUBGROUP_SIZES, "sm_": 
 def knob_faults(
     knobs: Mapping[str, mlir.Attribute], pipeline: str, loops: int | None
 ) -> Iterator[Fault]:
-    """Yields faults of the entries of a `#iree_gpu.lowering_config`.
+    """Yield faults of the entries of a `#iree_gpu.lowering_config`.
 
     Args:
         knobs: the entries.
@@ -83,7 +83,7 @@ def knob_faults(
 def _missing(
     knobs: Mapping[str, mlir.Attribute], pipeline: str, *, is_product: bool
 ) -> Iterator[Fault]:
-    """Yields the missing knobs without which code generation fails; determined by experiment."""
+    """Yield the missing knobs without which code generation fails; determined by experiment."""
     intrinsic = "such as mma_kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>"
     if pipeline == "VectorDistribute" and is_product:
         if not {gpu.SUBGROUP, gpu.SUBGROUP_BASIS} & knobs.keys():
@@ -116,7 +116,7 @@ def _missing(
 def thread_faults(
     workgroup_size: Sequence[int], subgroup_size: int, target: Target | None
 ) -> Iterator[Fault]:
-    """Yields faults of the thread counts of a `translation_info`.
+    """Yield faults of the thread counts of a `translation_info`.
 
     Args:
         workgroup_size: the threads of a workgroup in each dimension; empty if missing.
@@ -149,7 +149,7 @@ def thread_faults(
 def subgroup_faults(
     knobs: Mapping[str, mlir.Attribute], workgroup_size: Sequence[int], subgroup_size: int
 ) -> Iterator[Fault]:
-    """Yields a fault if the size of a workgroup differs from that of the subgroups in its basis.
+    """Yield a fault if the size of a workgroup differs from that of the subgroups in its basis.
 
     Args:
         knobs: the entries of the lowering config.
@@ -172,7 +172,7 @@ def subgroup_faults(
 
 
 def _subgroup_sizes(target: Target | None) -> tuple[int, ...]:
-    """Returns the possible subgroup sizes of a target; empty if unknown."""
+    """Return the possible subgroup sizes of a target; empty if unknown."""
     architecture = (target.architecture if target is not None else None) or ""
     sizes = (sizes for start, sizes in _SUBGROUP_SIZES.items() if architecture.startswith(start))
     return next(sizes, ())
@@ -187,7 +187,7 @@ def _malformed(name: str, value: mlir.Attribute) -> Iterator[Fault]:
         wanted = "two lists, such as [[2, 2, 1], [0, 1, 2]]: counts, and for each loop the one that is along it"
     elif name == gpu.PROMOTION_TYPES and not isinstance(value, mlir.ArrayAttr):
         wanted = "a list, with one for each of 'promote_operands'"
-    elif name == gpu.MMA_KIND and not is_of_a_dialect(value):
+    elif name == gpu.MMA_KIND and not is_dialect_attribute(value):
         wanted = "an intrinsic, such as #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>"
     if wanted:
         is_error = name in gpu.BASES or name == gpu.MMA_KIND

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def check_references(reach: Reach, diagnostics: DiagnosticSink) -> None:
-    """Reports each referenced sequence that is only declared.
+    """Report each referenced sequence that is only declared.
 
     The compiler's verifier rejects references to undefined symbols.
     """
@@ -52,7 +52,7 @@ class MatcherChecks:
         self._match_operations = MatchOperations()
 
     def run(self) -> None:
-        """Checks all matchers."""
+        """Check all matchers."""
         checked = set()
         for code in self._reach.codes:
             for user, paths in code.matchers.items():

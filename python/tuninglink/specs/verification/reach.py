@@ -96,19 +96,19 @@ class Reach:
         self.codes = tuple(self._codes.values())
 
     def callee(self, code: Code, path: str) -> Code | None:
-        """Returns the sequence that an op of `code` refers to as `path`."""
+        """Return the sequence that an op of `code` refers to as `path`."""
         result = code.table.resolve(path)
         return self._codes[result[1]] if result else None
 
     def callees(self, code: Code, operation: mlir.Operation) -> Iterator[tuple[str, Code]]:
-        """Yields the sequences that an op of `code` refers to, each with the reference."""
+        """Yield the sequences that an op of `code` refers to, each with the reference."""
         for path in code.callees.get(operation, ()):
             callee = self.callee(code, path)
             if callee:
                 yield path, callee
 
     def entries(self, code: Code, foreach_match: mlir.Operation) -> Iterator[ReachedEntry]:
-        """Yields the entries of a `foreach_match` in `code`."""
+        """Yield the entries of a `foreach_match` in `code`."""
         for matcher, action in code.table.pairs(foreach_match):
             matcher_code, action_code = self.callee(code, matcher), self.callee(code, action)
             if matcher_code and action_code:

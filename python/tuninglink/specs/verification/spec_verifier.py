@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def verify_spec(module: mlir.Operation, diagnostics: DiagnosticSink) -> None:
-    """Reports all faults of a spec, or of each of the specs nested in a module.
+    """Report all faults of a spec, or of each of the specs nested in a module.
 
     An error is a construct that the compiler rejects, at once or when the spec is linked or applied, or that changes a
     program in an invalid way. A warning is a construct without effect. The module is not modified.
@@ -70,7 +70,7 @@ def _report_no_spec(module: mlir.Operation, diagnostics: DiagnosticSink) -> None
 
 
 def _verify(module: mlir.Operation, diagnostics: DiagnosticSink) -> bool:
-    """Verifies one spec and returns whether the compiler accepts it."""
+    """Verify one spec and return whether the compiler accepts it."""
     if not passes_compiler(module, diagnostics):
         return False  # The following checks rely on the compiler's checks.
     table = SequenceTable(module)

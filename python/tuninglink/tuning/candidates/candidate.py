@@ -67,7 +67,7 @@ class Candidate:
 
 
 def configuration_of(candidate: Candidate, context: mlir.Context) -> dict[str, mlir.Attribute]:
-    """Returns the attributes that a spec gives to a root op for a candidate."""
+    """Return the attributes that a spec gives to a root op for a candidate."""
     return {
         name: mlir.Attribute.parse(each, context) for name, each in candidate.attributes.items()
     }

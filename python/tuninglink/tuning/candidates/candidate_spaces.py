@@ -71,7 +71,7 @@ class CandidateSpaces:
         self.given = tuple(unlike.values())[1:]
 
     def around(self, start: Candidate) -> CandidateSpaces:
-        """Returns these candidates with another one in the place of the compiler's choice: one to improve on."""
+        """Return these candidates with another one in the place of the compiler's choice: one to improve on."""
         result = copy(self)
         result.default = start
         result.given = ()
@@ -90,7 +90,7 @@ class CandidateSpaces:
                 self._reasons.append(failure.reason)
 
     def sample(self, n: int, seed: int) -> list[Candidate]:
-        """Returns candidates drawn from the spaces, as many from each as there are.
+        """Return candidates drawn from the spaces, as many from each as there are.
 
         Args:
             n: how many.
@@ -104,7 +104,7 @@ class CandidateSpaces:
         return "; ".join(dict.fromkeys((*self._reasons, *self._sampler.reasons.values())))
 
     def neighbors(self, candidate: Candidate) -> list[Candidate]:
-        """Returns the valid candidates that differ in one knob by a step, or in two that depend on each other.
+        """Return the valid candidates that differ in one knob by a step, or in two that depend on each other.
 
         A step doubles, halves, or goes to the next option; two at once let a tile grow with the threads that
         share it. Those with one step come first.
@@ -130,7 +130,7 @@ class CandidateSpaces:
         return list({each.key: each for each in made if each.key != candidate.key}.values())
 
     def candidate(self, pipeline: str, knobs: Mapping[str, int]) -> Candidate | None:
-        """Returns the candidate that gives the knobs these values, such as a winner of a similar problem.
+        """Return the candidate that gives the knobs these values, such as a winner of a similar problem.
 
         Args:
             pipeline: its pipeline, as MLIR writes it.
@@ -158,7 +158,7 @@ class CandidateSpaces:
         return CandidateMaker(space, number, () if space.is_sufficient else judges)
 
     def _known(self, configuration: Configuration, origin: CandidateOrigin) -> Candidate:
-        """Returns a configuration as a candidate of the first space in which it is valid."""
+        """Return a configuration as a candidate of the first space in which it is valid."""
         text = written(configuration)
         decomposition = configuration.decomposition_config
         candidate = Candidate(
@@ -180,7 +180,7 @@ class CandidateSpaces:
 
 
 def _text(dispatch: Workload) -> str:
-    """Returns the function of a dispatch with the target on it, as a module of its own can hold it."""
+    """Return the function of a dispatch with the target on it, as a module of its own can hold it."""
     function = dispatch.function.clone().operation
     if dispatch.target is not None:
         function.attributes[names.EXECUTABLE_TARGET] = dispatch.target
@@ -188,7 +188,7 @@ def _text(dispatch: Workload) -> str:
 
 
 def _pipelines(default: Configuration, registry: ProviderRegistry) -> list[str]:
-    """Returns the pipelines worth asking about: the default's, and all others of its backend's GPUs."""
+    """Return the pipelines worth asking about: the default's, and all others of its backend's GPUs."""
     own = str(default.pipeline)
     pipelines = {pipeline for provider in registry.all() for pipeline in provider.pipelines or ()}
     dialect = own.partition(".")[0]
@@ -205,12 +205,12 @@ _VECTORIZING: Final = frozenset({"#iree_cpu.pipeline<ConvTileAndDecomposeExpert>
 
 
 def _has_intrinsics(space: Space) -> bool:
-    """Tells whether the configurations of a space have matrix intrinsics."""
+    """Return whether the configurations of a space have matrix intrinsics."""
     return any(knob.name == "mma_idx" for knob in space.constraints.knobs)
 
 
 def _near(knob: Knob, value: int) -> list[int]:
-    """Returns a value and those that are one step away from it."""
+    """Return a value and those that are one step away from it."""
     if isinstance(knob, OneOfKnob):
         return [each for each in (value - 1, value, value + 1) if 0 <= each < len(knob.options)]
     steps = (

@@ -91,14 +91,14 @@ class CandidateCompiler:
         self.close()
 
     def close(self) -> None:
-        """Ends the processes, whatever they are at."""
+        """End the processes, whatever they are at."""
         self._pool.close()
         self._whole_pool.close()
 
     def submit(
         self, template: BenchmarkTemplate, candidate: Candidate, seconds: float
     ) -> Future[Outcome]:
-        """Compiles a candidate.
+        """Compile a candidate.
 
         Args:
             template: the benchmark.
@@ -116,7 +116,7 @@ class CandidateCompiler:
     def submit_program(
         self, source: bytes, spec: str, seconds: float
     ) -> Future[Compiled | Failure]:
-        """Compiles a program at `executable-sources`, such as the benchmark of a task.
+        """Compile a program at `executable-sources`, such as the benchmark of a task.
 
         Args:
             source: the program.
@@ -128,7 +128,7 @@ class CandidateCompiler:
         )
 
     def submit_whole(self, source: bytes, spec: str, seconds: float) -> Future[Compiled | Failure]:
-        """Compiles a program of many dispatches, as `submit_program` does, on all processors."""
+        """Compile a program of many dispatches, as `submit_program` does, on all processors."""
         job = self._whole_pool.submit(compile_program, source, spec, seconds=seconds)
         return _then(job, lambda each: each)
 
@@ -138,7 +138,7 @@ R = TypeVar("R")
 
 
 def _then(job: Future[T | str], convert: Callable[[T], R]) -> Future[R | Failure]:
-    """Returns a future of what a job's result is converted to, or of how the job failed; cancelling it cancels the job."""
+    """Return a future of what a job's result is converted to, or of how the job failed; cancelling it cancels the job."""
     answer: Future[R | Failure] = Future()
 
     def hand_over(_: Future[T | str]) -> None:
@@ -192,17 +192,17 @@ class Compiled:
 
 
 def prepare_worker(flags: Sequence[str]) -> None:
-    """Sets up the process of a worker."""
+    """Set up the process of a worker."""
     set_up_command_line("tuninglink tune", (*flags, *_WORKER_FLAGS, stack_report_flag()))
 
 
 def prepare_whole_worker(flags: Sequence[str]) -> None:
-    """Sets up the process of a worker that compiles whole programs."""
+    """Set up the process of a worker that compiles whole programs."""
     set_up_command_line("tuninglink tune", flags)
 
 
 def compile_candidate(template: bytes, candidate: Candidate) -> bytes | str:
-    """Compiles a candidate in this process, whose command line has the flags.
+    """Compile a candidate in this process, whose command line has the flags.
 
     Returns:
         The module; or the first error of the compiler, or why its code overflows the stack.
@@ -217,7 +217,7 @@ def compile_candidate(template: bytes, candidate: Candidate) -> bytes | str:
 
 
 def compile_program(source: bytes, spec: str) -> Compiled | str:
-    """Compiles a program at `executable-sources` in this process, whose command line has the flags.
+    """Compile a program at `executable-sources` in this process, whose command line has the flags.
 
     Args:
         source: the program.
@@ -240,7 +240,7 @@ def compile_program(source: bytes, spec: str) -> Compiled | str:
 
 
 def _configured(source: bytes, specs: Sequence[Spec]) -> bytes:
-    """Returns a program that specs have configured, whose benchmarks call the code for their sizes."""
+    """Return a program that specs have configured, whose benchmarks call the code for their sizes."""
     options = CompileOptions(
         compile_from=Phase.EXECUTABLE_SOURCES,
         compile_to=Phase.EXECUTABLE_CONFIGURATIONS,

@@ -44,7 +44,7 @@ class CandidateMaker:
         self._judges = judges
 
     def __call__(self, assignment: Mapping[str, int]) -> Candidate | None:
-        """Returns the candidate, None where the values make no configuration or one that is hopeless."""
+        """Return the candidate, None where the values make no configuration or one that is hopeless."""
         # Only spaces for attention write a decomposition.
         write_decomposition = getattr(self._space, "decomposition_config", None)
         try:
@@ -70,7 +70,7 @@ class CandidateMaker:
 
 
 def written(configuration: Configuration) -> str:
-    """Returns a configuration as a `#iree_codegen.compilation_info`, as MLIR writes it."""
+    """Return a configuration as a `#iree_codegen.compilation_info`, as MLIR writes it."""
     lowering, translation = configuration.lowering_config, configuration.translation_info
     assert translation is not None
     info = iree_codegen.CompilationInfoAttr.get(lowering, translation, ctx=lowering.context)
@@ -78,7 +78,7 @@ def written(configuration: Configuration) -> str:
 
 
 def accumulators_per_thread(info: mlir.Attribute) -> int:
-    """Returns how many elements of the result a thread of a GPU computes; 0 where that is not said."""
+    """Return how many elements of the result a thread of a GPU computes; 0 where that is not said."""
     assert isinstance(info, iree_codegen.CompilationInfoAttr)
     lowering: Any = info.lowering_config
     attributes = getattr(lowering, "attributes", None)

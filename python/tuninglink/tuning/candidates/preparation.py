@@ -44,7 +44,7 @@ class PreparedTask(TunableTask):
     matcher: str
 
     def entry(self, candidate: Candidate, provenance: Mapping[str, object]) -> SpecEntry:
-        """Returns the entry that gives the dispatches of the task a configuration."""
+        """Return the entry that gives the dispatches of the task a configuration."""
         task = self.task
         # The compiler's choice is more than the configuration of the root op: it is left to the compiler.
         is_default = candidate.origin is CandidateOrigin.DEFAULT
@@ -71,7 +71,7 @@ def prepare(
     registry: ProviderRegistry,
     limits: Mapping[str, int],
 ) -> PreparedTask:
-    """Finds the candidates of a task, and a matcher that finds its dispatches.
+    """Find the candidates of a task, and a matcher that finds its dispatches.
 
     Args:
         task: the task.
@@ -106,7 +106,7 @@ def prepare(
 
 
 def _with_sizes(dispatch: Workload, task: TuningTask) -> Workload:
-    """Returns a workload whose loops have the only sizes that the code of a specialized dispatch is for."""
+    """Return a workload whose loops have the only sizes that the code of a specialized dispatch is for."""
     dimensions = list(dispatch.problem.dimensions)
     for loop, sizes in task.bounds.items():
         if sizes.low == sizes.high and loop < len(dimensions):
@@ -115,7 +115,7 @@ def _with_sizes(dispatch: Workload, task: TuningTask) -> Workload:
 
 
 def _form(task: TuningTask, dispatch: Workload, default: Candidate, flags: Sequence[str]) -> str:
-    """Returns the first form of matchers that finds the dispatch, as the compiler's interpreter says.
+    """Return the first form of matchers that finds the dispatch, as the compiler's interpreter says.
 
     What a matcher sees is not always what is configured in the end: the compiler may change an operation between
     the two.

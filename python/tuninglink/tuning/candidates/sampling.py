@@ -46,7 +46,7 @@ class SpaceSampler:
         self.reasons: dict[int, str] = {}
 
     def sample(self, n: int, seed: int) -> list[Candidate]:
-        """Returns candidates drawn from the spaces, as many from each as there are.
+        """Return candidates drawn from the spaces, as many from each as there are.
 
         The time limit may cut a sample, but not down to nothing where there is something.
 
@@ -79,7 +79,7 @@ class SpaceSampler:
     def _first(
         self, number: int, n: int, seed: int, deadline: float, spaces_left: int
     ) -> list[Candidate]:
-        """Returns the first candidates of a space; it may take an equal part of the time."""
+        """Return the first candidates of a space; it may take an equal part of the time."""
         sample = self._samples.get((number, seed))
         if sample is None:
             sample = _Sample(self._maker(number))
@@ -109,7 +109,7 @@ class _Sample:
         self.candidates: dict[str, Candidate] = {}
 
     def extend(self, n: int, end: float, draw: Callable[[], Iterator[dict[str, int]]]) -> None:
-        """Draws until there are `n` candidates, no more assignments, or many in a row that make none.
+        """Draw until there are `n` candidates, no more assignments, or many in a row that make none.
 
         Args:
             n: how many candidates are wanted.
@@ -121,7 +121,7 @@ class _Sample:
             self._take(n, end)
 
     def _take(self, n: int, end: float) -> bool:
-        """Takes assignments; tells whether there were enough."""
+        """Take assignments; tell whether there were enough."""
         rejected = 0
         for assignment in self._assignments:
             candidate = self._make(assignment)

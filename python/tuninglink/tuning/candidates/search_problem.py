@@ -40,7 +40,7 @@ class SearchProblem:
 
     @classmethod
     def of(cls, problem: Problem, limits: Mapping[str, int]) -> SearchProblem:
-        """Returns a problem of the constraints as plain data, with limits of the device beside the target's."""
+        """Return a problem of the constraints as plain data, with limits of the device beside the target's."""
         return cls(
             problem.kind.value,
             tuple(dimension.size for dimension in problem.dimensions),
@@ -64,7 +64,7 @@ _DESCRIPTION: Final = re.compile(r"(\S+) ([\dx]+) (\S+)")
 
 
 def distance(one: str, other: str) -> float:
-    """Returns how far two problems are apart, as `str` writes them: the sum of the factors of two between their sizes.
+    """Return how far two problems are apart, as `str` writes them: the sum of the factors of two between their sizes.
 
     It is infinite between kinds of operations, element types and numbers of loops, and where a size is dynamic.
     """

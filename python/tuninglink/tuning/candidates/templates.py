@@ -52,7 +52,7 @@ class ConfiguredDispatch:
 
 
 def configure(source: bytes, flags: Sequence[str], spec: Spec | None = None) -> ConfiguredDispatch:
-    """Lets the compiler configure a benchmark.
+    """Let the compiler configure a benchmark.
 
     Args:
         source: the benchmark at `executable-sources`.
@@ -77,7 +77,7 @@ def configure(source: bytes, flags: Sequence[str], spec: Spec | None = None) -> 
 
 
 def apply_specs(source: bytes, flags: Sequence[str], specs: Sequence[Spec]) -> Compilation:
-    """Configures a program at `executable-sources` with specs; returns it as bytecode, and what took effect.
+    """Configure a program at `executable-sources` with specs; return it as bytecode, and what took effect.
 
     Raises:
         CompileError: it does not compile.
@@ -93,7 +93,7 @@ def apply_specs(source: bytes, flags: Sequence[str], specs: Sequence[Spec]) -> C
 
 
 def apply_candidate(module: mlir.Operation, candidate: Candidate) -> None:
-    """Gives a template another configuration, so that it is as a spec with the candidate would have left it.
+    """Give a template another configuration, so that it is as a spec with the candidate would have left it.
 
     Nothing is left of the compiler's choice on the other operations. For the compiler's choice itself, all of it
     stays.

@@ -31,4 +31,4 @@ class TunableTask(ABC):
 
     @abstractmethod
     def spec(self, candidate: Candidate, provenance: Mapping[str, object]) -> str:
-        """Returns a spec that gives the dispatches of the task a configuration, and does nothing else."""
+        """Return a spec that gives the dispatches of the task a configuration, and does nothing else."""

@@ -66,11 +66,11 @@ class Database:
         self.close()
 
     def close(self) -> None:
-        """Closes the file."""
+        """Close the file."""
         self._connection.close()
 
     def record(self, trial: Trial) -> None:
-        """Adds a trial; it is kept when this returns, whatever happens to the process.
+        """Add a trial; it is kept when this returns, whatever happens to the process.
 
         Raises:
             DatabaseError: the file cannot be written.
@@ -78,7 +78,7 @@ class Database:
         self.record_all([trial])
 
     def record_all(self, trials: Iterable[Trial]) -> int:
-        """Adds trials, all or none, and returns how many were not there yet.
+        """Add trials, all or none, and return how many were not there yet.
 
         Raises:
             DatabaseError: the file cannot be written; none was added.
@@ -95,7 +95,7 @@ class Database:
         return added
 
     def merge(self, path: Path) -> int:
-        """Adds the trials of another database, and returns how many were not there yet.
+        """Add the trials of another database, and return how many were not there yet.
 
         Raises:
             DatabaseError: a file cannot be read or written; nothing was added.
@@ -104,7 +104,7 @@ class Database:
             return self.record_all(other.all_trials())
 
     def trials(self, problem_key: str, environment: EnvironmentRecord | None = None) -> list[Trial]:
-        """Returns the trials of a problem, in the order in which they were recorded.
+        """Return the trials of a problem, in the order in which they were recorded.
 
         Args:
             problem_key: the problem.
@@ -120,7 +120,7 @@ class Database:
         )
 
     def all_trials(self) -> Iterator[Trial]:
-        """Yields all trials in the order in which they were recorded.
+        """Yield all trials in the order in which they were recorded.
 
         Raises:
             DatabaseError: the file cannot be read.
@@ -128,7 +128,7 @@ class Database:
         return self._select("")
 
     def ranked(self, kind: str, target: str) -> list[tuple[Trial, ...]]:
-        """Returns what was measured of each problem of a kind, in each environment with a target.
+        """Return what was measured of each problem of a kind, in each environment with a target.
 
         Returns:
             For each, the trial with the best figures of each configuration, the fastest first.
@@ -139,7 +139,7 @@ class Database:
         return _ranked(self._select("WHERE p.kind = ? AND e.target = ?", kind, target))
 
     def winners(self, kind: str, target: str) -> list[Winner]:
-        """Returns the winner of each problem of a kind, in each environment with a target; see `winners_among`.
+        """Return the winner of each problem of a kind, in each environment with a target; see `winners_among`.
 
         Raises:
             DatabaseError: the file cannot be read.
@@ -196,7 +196,7 @@ class Database:
         return 1
 
     def _identity(self, table: str, unique: Sequence[str], values: tuple[object, ...]) -> int:
-        """Returns the number of a record, which is added if it is new."""
+        """Return the number of a record, which is added if it is new."""
         condition = " AND ".join(f"{each} = ?" for each in unique)
         query = f"SELECT id FROM {table} WHERE {condition}"  # noqa: S608 - of our own names
         fetchone = self._connection.execute(query, values[: len(unique)]).fetchone()
@@ -208,7 +208,7 @@ class Database:
 
 
 def winners_among(trials: Iterable[Trial]) -> list[Winner]:
-    """Returns the winner of each problem in each environment; the compiler's own choice may win.
+    """Return the winner of each problem in each environment; the compiler's own choice may win.
 
     A configuration whose results were found wrong, or never compared, does not win.
     """
@@ -224,7 +224,7 @@ def winners_among(trials: Iterable[Trial]) -> list[Winner]:
 
 
 def results_of(trials: Iterable[Trial]) -> dict[str, str]:
-    """Returns what is known of the results of configurations by their keys, from trials of one problem.
+    """Return what is known of the results of configurations by their keys, from trials of one problem.
 
     That is `RIGHT`, `NOT_CHECKED`, or the kind of a failure.
     """
@@ -242,7 +242,7 @@ def results_of(trials: Iterable[Trial]) -> dict[str, str]:
 
 
 def _groups(trials: Iterable[Trial]) -> list[list[Trial]]:
-    """Returns the trials of each problem in each environment."""
+    """Return the trials of each problem in each environment."""
     groups: dict[tuple[str, EnvironmentRecord], list[Trial]] = {}
     for trial in trials:
         groups.setdefault((trial.problem.key, trial.environment), []).append(trial)
@@ -259,7 +259,7 @@ def _fastest_first(trials: Iterable[Trial]) -> list[Trial]:
 
 
 def _latest(trials: Sequence[Trial]) -> list[Trial]:
-    """Returns the trial of each configuration with the best figures; none of one that failed in any."""
+    """Return the trial of each configuration with the best figures; none of one that failed in any."""
     failed = {trial.configuration.key for trial in trials if trial.failure}
     ranked = sorted(trials, key=lambda each: _STAGES.index(each.stage))
     by_key = {each.configuration.key: each for each in ranked if each.samples}

@@ -18,13 +18,13 @@ class DatabaseError(TuninglinkError):
 
 
 def database_error(message: str, remedy: str = "") -> DatabaseError:
-    """Returns an error with one diagnostic."""
+    """Return an error with one diagnostic."""
     return DatabaseError(error(message, notes=[note(remedy)] if remedy else []))
 
 
 @contextmanager
 def translated(name: str) -> Iterator[None]:
-    """Raises SQLite's errors as ours.
+    """Raise SQLite's errors as ours.
 
     Args:
         name: what the database is called.

@@ -44,7 +44,7 @@ _INVALIDITY: Final = {
 
 
 def to_json(trials: Iterable[Trial]) -> Object:
-    """Returns trials with everything that is known of them."""
+    """Return trials with everything that is known of them."""
     trials = list(trials)
     results = _results(trials)
     problems: dict[str, Object] = {}
@@ -77,7 +77,7 @@ def to_json(trials: Iterable[Trial]) -> Object:
 
 
 def to_t4(trials: Iterable[Trial]) -> Object:
-    """Returns trials as T4 results. What T4 has no place for is a parameter of the configuration.
+    """Return trials as T4 results. What T4 has no place for is a parameter of the configuration.
 
     The correctness is 1 where results were compared and right.
     """
@@ -92,7 +92,7 @@ def to_t4(trials: Iterable[Trial]) -> Object:
 def to_tables(
     trials: Iterable[Trial],
 ) -> dict[tuple[ProblemRecord, EnvironmentRecord], RecordedTable | None]:
-    """Returns what was measured first of each candidate, as a table for each problem and environment.
+    """Return what was measured first of each candidate, as a table for each problem and environment.
 
     Races and confirmations are left out, as they measure few candidates, and with more care than the others.
 
@@ -135,7 +135,7 @@ def _table(
 
 
 def _recorded(trial: Trial, result: str) -> RecordedTrial:
-    """Returns a trial of a table; one that turned out to fail later has no time."""
+    """Return a trial of a table; one that turned out to fail later has no time."""
     candidate, median = _candidate(trial.configuration), trial.median
     if median is None or result not in (RIGHT, NOT_CHECKED):
         return RecordedTrial(candidate, None, trial.failure.kind.value if trial.failure else result)
@@ -151,7 +151,7 @@ def _key(trial: Trial) -> tuple[str, EnvironmentRecord, str]:
 
 
 def _results(trials: Sequence[Trial]) -> dict[tuple[str, EnvironmentRecord, str], str]:
-    """Returns what is known of the results of each configuration."""
+    """Return what is known of the results of each configuration."""
     groups: dict[tuple[str, EnvironmentRecord], list[Trial]] = {}
     for trial in trials:
         groups.setdefault((trial.problem.key, trial.environment), []).append(trial)

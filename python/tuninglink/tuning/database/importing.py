@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def read_trials(path: Path) -> list[Trial]:
-    """Reads the trials of a recorded table or of an export.
+    """Read the trials of a recorded table or of an export.
 
     Raises:
         TuninglinkError: the file cannot be read, or is neither.
@@ -70,7 +70,7 @@ def _exported(data: Mapping[str, Any]) -> Iterator[Trial]:
 
 
 def _recorded(table: RecordedTable) -> Iterator[Trial]:
-    """Yields the trials of a table. It says nothing of samples, drivers and flags: those are empty."""
+    """Yield the trials of a table. It says nothing of samples, drivers and flags: those are empty."""
     facts = problem_of_table(table)
     key = _hash(table.program, table.target)
     problem = ProblemRecord(key, facts.kind, str(facts), table.program)

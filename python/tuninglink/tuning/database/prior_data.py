@@ -37,7 +37,7 @@ class KnownCandidates(Protocol):
     """The candidates of a problem, found by their knobs."""
 
     def candidate(self, pipeline: str, knobs: Mapping[str, int]) -> Candidate | None:
-        """Returns the candidate that gives the knobs these values, None if it is not valid."""
+        """Return the candidate that gives the knobs these values, None if it is not valid."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class PriorData:
     def read(
         cls, database: Database, problem: SearchProblem, key: str, environment: EnvironmentRecord
     ) -> Self:
-        """Reads what is known.
+        """Read what is known.
 
         Args:
             database: where it is kept.
@@ -81,12 +81,12 @@ class PriorData:
         return cls(problem, tuple(same), tuple(others))
 
     def winners(self, candidates: KnownCandidates) -> list[Candidate]:
-        """Returns the fastest configurations of the same problem, then of each of the others, as far as they are valid."""
+        """Return the fastest configurations of the same problem, then of each of the others, as far as they are valid."""
         by_rank = chain.from_iterable(zip_longest(*self.others))
         return self._candidates(candidates, chain(self.same, filter(None, by_rank)), _MOST_WINNERS)
 
     def winners_elsewhere(self, candidates: KnownCandidates) -> list[Candidate]:
-        """Returns the fastest configurations of the same problem in other environments, as far as they are valid."""
+        """Return the fastest configurations of the same problem in other environments, as far as they are valid."""
         return self._candidates(candidates, self.same, _MOST_SAME)
 
     @staticmethod
@@ -104,7 +104,7 @@ class PriorData:
         return list(result.values())
 
     def measured(self) -> list[MeasuredProblem]:
-        """Returns the problems to learn from: those with operands of the same width, as far as their programs are kept."""
+        """Return the problems to learn from: those with operands of the same width, as far as their programs are kept."""
         result: list[MeasuredProblem] = []
         left = _MOST_TRIALS
         for group in filter(None, (self.same, *self.others)):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def problem_of_table(table: RecordedTable) -> SearchProblem:
-    """Returns what the program of a table computes.
+    """Return what the program of a table computes.
 
     Raises:
         TuninglinkError: the program cannot be parsed, or computes nothing.
@@ -27,7 +27,7 @@ def problem_of_table(table: RecordedTable) -> SearchProblem:
 
 
 def problem_of_program(program: str, device: str) -> SearchProblem:
-    """Returns what a program computes, as MLIR text, on a device of this name.
+    """Return what a program computes, as MLIR text, on a device of this name.
 
     Raises:
         TuninglinkError: the program cannot be parsed, or computes nothing.

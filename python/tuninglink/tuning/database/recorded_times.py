@@ -36,7 +36,7 @@ class RecordedTimes:
     by_dispatch: Mapping[str, Times]
 
     def microseconds(self, dispatch: DispatchReport) -> float | None:
-        """Returns how long one call of a dispatch takes in its configuration; None if that was not measured."""
+        """Return how long one call of a dispatch takes in its configuration; None if that was not measured."""
         if len(dispatch.operations) != 1:
             return None
         times = self.by_dispatch.get(dispatch.name, {})
@@ -46,7 +46,7 @@ class RecordedTimes:
 def recorded_times(
     database: Path, program: str, flags: Sequence[str], first: Phase
 ) -> RecordedTimes:
-    """Looks up the dispatches of a program.
+    """Look up the dispatches of a program.
 
     Times of several environments with the same problem are not told apart: the latest trial counts.
 

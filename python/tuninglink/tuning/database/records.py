@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def now() -> str:
-    """Returns the time as databases keep it."""
+    """Return the time as databases keep it."""
     return datetime.now(UTC).isoformat(timespec="microseconds")
 
 

@@ -77,7 +77,7 @@ class LearnedRule:
 
 
 def learn_rules(trials: Iterable[Trial]) -> list[LearnedRule]:
-    """Returns rules that explain failures, those that explain most first.
+    """Return rules that explain failures, those that explain most first.
 
     Only candidates with the same knobs are compared.
 
@@ -140,7 +140,7 @@ def _reason(trial: Trial) -> tuple[str, str] | None:
 
 
 def _quantities(trials: Sequence[Trial]) -> tuple[int, list[str], NDArray[np.float64]]:
-    """Returns how many knobs vary, the quantities that do, and their values by trial and quantity."""
+    """Return how many knobs vary, the quantities that do, and their values by trial and quantity."""
     knobs = sorted(trials[0].configuration.knobs)
     values = np.array([[trial.configuration.knobs[name] for name in knobs] for trial in trials])
     varying = [column for column in range(len(knobs)) if np.ptp(values[:, column])]
@@ -161,7 +161,7 @@ def _conjunction(
     failed: NDArray[np.bool_],
     succeeded: NDArray[np.bool_],
 ) -> tuple[tuple[Bound, ...], NDArray[np.bool_]] | None:
-    """Returns bounds that hold for failures and for no success, and where they hold; None if few bounds do not do."""
+    """Return bounds that hold for failures and for no success, and where they hold; None if few bounds do not do."""
     literals = list(_literals(names, table, failed))
     holds = np.ones(len(table), bool)
     chosen: list[tuple[Bound, NDArray[np.bool_]]] = []
@@ -186,7 +186,7 @@ def _conjunction(
 def _literals(
     names: Sequence[str], table: NDArray[np.float64], failed: NDArray[np.bool_]
 ) -> Iterator[tuple[Bound, NDArray[np.bool_]]]:
-    """Yields the bounds that hold for some of the failures, knobs before terms."""
+    """Yield the bounds that hold for some of the failures, knobs before terms."""
     for column, name in enumerate(names):
         values = table[:, column]
         for value in np.unique(values[failed]):
@@ -201,7 +201,7 @@ def _gain(
     failed: NDArray[np.bool_],
     succeeded: NDArray[np.bool_],
 ) -> float:
-    """Returns FOIL's information gain of another bound (J. R. Quinlan, 1990)."""
+    """Return FOIL's information gain of another bound (J. R. Quinlan, 1990)."""
     both = holds & literal
     kept, let_in = (both & failed).sum(), (both & succeeded).sum()
     if not kept:

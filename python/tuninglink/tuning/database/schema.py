@@ -74,7 +74,7 @@ BEGIN SELECT RAISE(ABORT, 'records are never changed'); END;
 
 
 def open_connection(path: Path | None, *, read_only: bool = False) -> sqlite3.Connection:
-    """Opens the file of a database; one that is missing or empty becomes one.
+    """Open the file of a database; one that is missing or empty becomes one.
 
     Args:
         path: the file; None for a database in memory.
@@ -105,7 +105,7 @@ def open_connection(path: Path | None, *, read_only: bool = False) -> sqlite3.Co
 
 
 def _create(connection: sqlite3.Connection, name: str) -> None:
-    """Makes the tables of an empty file. Two processes may do so at the same time."""
+    """Make the tables of an empty file. Two processes may do so at the same time."""
     if _pragma(connection, "application_id") == APPLICATION_ID:
         _check(connection, name)
         # A file that cannot be written shows it here, not with the first trial.

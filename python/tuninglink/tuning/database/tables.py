@@ -21,7 +21,7 @@ VERSION: Final = 1
 
 
 def recorded_candidate(pipeline: str, knobs: Mapping[str, int]) -> Candidate:
-    """Returns a candidate of which a table keeps the pipeline and the knobs only."""
+    """Return a candidate of which a table keeps the pipeline and the knobs only."""
     return Candidate(pipeline, knobs, json.dumps([pipeline, dict(knobs)], sort_keys=True))
 
 
@@ -70,7 +70,7 @@ class RecordedTable:
         return min(trial.microseconds for trial in self.trials if trial.microseconds is not None)
 
     def to_json(self) -> dict[str, Any]:
-        """Returns the table as `load_table` reads it."""
+        """Return the table as `load_table` reads it."""
         default = {"microseconds": self.default_us}
         return {
             "version": VERSION,
@@ -97,7 +97,7 @@ def _knobs(candidate: Candidate) -> dict[str, Any]:
 
 
 def load_table(path: Path) -> RecordedTable:
-    """Reads a recorded table.
+    """Read a recorded table.
 
     Raises:
         TuninglinkError: the file cannot be read, or is no recorded table.
@@ -158,17 +158,17 @@ class RecordedPool:
         self._candidates = [trial.candidate for trial in table.trials]
 
     def candidate(self, pipeline: str, knobs: Mapping[str, int]) -> Candidate | None:
-        """Returns the candidate of the table with these knobs, None if there is none."""
+        """Return the candidate of the table with these knobs, None if there is none."""
         wanted = recorded_candidate(pipeline, knobs)
         return next((each for each in self._candidates if each.key == wanted.key), None)
 
     def sample(self, n: int, seed: int) -> Sequence[Candidate]:
-        """Returns `n` candidates in random order, all if there are no more."""
+        """Return `n` candidates in random order, all if there are no more."""
         chance = random.Random(seed)  # noqa: S311 - no secret
         return chance.sample(self._candidates, min(n, len(self._candidates)))
 
     def neighbors(self, candidate: Candidate) -> Sequence[Candidate]:
-        """Returns the candidates of the same pipeline in the order of how many knobs differ, up to two."""
+        """Return the candidates of the same pipeline in the order of how many knobs differ, up to two."""
         result = [
             (distance, each)
             for each in self._candidates

@@ -63,7 +63,7 @@ class Confirmation:
         return tuple(rounds for block in self._blocks for rounds in block)
 
     def advance(self) -> None:
-        """Runs one block.
+        """Run one block.
 
         Raises:
             DeviceError: the device is gone.
@@ -106,7 +106,7 @@ class Confirmation:
         return self._device.rounds([each.benchmark for each in self._pair], count, seed, seconds)
 
     def _is_clear(self, rounds: Rounds) -> bool:
-        """Tells whether all ratios are far from the threshold, on the same side."""
+        """Return whether all ratios are far from the threshold, on the same side."""
         threshold = 1 + self._rules.min_gain
         ratios = [default / winner for default, winner in rounds.samples]
         return min(ratios) > threshold * _FAR or max(ratios) < threshold / _FAR

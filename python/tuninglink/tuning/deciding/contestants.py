@@ -95,31 +95,31 @@ class RaceRules:
     least_speedup: float = 1.0
 
     def within(self, seconds: float) -> RaceRules:
-        """Returns the rules for a run that takes so long: pauses and blocks take a small part of it."""
+        """Return the rules for a run that takes so long: pauses and blocks take a small part of it."""
         gap = min(self.gap_seconds, _GAP_PART * seconds)
         block = min(self.block_seconds, _BLOCK_PART * seconds)
         return replace(self, gap_seconds=gap, block_seconds=block)
 
 
 def round_seconds(contestants: Sequence[Contestant]) -> float:
-    """Returns the time of a round."""
+    """Return the time of a round."""
     return sum(contestant.sample_seconds for contestant in contestants)
 
 
 def round_count(contestants: Sequence[Contestant], most: int, seconds: float) -> int:
-    """Returns how many rounds a heat or a block has: fewer if they take long."""
+    """Return how many rounds a heat or a block has: fewer if they take long."""
     fitting = int(seconds / round_seconds(contestants))
     return min(most, max(FEWEST_ROUNDS, fitting))
 
 
 def opponents(default: Contestant, contestants: Sequence[Contestant]) -> list[Contestant]:
-    """Returns what runs in a heat: the default takes part unless it is so slow that no heat needs to tell."""
+    """Return what runs in a heat: the default takes part unless it is so slow that no heat needs to tell."""
     slowest = max(contestant.sample_seconds for contestant in contestants)
     return [] if default.sample_seconds > _BEYOND * slowest else [default]
 
 
 def groups(default: Contestant, contestants: Sequence[Contestant]) -> Iterator[list[int]]:
-    """Yields the positions of contestants in groups that are small enough to race together with the default."""
+    """Yield the positions of contestants in groups that are small enough to race together with the default."""
     group: list[int] = []
     for position, contestant in enumerate(contestants):
         members = [*(contestants[each] for each in group), contestant]
@@ -135,7 +135,7 @@ def groups(default: Contestant, contestants: Sequence[Contestant]) -> Iterator[l
 def race_seconds(
     default: Contestant, contestants: Sequence[Contestant], rules: RaceRules | None = None
 ) -> float:
-    """Returns the price of a race: what it takes if it goes through all heats and blocks once, its pauses aside.
+    """Return the price of a race: what it takes if it goes through all heats and blocks once, its pauses aside.
 
     Args:
         default: the compiler's own choice.
@@ -163,5 +163,5 @@ def race_seconds(
 
 
 def _warm_ups(contestants: Sequence[Contestant]) -> int:
-    """Returns how many rounds the iterations take that find out how large batches are."""
+    """Return how many rounds the iterations take that find out how large batches are."""
     return 1 if round_seconds(contestants) > _SLOW_SAMPLE * len(contestants) else _WARM_UPS

@@ -79,7 +79,7 @@ class Decision:
 
 
 def interval(ratios: ArrayLike, seed: int = 0) -> ConfidenceInterval:
-    """Returns the median of ratios with its bootstrap interval (97.5 %, percentiles of 2,000 resamples).
+    """Return the median of ratios with its bootstrap interval (97.5 %, percentiles of 2,000 resamples).
 
     Args:
         ratios: one a round.
@@ -104,7 +104,7 @@ def interval(ratios: ArrayLike, seed: int = 0) -> ConfidenceInterval:
 def decide(
     blocks: Sequence[Sequence[tuple[float, float]]], min_gain: float = 0.02, seed: int = 0
 ) -> Decision:
-    """Decides whether a candidate is faster than the default.
+    """Decide whether a candidate is faster than the default.
 
     It is if the interval of all rounds together is above `1 + min_gain`, and so is the median of each block: what made one
     block faster may not last. It is not if the interval of all rounds together is below.
@@ -142,7 +142,7 @@ def decide(
 def survivors(
     ratios: Mapping[int, Sequence[float]], keep: int, seed: int = 0, least: float = 1.0
 ) -> list[int]:
-    """Returns the candidates of a race that stay in it, fastest first.
+    """Return the candidates of a race that stay in it, fastest first.
 
     A candidate leaves when even the upper bound of its speedup is below the lower bound of the leader's, or when
     `keep` others are faster. Candidates without a chance of the least speedup are left out.

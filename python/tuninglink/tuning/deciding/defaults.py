@@ -41,7 +41,7 @@ class MeasuredTask:
 def measure_default(
     task: TuningTask, compiled: Compiled | Failure, devices: DeviceSet
 ) -> MeasuredTask | Failure:
-    """Measures what the compiler chooses for one task, which is then all there is.
+    """Measure what the compiler chooses for one task, which is then all there is.
 
     Raises:
         DeviceError: the device is gone.
@@ -57,7 +57,7 @@ def measure_default(
 
 
 def _program_us(benchmark: Benchmark, microseconds: float, devices: DeviceSet) -> float:
-    """Returns the time of a call of a static dispatch, or of a dynamic one at all of its sizes."""
+    """Return the time of a call of a static dispatch, or of a dynamic one at all of its sizes."""
     if len(benchmark.measured) < 2:  # noqa: PLR2004 - one size takes the time that is known
         return microseconds
     timings = [devices.first.measure(benchmark.at(function)) for function in benchmark.measured]
@@ -65,7 +65,7 @@ def _program_us(benchmark: Benchmark, microseconds: float, devices: DeviceSet) -
 
 
 def nothing_runs(devices: DeviceSet, failure: Failure) -> TuninglinkError:
-    """Returns the error about a program of which no dispatch runs on the devices.
+    """Return the error about a program of which no dispatch runs on the devices.
 
     Args:
         devices: the devices.

@@ -47,7 +47,7 @@ class ModelVerdict:
 def judge_entries(
     won: Sequence[TaskResult], runs: ModelRuns, write: Callable[[Sequence[TaskResult]], str]
 ) -> ModelVerdict:
-    """Leaves out entries that make the whole program slower, although their dispatch is faster.
+    """Leave out entries that make the whole program slower, although their dispatch is faster.
 
     Entries for dispatches whose default is wrong stay at any speed, unless the program fails with them. No entry stays
     with which the outputs of the program are not accepted.
@@ -86,7 +86,7 @@ def judge_entries(
 
 
 def judge_default(runs: ModelRuns) -> ModelVerdict:
-    """Returns what the whole program computes where there is no entry."""
+    """Return what the whole program computes where there is no entry."""
     reason = "there is no entry"
     try:
         return ModelVerdict((), reason=reason, default_outputs=runs.compared_outputs())
@@ -99,7 +99,7 @@ def harmless(
     compare: Callable[[Sequence[Entry]], ModelComparison],
     is_harmed: Callable[[ModelComparison], bool] = lambda comparison: comparison.is_slower,
 ) -> list[Entry]:
-    """Returns the entries without those that harm the program, found by bisection.
+    """Return the entries without those that harm the program, found by bisection.
 
     Args:
         entries: all entries.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def judge_default(
     device: Device, default: Benchmark, task: TuningTask, references: References
 ) -> OutputVerdict:
-    """Returns what the reference of a task says about the compiler's choice.
+    """Return what the reference of a task says about the compiler's choice.
 
     Args:
         device: runs it.
@@ -85,7 +85,7 @@ class JudgedOutputs:
         return OutputChecks(self.device, self.default, self.reduction)
 
     def failure(self, benchmark: Benchmark) -> Failure | None:
-        """Returns what is wrong with the outputs of a candidate, or why it cannot be run; None if it is right.
+        """Return what is wrong with the outputs of a candidate, or why it cannot be run; None if it is right.
 
         Raises:
             DeviceError: the device is gone.
@@ -116,7 +116,7 @@ class JudgedOutputs:
         return Failure(FailureKind.WRONG, judgement.reason)
 
     def _bitwise_failure(self, benchmark: Benchmark) -> Failure | None:
-        """Returns where the outputs of a candidate are not those of the compiler's choice bit for bit."""
+        """Return where the outputs of a candidate are not those of the compiler's choice bit for bit."""
         outputs, expected = self.device.outputs(benchmark), self._default_outputs
         for computed in (expected, outputs):
             if isinstance(computed, Failure):

@@ -93,7 +93,7 @@ class ModelRuns:
     _expectation: Expectation | None = None
 
     def compare(self, spec: str, *, mends: bool = False) -> ModelComparison:
-        """Returns how fast the program is without a spec and with it, interleaved, as exactly as a few seconds tell.
+        """Return how fast the program is without a spec and with it, interleaved, as exactly as a few seconds tell.
 
         Args:
             spec: the spec.
@@ -127,7 +127,7 @@ class ModelRuns:
         return replace(self._comparison(samples), outputs=outputs)
 
     def compared_outputs(self, spec: str = "") -> OutputComparison:
-        """Returns how far the outputs of the program are from what they should be, without a spec and with one.
+        """Return how far the outputs of the program are from what they should be, without a spec and with one.
 
         Raises:
             ModelRunError: it cannot be compiled or run.
@@ -144,7 +144,7 @@ class ModelRuns:
         return self.judge.compare(self._expectation, self._default, tuned, tolerance)
 
     def outputs(self, spec: str = "") -> Outputs:
-        """Returns what each function computes, the program with a spec or without, always from the same inputs.
+        """Return what each function computes, the program with a spec or without, always from the same inputs.
 
         Raises:
             ModelRunError: it cannot be compiled or run.
@@ -158,7 +158,7 @@ class ModelRuns:
         return self.program.calls
 
     def _functions(self) -> list[FunctionCall]:
-        """Returns the functions that can be called.
+        """Return the functions that can be called.
 
         Raises:
             ModelRunError: there are none.
@@ -171,7 +171,7 @@ class ModelRuns:
         return callable_
 
     def begin(self, *specs: str) -> None:
-        """Begins to compile the program without a spec and with others."""
+        """Begin to compile the program without a spec and with others."""
         for spec in ("", *specs):
             if spec not in self._images:
                 self._images[spec] = self.compiler.submit_whole(
@@ -186,7 +186,7 @@ class ModelRuns:
         return compiled.image
 
     def finite_integers(self) -> tuple[int, int]:
-        """Returns a range of random integers with which all outputs of the program without a spec are finite.
+        """Return a range of random integers with which all outputs of the program without a spec are finite.
 
         Integers may be indices, for which different ones are best, or masks, of which some functions make infinities
         unless they are zeros and ones.
@@ -229,7 +229,7 @@ class ModelRuns:
         return outputs
 
     def _samples(self, programs: Sequence[CompiledProgram], seconds: float) -> Samples:
-        """Returns the times of programs, by round, until the weighted ratio is known well enough."""
+        """Return the times of programs, by round, until the weighted ratio is known well enough."""
         samples: Samples = []
         began = time.monotonic()
         end = max(min(began + seconds, self.deadline), began + _LEAST_SECONDS)
@@ -249,7 +249,7 @@ class ModelRuns:
                 return samples
 
     def _weighted(self, samples: Samples) -> list[tuple[float, float]]:
-        """Returns the sums over the functions by round, without the spec and with it."""
+        """Return the sums over the functions by round, without the spec and with it."""
         weights = np.array([function.weight for function in self._functions()])
         times = np.array(samples).reshape(len(samples), len(weights), 2)
         sums = (times * weights[:, None]).sum(axis=1)
@@ -290,11 +290,11 @@ def _skipped(function: FunctionCall) -> str:
 def _times(
     pairs: Sequence[tuple[float, float]], seed: int
 ) -> tuple[float, float, ConfidenceInterval]:
-    """Returns the median times in milliseconds, and the speedup."""
+    """Return the median times in milliseconds, and the speedup."""
     decision = decide([pairs], 0.0, seed)
     return decision.default_us / 1000, decision.tuned_us / 1000, decision.speedup
 
 
 def _is_finite(array: NDArray[Any]) -> bool:
-    """Tells whether all elements of an array are finite; integers are."""
+    """Return whether all elements of an array are finite; integers are."""
     return array.dtype.kind in "iub" or bool(np.isfinite(array.astype(np.float64)).all())

@@ -27,7 +27,7 @@ class OutputChecks:
     _checked: dict[Benchmark, Failure | None] = field(default_factory=dict)
 
     def failure(self, benchmark: Benchmark) -> Failure | None:
-        """Returns what is wrong with the outputs of a candidate, or why it cannot be run; None if it is right.
+        """Return what is wrong with the outputs of a candidate, or why it cannot be run; None if it is right.
 
         Raises:
             DeviceError: the device is gone.

@@ -25,7 +25,7 @@ _LARGEST: Final = 0.5
 
 
 def relative_error(actual: Arrays, expected: Arrays) -> float:
-    """Returns the largest relative error of outputs, in the Frobenius norm.
+    """Return the largest relative error of outputs, in the Frobenius norm.
 
     Infinities and NaN must stand where they are expected. Of integers, the error is the part that differs.
 
@@ -59,7 +59,7 @@ def _error(actual: NDArray[Any], expected: NDArray[Any]) -> float:
 
 
 def are_identical(actual: Arrays, expected: Arrays) -> bool:
-    """Tells whether outputs are equal bit for bit."""
+    """Return whether outputs are equal bit for bit."""
     return len(actual) == len(expected) and all(
         left.dtype == right.dtype
         and left.shape == right.shape
@@ -69,7 +69,7 @@ def are_identical(actual: Arrays, expected: Arrays) -> bool:
 
 
 def tolerance_of(types: Iterable[np.dtype]) -> float:
-    """Returns the largest relative error of the outputs of a program that is right.
+    """Return the largest relative error of the outputs of a program that is right.
 
     Args:
         types: the types that it computes with; the narrowest floating-point one counts.

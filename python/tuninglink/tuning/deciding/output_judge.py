@@ -63,7 +63,7 @@ class OutputJudge:
         return frozenset(binding.element_type for binding in bindings)
 
     def tolerance(self, functions: Sequence[FunctionCall], outputs: Outputs) -> float:
-        """Returns the largest error of a program that is right.
+        """Return the largest error of a program that is right.
 
         Args:
             functions: the functions that are called.
@@ -78,7 +78,7 @@ class OutputJudge:
     def expectation(
         self, calls: ProgramCalls, functions: Sequence[FunctionCall], integers: tuple[int, int]
     ) -> Expectation:
-        """Returns what functions should compute; waits for the reference.
+        """Return what functions should compute; wait for the reference.
 
         Args:
             calls: the calls of the program.
@@ -101,7 +101,7 @@ class OutputJudge:
     def compare(
         self, expectation: Expectation, default: Outputs, tuned: Outputs | None, tolerance: float
     ) -> OutputComparison:
-        """Returns how far outputs are from what is expected.
+        """Return how far outputs are from what is expected.
 
         Args:
             expectation: what is expected.
@@ -120,7 +120,7 @@ class OutputJudge:
         )
 
     def rejection(self, comparison: OutputComparison, default: Outputs, tuned: Outputs) -> str:
-        """Returns why outputs of a tuned program are not accepted; empty if they are."""
+        """Return why outputs of a tuned program are not accepted; empty if they are."""
         match self.numerics:
             case Numerics.ANY:
                 return ""
@@ -136,7 +136,7 @@ class OutputJudge:
 
 
 def _error(actual: Outputs, expected: Outputs) -> float:
-    """Returns the largest error; of arguments that a function updates, a user gives no expected values."""
+    """Return the largest error; of arguments that a function updates, a user gives no expected values."""
     errors = (
         relative_error(actual[label][: len(values)], values) for label, values in expected.items()
     )

@@ -36,7 +36,7 @@ class ProgramVerdict:
 
 
 def judge_program(runs: ModelRuns, spec: str) -> ProgramVerdict:
-    """Returns the verdict on the outputs of a whole program.
+    """Return the verdict on the outputs of a whole program.
 
     They are called wrong only if they are not those that a user expects. A reference that differs may be less exact
     itself.

@@ -112,7 +112,7 @@ class Race:
         self.result: RaceResult | None = None
 
     def run(self) -> RaceResult:
-        """Advances until the race is over, and waits in the pauses.
+        """Advance until the race is over, and wait in the pauses.
 
         Raises:
             DeviceError: the device is gone.
@@ -123,7 +123,7 @@ class Race:
         return self.result
 
     def advance(self) -> None:
-        """Runs the heats, or else one block of the confirmation.
+        """Run the heats, or else one block of the confirmation.
 
         Raises:
             DeviceError: the device is gone.
@@ -140,7 +140,7 @@ class Race:
     # --- Heats -------------------------------------------------------------------------------------------
 
     def _run_heats(self) -> list[int]:
-        """Returns the finalists that are left, fastest first."""
+        """Return the finalists that are left, fastest first."""
         running = self._draw([])
         for number, (rounds, keep) in enumerate(HEATS):
             if len(running) < 2 or (number and self._is_slow(running)):  # noqa: PLR2004 - a race of two
@@ -149,14 +149,14 @@ class Race:
         return running
 
     def _is_slow(self, running: Sequence[int]) -> bool:
-        """Tells whether a further heat has no more rounds than the first: it would decide nothing more."""
+        """Return whether a further heat has no more rounds than the first: it would decide nothing more."""
         members = [self._drawn[each] for each in running]
         contestants = [*opponents(self._default, members), *members]
         first, *_ = HEATS[0]
         return round_count(contestants, first + 1, self._rules.block_seconds) <= first
 
     def _draw(self, running: Sequence[int]) -> list[int]:
-        """Returns further candidates that compute the right thing, until the finalists are full."""
+        """Return further candidates that compute the right thing, until the finalists are full."""
         drawn: list[int] = []
         while len(running) + len(drawn) < self._rules.places and not self._is_late():
             candidate = next(self._candidates, None)
@@ -172,7 +172,7 @@ class Race:
         return drawn
 
     def _is_worth(self, candidate: Contestant, running: Sequence[int]) -> bool:
-        """Tells whether a candidate is fast enough for the time that it takes."""
+        """Return whether a candidate is fast enough for the time that it takes."""
         if candidate.always_races or candidate.sample_seconds < _SLOW_SECONDS or not running:
             return True
         best = min(self._drawn[each].microseconds for each in running)
@@ -185,7 +185,7 @@ class Race:
     def _run_heat(
         self, running: Sequence[int], rounds: int, keep: int, *, refills: bool
     ) -> list[int]:
-        """Returns the finalists that stay, fastest first; those that fail are replaced if the heat `refills`."""
+        """Return the finalists that stay, fastest first; those that fail are replaced if the heat `refills`."""
         ratios: dict[int, list[float]] = {}
         pending = list(running)
         while pending:
@@ -195,7 +195,7 @@ class Race:
         return survivors(ratios, keep, self._rules.seed, self._rules.least_speedup)
 
     def _run_group(self, group: Sequence[int], rounds: int) -> dict[int, list[float]]:
-        """Returns the ratios of the default's time to that of each finalist of a group.
+        """Return the ratios of the default's time to that of each finalist of a group.
 
         A group that fails races again in halves, down to the finalist that fails.
         """
@@ -229,7 +229,7 @@ class Race:
         }
 
     def _attribute(self, position: int, failure: Failure) -> None:
-        """Attributes the failure of a finalist's rounds: only if it also fails alone it is the finalist's own."""
+        """Attribute the failure of a finalist's rounds: only if it also fails alone it is the finalist's own."""
         alone = self._device.measure(self._drawn[position].benchmark)
         if isinstance(alone, Failure):
             self._failures[position] = alone
@@ -239,7 +239,7 @@ class Race:
     # --- Confirmation ------------------------------------------------------------------------------------
 
     def _begin_confirmation(self) -> None:
-        """Begins to confirm the fastest finalist that is left; without one, the race is over."""
+        """Begin to confirm the fastest finalist that is left; without one, the race is over."""
         if not self._running:
             self.result = self._result(None, None)
             return
@@ -274,7 +274,7 @@ class Race:
         )
 
     def _reason(self) -> str:
-        """Returns why there is no decision; nothing if all finalists are slower than the default."""
+        """Return why there is no decision; nothing if all finalists are slower than the default."""
         if self._unmeasured:
             failure = next(iter(self._unmeasured.values()))
             return f"the race could not be measured: {failure.message}"

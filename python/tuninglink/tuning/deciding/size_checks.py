@@ -66,7 +66,7 @@ class SizeChecks:
     _comparisons: dict[Benchmark, tuple[SizeComparison, ...]] = field(default_factory=dict)
 
     def failure(self, benchmark: Benchmark) -> Failure | None:
-        """Returns what is wrong with a candidate, or at which sizes it is slower beyond doubt; None if it may win.
+        """Return what is wrong with a candidate, or at which sizes it is slower beyond doubt; None if it may win.
 
         Raises:
             DeviceError: the device is gone.
@@ -85,14 +85,14 @@ class SizeChecks:
         return Failure(FailureKind.SLOWER, message)
 
     def comparisons(self, benchmark: Benchmark | None) -> tuple[SizeComparison, ...]:
-        """Returns the times of a candidate that was checked; nothing for any other and for a static dispatch."""
+        """Return the times of a candidate that was checked; nothing for any other and for a static dispatch."""
         return () if benchmark is None else self._comparisons.get(benchmark, ())
 
 
 def compare_sizes(
     device: Device, default: Benchmark, benchmark: Benchmark, seed: int
 ) -> tuple[SizeComparison, ...] | Failure:
-    """Compares a benchmark of a dynamic dispatch with the default at each of its sizes; stops at a failure.
+    """Compare a benchmark of a dynamic dispatch with the default at each of its sizes; stop at a failure.
 
     Raises:
         DeviceError: the device is gone.
@@ -111,7 +111,7 @@ def compare_sizes(
 def compare_at(
     device: Device, default: Benchmark, benchmark: Benchmark, function: SizedFunction, seed: int
 ) -> SizeComparison | Failure:
-    """Compares two static benchmarks.
+    """Compare two static benchmarks.
 
     Args:
         device: runs them.

@@ -34,7 +34,7 @@ class WinnerVerification:
     _begun: dict[str, Future[Compiled | Failure]] = field(default_factory=dict)
 
     def begin(self, winner: Candidate) -> Future[Compiled | Failure]:
-        """Begins to compile the task with the spec for a winner, its provenance aside."""
+        """Begin to compile the task with the spec for a winner, its provenance aside."""
         job = self._begun.get(winner.key)
         if job is None:
             spec, source = self.prepared.spec(winner, {}), self.prepared.task.source
@@ -43,7 +43,7 @@ class WinnerVerification:
         return job
 
     def finish(self, winner: Candidate, measured: Benchmark) -> None:
-        """Waits for the compilation of a winner, and compares.
+        """Wait for the compilation of a winner, and compare.
 
         Raises:
             TuninglinkError: the binaries differ, which is a mistake of the tuner.

@@ -37,7 +37,7 @@ _NAMES: Final = {
 
 
 def to_device(device: rt.HalDevice, data: NDArray[np.uint8]) -> rt.HalBuffer:
-    """Copies bytes to a new buffer of a device.
+    """Copy bytes to a new buffer of a device.
 
     Raises:
         MeasurementError: the device has no room for them.
@@ -55,7 +55,7 @@ def to_device(device: rt.HalDevice, data: NDArray[np.uint8]) -> rt.HalBuffer:
 
 
 def hal_type(name: str) -> Any:
-    """Returns the runtime's element type for one that MLIR writes as `name`.
+    """Return the runtime's element type for one that MLIR writes as `name`.
 
     Raises:
         MeasurementError: the runtime has none.
@@ -68,7 +68,7 @@ def hal_type(name: str) -> Any:
 
 
 def to_host(device: rt.HalDevice, view: rt.HalBufferView) -> NDArray[Any]:
-    """Returns the elements of a buffer view; those of an unknown type as bytes."""
+    """Return the elements of a buffer view; those of an unknown type as bytes."""
     buffer = view.get_buffer()
     raw = rt.HalBufferView(buffer, [buffer.byte_length()], rt.HalElementType.UINT_8)
     data = np.array(rt.DeviceArray(device, raw).to_host())

@@ -17,7 +17,7 @@ _UNITS: Final = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 def last_level_bytes(uri: str) -> int:
-    """Returns the size of a device's last-level cache; for a GPU the largest that any has."""
+    """Return the size of a device's last-level cache; for a GPU the largest that any has."""
     if driver_of(uri) not in LOCAL_DRIVERS:
         return _GPU_BYTES
     files = Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size")

@@ -20,11 +20,11 @@ class CallTimer(Protocol):
     """Runs calls and times them."""
 
     def __call__(self, call: Callable[[], object]) -> float:
-        """Runs a call and returns the seconds that it took."""
+        """Run a call and return the seconds that it took."""
 
 
 def wall_seconds(call: Callable[[], object]) -> float:
-    """Runs a call in this thread and returns the seconds that passed."""
+    """Run a call in this thread and return the seconds that passed."""
     before = time.perf_counter()
     call()
     return time.perf_counter() - before
@@ -46,7 +46,7 @@ class WorkerThread:
             threading.stack_size(before)
 
     def __call__(self, call: Callable[[], object]) -> float:
-        """Runs a call and returns the processor time that it took, in seconds."""
+        """Run a call and return the processor time that it took, in seconds."""
         return self._thread.submit(_processor_seconds, call).result()
 
 

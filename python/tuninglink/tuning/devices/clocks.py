@@ -14,7 +14,7 @@ _SHADER_CLOCK: Final = 1
 
 
 def read_clock(uri: str) -> int | None:
-    """Returns the clock of a device in MHz, or None where the system does not tell."""
+    """Return the clock of a device in MHz, or None where the system does not tell."""
     driver = driver_of(uri)
     if driver in LOCAL_DRIVERS:
         return _processor_clock()

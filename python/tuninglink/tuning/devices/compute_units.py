@@ -87,6 +87,6 @@ TYPICAL: Final = 132
 
 
 def compute_units(device: str) -> int:
-    """Returns the compute units of a device, by its name."""
+    """Return the compute units of a device, by its name."""
     names = [name for name in _BY_NAME if name in device]
     return _BY_NAME[max(names, key=len)] if names else TYPICAL

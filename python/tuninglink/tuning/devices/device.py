@@ -61,12 +61,12 @@ class DeviceDescription:
 
 
 def driver_of(uri: str) -> str:
-    """Returns the name of the driver in the URI of a device."""
+    """Return the name of the driver in the URI of a device."""
     return uri.partition("://")[0]
 
 
 def describe(uri: str, cores: Sequence[int] = ()) -> DeviceDescription:
-    """Returns what a device is, without opening it.
+    """Return what a device is, without opening it.
 
     Args:
         uri: the device; a driver alone stands for its first device.
@@ -91,7 +91,7 @@ def describe(uri: str, cores: Sequence[int] = ()) -> DeviceDescription:
 
 
 def open_device(uri: str, cores: Sequence[int] = ()) -> rt.HalDevice:
-    """Opens a device. It is this process's from then on, and so are the processors that it is pinned to.
+    """Open a device. It is this process's from then on, and so are the processors that it is pinned to.
 
     Args:
         uri: the device.
@@ -114,7 +114,7 @@ def open_device(uri: str, cores: Sequence[int] = ()) -> rt.HalDevice:
 
 
 def physical_cores() -> list[int]:
-    """Returns the processors that this process may run on, one of each physical core."""
+    """Return the processors that this process may run on, one of each physical core."""
     allowed = sorted(os.sched_getaffinity(0))
     first_of_core: dict[str, int] = {}
     for each in allowed:
@@ -137,7 +137,7 @@ def _driver(name: str) -> rt.HalDriver:
 
 
 def devices_of(driver: str) -> list[DeviceDescription]:
-    """Returns the devices of a driver other than those of the CPU.
+    """Return the devices of a driver other than those of the CPU.
 
     Raises:
         DeviceError: the driver does not exist, cannot be loaded, or lists no devices.
@@ -173,14 +173,14 @@ def _processor() -> str:
 
 
 def _driver_version(driver: str) -> str:
-    """Returns the version of a vendor's kernel module, where the system tells."""
+    """Return the version of a vendor's kernel module, where the system tells."""
     module = {"cuda": "nvidia", "hip": "amdgpu", "vulkan": "nvidia"}.get(driver, driver)
     file = Path(f"/sys/module/{module}/version")
     return file.read_text().strip() if file.is_file() else ""
 
 
 def _reason(failure: Exception) -> str:
-    """Returns what the runtime says, without the chain of its source positions."""
+    """Return what the runtime says, without the chain of its source positions."""
     text = " ".join(str(failure).split())
     match_ = re.search(r"\b([A-Z_]{4,}); (.+?)(?::? Tried:|;? \[|; while |$)", text)
     return f"{match_[2]} ({match_[1]})" if match_ else text

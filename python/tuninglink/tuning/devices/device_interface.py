@@ -44,7 +44,7 @@ class Request(Generic[Answer]):
     expected_seconds: float = 0.0
 
     def time_limit(self, timeout: float) -> float:
-        """Returns the seconds after which the work counts as hanging.
+        """Return the seconds after which the work counts as hanging.
 
         Args:
             timeout: the time limit of work whose duration is not expected.
@@ -62,12 +62,12 @@ class Device(ABC):
 
     @abstractmethod
     def ask(self, request: Request[Answer]) -> Answer | Failure:
-        """Returns what the work of a request returns, or why it failed."""
+        """Return what the work of a request returns, or why it failed."""
 
     def measure(
         self, benchmark: Benchmark, seconds: float = 0.02, limit_microseconds: float | None = None
     ) -> Timing | Failure:
-        """Measures one benchmark; see `Measurer.measure`."""
+        """Measure one benchmark; see `Measurer.measure`."""
         return self.ask(Request(Measurer.measure, (benchmark, seconds, limit_microseconds)))
 
     def rounds(
@@ -77,7 +77,7 @@ class Device(ABC):
         seed: int,
         seconds: float = _ROUNDS_SECONDS,
     ) -> Rounds | Failure:
-        """Measures benchmarks against each other; see `Measurer.rounds`."""
+        """Measure benchmarks against each other; see `Measurer.rounds`."""
         arguments = (tuple(benchmarks), count, seed, seconds)
         return self.ask(Request(Measurer.rounds, arguments, seconds))
 
@@ -88,20 +88,20 @@ class Device(ABC):
         seed: int,
         seconds: float = _ROUNDS_SECONDS,
     ) -> Rounds | Failure:
-        """Measures whole programs against each other; see `Measurer.program_rounds`."""
+        """Measure whole programs against each other; see `Measurer.program_rounds`."""
         arguments = (tuple(programs), count, seed, seconds)
         return self.ask(Request(Measurer.program_rounds, arguments, seconds))
 
     def program_outputs(self, program: CompiledProgram) -> tuple[NDArray[Any], ...] | Failure:
-        """Returns what a call of a program computes; see `ProgramRunner.outputs`."""
+        """Return what a call of a program computes; see `ProgramRunner.outputs`."""
         return self.ask(Request(Measurer.program_outputs, (program,), _ROUNDS_SECONDS))
 
     def compare(
         self, benchmark: Benchmark, reference: Benchmark, reduction: int = 1
     ) -> Failure | None:
-        """Compares what a benchmark computes with what another does; see `Measurer.compare`."""
+        """Compare what a benchmark computes with what another does; see `Measurer.compare`."""
         return self.ask(Request(Measurer.compare, (benchmark, reference, reduction)))
 
     def outputs(self, benchmark: Benchmark) -> Outputs | Failure:
-        """Returns what a benchmark computes; see `Measurer.outputs`."""
+        """Return what a benchmark computes; see `Measurer.outputs`."""
         return self.ask(Request(Measurer.outputs, (benchmark,)))

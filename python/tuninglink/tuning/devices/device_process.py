@@ -78,7 +78,7 @@ class DeviceProcess(Device):
         self.close()
 
     def close(self) -> None:
-        """Ends the process."""
+        """End the process."""
         self._pool.close()
 
     @property
@@ -166,7 +166,7 @@ def _opened() -> Measurer:
 
 
 def _answer(request: Request[Any]) -> tuple[Any, float]:
-    """Returns the answer to a request, and the seconds in which modules were loaded for it."""
+    """Return the answer to a request, and the seconds in which modules were loaded for it."""
     try:
         measurer = _opened()
         before = measurer.loading_seconds

@@ -44,11 +44,11 @@ class DefaultTimes:
     )
 
     def add(self, device: Hashable, default: Hashable, microseconds: float) -> None:
-        """Adds the time of a default on a device."""
+        """Add the time of a default on a device."""
         self._times[device, hash(default)].append(microseconds)
 
     def least(self, device: Hashable, default: Hashable) -> float:
-        """Returns the least time of a default on a device.
+        """Return the least time of a default on a device.
 
         Raises:
             KeyError: it was not measured there.
@@ -59,7 +59,7 @@ class DefaultTimes:
         return min(times)
 
     def scale(self, first: Hashable, device: Hashable) -> Scale:
-        """Returns the scale of a device, from all defaults that were measured on both.
+        """Return the scale of a device, from all defaults that were measured on both.
 
         The interval is that of the sign test (95 %); of five ratios it reaches from the least to the largest.
         """

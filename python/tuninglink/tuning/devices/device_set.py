@@ -36,12 +36,12 @@ class DeviceSet(Protocol):
         """How many benchmarks it takes at once: one for each device, and those that are loaded ahead."""
 
     def measure_default(self, benchmark: Benchmark, seconds: float = 0.1) -> float | Failure:
-        """Measures the default of a task on each device; returns the microseconds of an iteration on the first."""
+        """Measure the default of a task on each device; return the microseconds of an iteration on the first."""
 
     def submit(
         self, benchmark: Benchmark, best_microseconds: float
     ) -> Future[Measurement | Failure]:
-        """Measures a candidate on the next device that is free, after its default was measured.
+        """Measure a candidate on the next device that is free, after its default was measured.
 
         Args:
             benchmark: the candidate.

@@ -57,12 +57,12 @@ class OutOfBoundsWrite:
 
 
 def buffer_length(layout: BufferLayout, sets: int = 1) -> int:
-    """Returns the bytes of the buffer of a benchmark: the sets, and a guard at the end."""
+    """Return the bytes of the buffer of a benchmark: the sets, and a guard at the end."""
     return layout.stride * sets + layout.guard
 
 
 def make_inputs(layout: BufferLayout, sets: int = 1, seed: int = 0) -> Bytes:
-    """Returns what the buffer of a benchmark holds before it runs.
+    """Return what the buffer of a benchmark holds before it runs.
 
     The same layout and seed give the same bytes; all sets are equal.
     """
@@ -92,7 +92,7 @@ class Pattern:
 
 
 def patterns(layout: BufferLayout, seed: int) -> list[list[Pattern]]:
-    """Returns what each binding holds before a benchmark runs: a pattern in all of it, and others in parts of it."""
+    """Return what each binding holds before a benchmark runs: a pattern in all of it, and others in parts of it."""
     return [
         [
             _pattern(binding.element_type, 0, binding.byte_length, (seed, index), binding),
@@ -118,7 +118,7 @@ def _pattern(name: str, start: int, length: int, seed: Sequence[int], binding: B
 
 
 def filled(layout: BufferLayout, contents: Sequence[Sequence[Pattern]], sets: int = 1) -> Bytes:
-    """Returns a buffer with the given patterns in its bindings, and canaries in its guards."""
+    """Return a buffer with the given patterns in its bindings, and canaries in its guards."""
     whole = _repeated(_CANARY, buffer_length(layout, sets))
     first = whole[: layout.stride]
     for binding, parts in zip(layout.bindings, contents, strict=True):
@@ -130,14 +130,14 @@ def filled(layout: BufferLayout, contents: Sequence[Sequence[Pattern]], sets: in
 
 
 def _repeat(content: Bytes, place: Bytes) -> None:
-    """Fills a place with bytes that repeat; it may take gigabytes, and nothing else here does."""
+    """Fill a place with bytes that repeat; it may take gigabytes, and nothing else here does."""
     for start in range(0, len(place), max(1, len(content))):
         end = min(start + len(content), len(place))
         place[start:end] = content[: end - start]
 
 
 def outputs_of(layout: BufferLayout, buffer: Bytes) -> dict[int, Bytes]:
-    """Returns the bytes of the bindings that a dispatch writes, in the first set."""
+    """Return the bytes of the bindings that a dispatch writes, in the first set."""
     return {
         index: buffer[each.offset : each.offset + each.byte_length]
         for index, each in enumerate(layout.bindings)
@@ -146,7 +146,7 @@ def outputs_of(layout: BufferLayout, buffer: Bytes) -> dict[int, Bytes]:
 
 
 def find_violation(layout: BufferLayout, before: Bytes, after: Bytes) -> OutOfBoundsWrite | None:
-    """Returns the write out of bounds that the first set shows, or None.
+    """Return the write out of bounds that the first set shows, or None.
 
     What a dispatch only reads counts as out of bounds, too.
     """
@@ -167,7 +167,7 @@ def find_violation(layout: BufferLayout, before: Bytes, after: Bytes) -> OutOfBo
 def random_bytes(
     name: str, count: int, seed: Sequence[int], largest_integer: int = _LARGEST_INTEGER
 ) -> Bytes:
-    """Returns elements of a type that are random and not zero.
+    """Return elements of a type that are random and not zero.
 
     Args:
         name: the element type, as MLIR writes it; of an unknown one the elements are bytes.

@@ -43,17 +43,17 @@ class AheadLoader:
             self._pool.submit(do_nothing)  # all processes start now, at once
 
     def close(self) -> None:
-        """Ends the processes."""
+        """End the processes."""
         self._pool.close()
 
     def load_default(self, benchmark: Benchmark) -> None:
-        """Loads a default, which tells how long loading its candidates may take."""
+        """Load a default, which tells how long loading its candidates may take."""
         with suppress(JobTimeoutError, WorkerCrashedError, CancelledError):
             seconds = max(_LEAST_SECONDS, _FACTOR * self._load(benchmark, self._timeout))
             self._limit = min(seconds, self._timeout)
 
     def load(self, benchmark: Benchmark) -> Failure | None:
-        """Loads a benchmark. Where that fails at once, whoever measures it finds out and says so.
+        """Load a benchmark. Where that fails at once, the measurement reports the failure.
 
         Returns:
             The failure of a benchmark that takes too long; None for any other.
@@ -81,7 +81,7 @@ def _open(uri: str) -> None:
 
 
 def _load(image: bytes, function: str) -> float:
-    """Returns the seconds that it took."""
+    """Return the seconds that it took."""
     assert _loader is not None
     before = _loader.seconds
     with suppress(MeasurementError):

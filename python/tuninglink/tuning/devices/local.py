@@ -40,7 +40,7 @@ _DEVICE_OF_BACKEND: Final = {
 
 
 def default_device(backend: str) -> str:
-    """Returns the device that runs what a backend compiles.
+    """Return the device that runs what a backend compiles.
 
     Raises:
         TuninglinkError: none is known.
@@ -54,14 +54,14 @@ def default_device(backend: str) -> str:
 
 
 def may_run(driver: str, backend: str) -> bool:
-    """Tells whether a driver may run what a backend compiles; of drivers that are not known it may."""
+    """Return whether a driver may run what a backend compiles; of drivers that are not known it may."""
     wanted = _DEVICE_OF_BACKEND.get(backend, driver)
     same = {"local-task", "local-sync"}
     return driver == wanted or (driver in same and wanted in same)
 
 
 def _shared_cores(uris: Sequence[str]) -> list[list[int]]:
-    """Returns the processors of each device: threaded CPU devices share them out.
+    """Return the processors of each device: threaded CPU devices share them out.
 
     Raises:
         TuninglinkError: there are fewer than devices.
@@ -132,7 +132,7 @@ class Devices:
         self.close()
 
     def close(self) -> None:
-        """Ends the processes."""
+        """End the processes."""
         for process in self._processes:
             process.close()
         if self._ahead is not None:

@@ -86,7 +86,7 @@ class Outputs:
 def difference(
     layout: BufferLayout, actual: Outputs, expected: Outputs, reduction: int
 ) -> Failure | None:
-    """Compares what two benchmarks computed on the same inputs.
+    """Compare what two benchmarks computed on the same inputs.
 
     Args:
         layout: their buffer.
@@ -142,7 +142,7 @@ class Measurer:
     def measure(
         self, benchmark: Benchmark, seconds: float, limit_microseconds: float | None = None
     ) -> Timing:
-        """Measures one benchmark.
+        """Measure one benchmark.
 
         Args:
             benchmark: what.
@@ -172,7 +172,7 @@ class Measurer:
     def rounds(
         self, benchmarks: Sequence[Benchmark], count: int, seed: int, seconds: float
     ) -> Rounds:
-        """Measures benchmarks against each other: in every round each once; see `Interleaving`.
+        """Measure benchmarks against each other: in every round each once; see `Interleaving`.
 
         Args:
             benchmarks: what; the same layout for all.
@@ -192,7 +192,7 @@ class Measurer:
     def program_rounds(
         self, programs: Sequence[CompiledProgram], count: int, seed: int, seconds: float
     ) -> Rounds:
-        """Measures whole programs against each other, as `rounds` does benchmarks; samples are times of a call.
+        """Measure whole programs against each other, as `rounds` does benchmarks; samples are times of a call.
 
         Raises:
             MeasurementError: one cannot be loaded or run.
@@ -204,7 +204,7 @@ class Measurer:
         return self._rounds(subjects, Interleaving(count, seed, seconds))
 
     def program_outputs(self, program: CompiledProgram) -> tuple[NDArray[Any], ...]:
-        """Returns what a call of a program computes; see `ProgramRunner.outputs`.
+        """Return what a call of a program computes; see `ProgramRunner.outputs`.
 
         Raises:
             MeasurementError: it cannot be loaded or run.
@@ -214,7 +214,7 @@ class Measurer:
     def program_traces(
         self, program: CompiledProgram, directory: str
     ) -> tuple[tuple[NDArray[Any], ...], list[DispatchTrace]]:
-        """Returns what a call of a program computes, and the values of its dispatches; see `ProgramRunner.traces`.
+        """Return what a call of a program computes, and the values of its dispatches; see `ProgramRunner.traces`.
 
         Raises:
             MeasurementError: it cannot be loaded or run.
@@ -222,7 +222,7 @@ class Measurer:
         return self._programs.traces(program, directory)
 
     def compare(self, benchmark: Benchmark, reference: Benchmark, reduction: int) -> Failure | None:
-        """Compares what a benchmark computes with what another does on the same inputs.
+        """Compare what a benchmark computes with what another does on the same inputs.
 
         Args:
             benchmark: the benchmark that is checked.
@@ -245,7 +245,7 @@ class Measurer:
         return difference(benchmark.layout, self.outputs(benchmark), expected, reduction)
 
     def expected(self, benchmark: Benchmark) -> Outputs:
-        """Returns what `outputs` does; those of the last module are kept, with which several benchmarks are compared.
+        """Return what `outputs` does; those of the last module are kept, with which several benchmarks are compared.
 
         Raises:
             MeasurementError: it cannot be loaded or run.
@@ -257,7 +257,7 @@ class Measurer:
         return self._expected[benchmark]
 
     def outputs(self, benchmark: Benchmark, inputs: Bytes | None = None) -> Outputs:
-        """Returns what one iteration of a benchmark computes on fresh inputs.
+        """Return what one iteration of a benchmark computes on fresh inputs.
 
         Args:
             benchmark: the benchmark.
@@ -289,7 +289,7 @@ class Measurer:
         return Subject(loaded, self._settings.sample_seconds)
 
     def _load(self, benchmark: Benchmark, copy: Hashable) -> Runnable:
-        """Loads a copy of a benchmark; one of a dynamic dispatch runs at all its sizes."""
+        """Load a copy of a benchmark; one of a dynamic dispatch runs at all its sizes."""
         if not benchmark.measured:
             return self._load_function(benchmark, copy, [benchmark.layout])
         layouts = [function.layout for function in benchmark.measured]
@@ -309,7 +309,7 @@ class Measurer:
     def _load_function(
         self, benchmark: Benchmark, copy: Hashable, layouts: Collection[BufferLayout]
     ) -> LoadedBenchmark:
-        """Loads a benchmark on its buffer.
+        """Load a benchmark on its buffer.
 
         Args:
             benchmark: the benchmark, at one combination of sizes.
@@ -326,7 +326,7 @@ class Measurer:
         )
 
     def _copies(self, image: bytes, seed: int) -> Sequence[Hashable]:
-        """Returns the keys of the copies of a module for rounds with a seed."""
+        """Return the keys of the copies of a module for rounds with a seed."""
         if self._is_local and len(image) <= _MOST_COPIED_BYTES:
             return [(seed, position) for position in range(_LOCAL_COPIES)]
         return [None]
@@ -339,7 +339,7 @@ class Measurer:
         return max(2, min(wanted, _MOST_BUFFER_BYTES // layout.stride))
 
     def _buffer(self, layout: BufferLayout, kept: Collection[BufferLayout]) -> rt.HalBuffer:
-        """Returns the buffer that benchmarks of a layout run on; of the others, only those of `kept` stay."""
+        """Return the buffer that benchmarks of a layout run on; of the others, only those of `kept` stay."""
         key = (layout, self._sets(layout))
         if key not in self._buffers:
             for other in [buffer for buffer in self._buffers if buffer[0] not in kept]:
@@ -355,7 +355,7 @@ class Measurer:
 
 
 def _needs_more(samples: int, taken: float, seconds: float) -> bool:
-    """Tells whether more samples are needed after some time."""
+    """Return whether more samples are needed after some time."""
     if samples < _LEAST_SAMPLES:
         return not samples or taken < _ENOUGH_SECONDS
     return samples < _MOST_SAMPLES and taken < seconds

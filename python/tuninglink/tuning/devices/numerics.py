@@ -62,7 +62,7 @@ class Comparison:
 
 
 def compare(binding: Binding, actual: Bytes, expected: Bytes, reduction: int = 1) -> Comparison:
-    """Compares the elements of a binding.
+    """Compare the elements of a binding.
 
     Floating-point elements may differ by what rounding in another order explains; a NaN must stand where one is
     expected, and so must an infinity. All others must be equal.
@@ -87,7 +87,7 @@ def compare(binding: Binding, actual: Bytes, expected: Bytes, reduction: int = 1
 
 
 def relative_tolerance(dtype: np.dtype, reduction: int) -> float:
-    """Returns how far elements may be off by rounding in another order, relative to their magnitude.
+    """Return how far elements may be off by rounding in another order, relative to their magnitude.
 
     Args:
         dtype: a floating-point type.
@@ -100,7 +100,7 @@ def relative_tolerance(dtype: np.dtype, reduction: int) -> float:
 
 
 def _magnitudes(values: np.ndarray) -> np.ndarray:
-    """Returns the magnitude of each element, at least the root mean square of the finite ones.
+    """Return the magnitude of each element, at least the root mean square of the finite ones.
 
     An infinity and a NaN get that, too: an infinite magnitude would allow any value in their place.
     """
@@ -113,7 +113,7 @@ def _magnitudes(values: np.ndarray) -> np.ndarray:
 def within(
     actual: np.ndarray, expected: np.ndarray, tolerance: np.ndarray, shape: tuple[int, ...]
 ) -> Comparison:
-    """Compares elements, each with a tolerance of its own.
+    """Compare elements, each with a tolerance of its own.
 
     Args:
         actual: the elements, as float64.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def parameter_module(instance: rt.VmInstance, source: ParameterSource, seed: int) -> rt.VmModule:
-    """Returns the module that programs load their parameters from.
+    """Return the module that programs load their parameters from.
 
     Args:
         instance: what the module is made in.
@@ -45,7 +45,7 @@ def parameter_module(instance: rt.VmInstance, source: ParameterSource, seed: int
 
 
 def _random(parameter: Parameter, seed: tuple[int, int]) -> np.ndarray:
-    """Returns random values that keep the magnitude of what they are multiplied with."""
+    """Return random values that keep the magnitude of what they are multiplied with."""
     data = random_bytes(parameter.element_type, math.prod(parameter.shape), seed)
     dtype = element_type(parameter.element_type)
     if dtype is None or not is_float(parameter.element_type) or len(parameter.shape) < 2:  # noqa: PLR2004

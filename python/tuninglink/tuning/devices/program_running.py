@@ -54,7 +54,7 @@ class ProgramRunner:
         return self._loader.seconds
 
     def outputs(self, program: CompiledProgram) -> tuple[Array, ...]:
-        """Runs a program once from its initial state.
+        """Run a program once from its initial state.
 
         Returns:
             Its results, and then the arguments that it writes to, in order.
@@ -68,7 +68,7 @@ class ProgramRunner:
     def traces(
         self, program: CompiledProgram, directory: str
     ) -> tuple[tuple[Array, ...], list[DispatchTrace]]:
-        """Runs a program once that was compiled with `--iree-flow-trace-dispatch-tensors`.
+        """Run a program once that was compiled with `--iree-flow-trace-dispatch-tensors`.
 
         Args:
             program: the program.
@@ -87,7 +87,7 @@ class ProgramRunner:
         return loaded.outputs(), tracer.dispatches()
 
     def load(self, program: CompiledProgram, copies: Sequence[Hashable]) -> list[LoadedProgram]:
-        """Returns a program ready to run, in several places in memory.
+        """Return a program ready to run, in several places in memory.
 
         Args:
             program: the program.
@@ -141,7 +141,7 @@ class LoadedProgram:
         self._updates = any(argument.is_updated for argument in program.inputs)
 
     def sample(self, batch: int) -> float:
-        """Calls the function as often as `batch` says; returns the microseconds of a call."""
+        """Call the function as often as `batch` says; return the microseconds of a call."""
         if self._program.is_stateful:
             return self._sample_anew()
         if self._updates:
@@ -149,7 +149,7 @@ class LoadedProgram:
         return sum(self._call(self._function, self._inputs)[0] for _ in range(batch)) / batch * 1e6
 
     def outputs(self) -> tuple[Array, ...]:
-        """Returns what a call in a fresh context computes."""
+        """Return what a call in a fresh context computes."""
         module = self._loader.load_anew(*self._place)
         inputs = self._arguments()
         _, results = self._call(module.function(self._program.function), inputs)
@@ -206,6 +206,6 @@ class LoadedProgram:
 
 
 def _value(results: rt.VmVariantList, number: int) -> Any:
-    """Returns a result: a buffer view, or a number."""
+    """Return a result: a buffer view, or a number."""
     value = results.get_variant(number)
     return results.get_as_object(number, rt.HalBufferView) if isinstance(value, rt.VmRef) else value

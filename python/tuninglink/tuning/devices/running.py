@@ -34,7 +34,7 @@ class Overhead:
         self.seconds = math.inf
 
     def observe(self, seconds: float) -> None:
-        """Adds an observation."""
+        """Add an observation."""
         self.seconds = min(self.seconds, seconds)
 
 
@@ -57,7 +57,7 @@ class Runnable(Protocol):
     """The smallest batch that says what an iteration takes."""
 
     def sample(self, batch: int) -> float:
-        """Runs a batch and returns the microseconds of an iteration.
+        """Run a batch and return the microseconds of an iteration.
 
         Raises:
             MeasurementError: it fails.
@@ -87,13 +87,13 @@ class LoadedFunction:
         self._timer = timer
 
     def __call__(self, arguments: Sequence[Any]) -> float:
-        """Runs the function; see `run`."""
+        """Run the function; see `run`."""
         return self.run(arguments)[0]
 
     def run(
         self, arguments: Sequence[Any], wait: Callable[[], object] = _nothing
     ) -> tuple[float, rt.VmVariantList]:
-        """Runs the function and returns the seconds that it took, and its results.
+        """Run the function and return the seconds that it took, and its results.
 
         Args:
             arguments: what it takes.
@@ -137,7 +137,7 @@ class LoadedModule:
         self._timer = timer
 
     def function(self, name: str) -> LoadedFunction:
-        """Returns a function of the module.
+        """Return a function of the module.
 
         Raises:
             MeasurementError: there is no such function.
@@ -178,7 +178,7 @@ class Loader:
         self._loaded = lru_cache(kept)(self.load_anew)
 
     def load(self, image: bytes, function: str, copy: Hashable = None) -> LoadedFunction:
-        """Returns a function of a module.
+        """Return a function of a module.
 
         Args:
             image: the module.
@@ -193,13 +193,13 @@ class Loader:
     def load_module(
         self, image: bytes, copy: Hashable = None, libraries: tuple[rt.VmModule, ...] = ()
     ) -> LoadedModule:
-        """Returns a module with the state that earlier calls left; see `load_anew`."""
+        """Return a module with the state that earlier calls left; see `load_anew`."""
         return self._loaded(image, copy, libraries)
 
     def load_anew(
         self, image: bytes, copy: Hashable = None, libraries: tuple[rt.VmModule, ...] = ()
     ) -> LoadedModule:
-        """Returns a module in its initial state.
+        """Return a module in its initial state.
 
         Args:
             image: the module.
@@ -220,7 +220,7 @@ class Loader:
         return LoadedModule(module, context, self._timer)
 
     def _map(self, image: bytes, copy: Hashable) -> rt.VmModule:
-        """Maps a module from a file in memory, as a copy of it would be aligned by chance."""
+        """Map a module from a file in memory, as a copy of it would be aligned by chance."""
         del copy  # part of the key of the cache
         with os.fdopen(os.memfd_create("tuninglink"), "wb") as file:
             file.write(image)
@@ -250,7 +250,7 @@ class LoadedBenchmark:
             overhead.observe(self._seconds(0))
 
     def sample(self, batch: int) -> float:
-        """Runs a batch; the overhead of the call does not count."""
+        """Run a batch; the overhead of the call does not count."""
         return max(self._seconds(batch) - self._overhead.seconds, 1e-9) / batch * 1e6
 
     def _seconds(self, batch: int) -> float:

@@ -41,7 +41,7 @@ class Subject:
         self._microseconds = math.inf
 
     def sample(self, batch: int, copy: int = 0) -> float:
-        """Runs a batch and returns the microseconds of an iteration.
+        """Run a batch and return the microseconds of an iteration.
 
         Raises:
             MeasurementError: it fails.
@@ -52,11 +52,11 @@ class Subject:
         return microseconds
 
     def sample_any(self, batch: int, chance: random.Random) -> float:
-        """Runs a batch on one of the copies; see `sample`."""
+        """Run a batch on one of the copies; see `sample`."""
         return self.sample(batch, chance.randrange(len(self._copies)))
 
     def fitting_batch(self) -> int:
-        """Returns how many iterations make a sample.
+        """Return how many iterations make a sample.
 
         One iteration alone is mostly the call, so that the batch grows until it tells the time of one; by steps, as
         a batch that seems to take no time may only have met a quiet moment on a busy machine.
@@ -76,12 +76,12 @@ class Subject:
         return max(min(fitting, _LARGEST_BATCH), self._least_batch)
 
     def longest_batch(self) -> int:
-        """Returns how many iterations a sample may have at most, once `fitting_batch` was called."""
+        """Return how many iterations a sample may have at most, once `fitting_batch` was called."""
         longest = math.ceil(_LONGEST * self._wanted / self._microseconds)
         return max(min(longest, _LARGEST_BATCH), self._least_batch)
 
     def warm_up(self) -> None:
-        """Runs each further copy once, unless that takes longer than what it saves."""
+        """Run each further copy once, unless that takes longer than what it saves."""
         if self._microseconds * self._least_batch < _SLOW * self._wanted:
             for copy in range(1, len(self._copies)):
                 self.sample(self._least_batch, copy)
@@ -108,7 +108,7 @@ class Interleaving:
     def run(
         self, subjects: Sequence[Subject], after_round: Callable[[], None]
     ) -> tuple[tuple[tuple[float, ...], ...], tuple[int, ...]]:
-        """Runs each subject once a round, in random order.
+        """Run each subject once a round, in random order.
 
         The batches are equal, as the figures of unequal ones are not quite comparable; except where one subject is
         several times as slow as another, where that does not matter and equal batches would take forever.

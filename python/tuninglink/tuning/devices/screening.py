@@ -35,7 +35,7 @@ class Measurement:
 def screen(
     device: Device, benchmark: Benchmark, best_microseconds: float, scale: float = 1.0
 ) -> Measurement | Failure:
-    """Measures a candidate for the first time. A new best is measured again, and the slower figure counts.
+    """Measure a candidate for the first time. A new best is measured again, and the slower figure counts.
 
     Args:
         device: measures it.

@@ -44,7 +44,7 @@ class SizedBenchmark:
         self._weights = sum(part.weight for part in parts)
 
     def sample(self, batch: int) -> float:
-        """Runs a batch at each of the sizes; returns the microseconds of an iteration.
+        """Run a batch at each of the sizes; return the microseconds of an iteration.
 
         Raises:
             MeasurementError: it fails.
@@ -57,7 +57,7 @@ class SizedBenchmark:
 
 
 def repeats_of(benchmarks: Sequence[Runnable], sample_seconds: float) -> tuple[int, ...]:
-    """Returns how often each of several benchmarks is repeated, so that short ones are measured as exactly as long ones.
+    """Return how often each of several benchmarks is repeated, so that short ones are measured as exactly as long ones.
 
     Args:
         benchmarks: a benchmark at each of its sizes.

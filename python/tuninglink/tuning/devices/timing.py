@@ -75,13 +75,13 @@ class Rounds:
     clocks_mhz: tuple[int, ...] = ()
 
     def timing(self, index: int) -> Timing:
-        """Returns the times of one benchmark."""
+        """Return the times of one benchmark."""
         samples = tuple(sample[index] for sample in self.samples)
         return Timing(samples, self.batches[index], self.clocks_mhz)
 
 
 def duration(microseconds: float) -> str:
-    """Returns a time with four digits and a unit that suits it: `190.1 us`, `18.51 ms`."""
+    """Return a time with four digits and a unit that suits it: `190.1 us`, `18.51 ms`."""
     for unit, factor in (("s", 1e6), ("ms", 1e3)):
         if microseconds >= factor:
             return f"{microseconds / factor:.4g} {unit}"

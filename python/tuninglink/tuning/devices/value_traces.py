@@ -37,11 +37,11 @@ class TracedTensor:
     shape: tuple[int, ...]
 
     def array(self) -> NDArray[Any]:
-        """Returns its elements."""
+        """Return its elements."""
         return np.fromfile(self.path, np.uint8).view(self.dtype).reshape(self.shape)
 
     def has_same_bytes(self, other: TracedTensor) -> bool:
-        """Tells whether the bytes of another tensor are equal."""
+        """Return whether the bytes of another tensor are equal."""
         return Path(self.path).name == Path(other.path).name
 
 
@@ -89,7 +89,7 @@ class ValueTracer:
         return TracedTensor(str(path), array.dtype, array.shape)
 
     def dispatches(self) -> list[DispatchTrace]:
-        """Returns the executions of dispatches so far."""
+        """Return the executions of dispatches so far."""
         traces = []
         inputs: dict[str, tuple[TracedTensor, ...]] = {}
         for key, tensors in self._events:

@@ -18,7 +18,7 @@ _REACH: Final = 2.5
 
 
 def tuning_bases(result: FlagsResult, seconds: float) -> list[FlagSet]:
-    """Returns the sets under which dispatches are tuned, the best one first.
+    """Return the sets under which dispatches are tuned, the best one first.
 
     Where the best set tiles data, specs configure little of the program. Then the best set that does not tile data is
     a base as well, which may be the default: the whole program decides in the end.

@@ -70,7 +70,7 @@ class FlagComparison:
     _began: float = field(default_factory=time.monotonic)
 
     def begin(self, compiler: SetCompiler, flag_set: FlagSet, spec: str = "") -> Job:
-        """Begins to compile the program under a set of flags, with a spec or without."""
+        """Begin to compile the program under a set of flags, with a spec or without."""
         # The default and the pairs that were tuned are never late: there is nothing to compare without them.
         is_needed = spec or not flag_set.flags
         seconds = _NEEDED_SECONDS if is_needed else (1 - _TIMING) * self.seconds
@@ -83,7 +83,7 @@ class FlagComparison:
         jobs: Mapping[FlagSet, Job],
         device: Device,
     ) -> FlagsResult:
-        """Compares sets of flags.
+        """Compare sets of flags.
 
         Args:
             default: the program with the flags that the user gives.
@@ -102,7 +102,7 @@ class FlagComparison:
         tuned: Sequence[TunedSet],
         device: Device,
     ) -> FlagsResult:
-        """Compares sets of flags with the specs that were tuned under them.
+        """Compare sets of flags with the specs that were tuned under them.
 
         Args:
             compiler: compiles them.
@@ -127,7 +127,7 @@ class FlagComparison:
         results: list[Result],
         device: Device,
     ) -> FlagsResult:
-        """Times programs that are new, interleaved."""
+        """Time programs that are new, interleaved."""
         if default.calls is None:
             return FlagsResult(reason="the functions of the program cannot be read")
         if not callable_functions(default.calls):
@@ -163,7 +163,7 @@ class FlagComparison:
         images: dict[int, bytes],
         results: list[Result],
     ) -> Failure | None:
-        """Compares outputs with those of the default; programs that fail are no longer timed."""
+        """Compare outputs with those of the default; programs that fail are no longer timed."""
         expected = timer.outputs(default)
         if isinstance(expected, Failure):
             return expected
@@ -191,7 +191,7 @@ class FlagComparison:
     def _decide(
         self, times: ProgramTimes, numbers: Sequence[int], results: list[Result]
     ) -> FlagsResult:
-        """Takes the fastest program that gains enough, and certainly more than the default does against itself."""
+        """Take the fastest program that gains enough, and certainly more than the default does against itself."""
         for number, milliseconds, speedup in zip(
             numbers, times.milliseconds, times.speedups, strict=True
         ):

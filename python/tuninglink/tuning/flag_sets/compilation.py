@@ -81,7 +81,7 @@ class SetCompiler:
     def submit(
         self, source: ProgramSource, flags: Sequence[str], deadline: float, spec: str = ""
     ) -> Future[CompiledSource | str]:
-        """Compiles a program.
+        """Compile a program.
 
         Args:
             source: the program.
@@ -98,7 +98,7 @@ class SetCompiler:
 def _compile(
     source: ProgramSource, flags: tuple[str, ...], deadline: float, spec: str
 ) -> CompiledSource | str:
-    """Compiles a program in a process of its own."""
+    """Compile a program in a process of its own."""
     left = deadline - time.monotonic()
     if left <= 0:
         return "it was not compiled: there was no time left"
@@ -116,7 +116,7 @@ def _compile(
 
 
 def compile_source(source: ProgramSource, spec: str) -> CompiledSource | str:
-    """Compiles a program in this process, whose command line has the flags.
+    """Compile a program in this process, whose command line has the flags.
 
     Args:
         source: the program.

@@ -70,7 +70,7 @@ class ProgramTimer:
         self._call_seconds: dict[bytes, float] = {}
 
     def outputs(self, image: bytes) -> Outputs | Failure:
-        """Returns what all functions compute, or why they cannot be run."""
+        """Return what all functions compute, or why they cannot be run."""
         arrays: Outputs = {}
         began = time.monotonic()
         for function in self._functions:
@@ -85,7 +85,7 @@ class ProgramTimer:
     def compare(
         self, default: bytes, images: Sequence[bytes], seconds: float
     ) -> ProgramTimes | Failure:
-        """Times programs in turn with the default, and with the default a second time.
+        """Time programs in turn with the default, and with the default a second time.
 
         A program leaves when it cannot be the fastest any more, which may be after its call for `outputs`. The rounds end when the intervals of the others are
         narrow, or the time is over.
@@ -136,13 +136,13 @@ class ProgramTimer:
         )
 
     def _is_far_behind(self, image: bytes, images: Sequence[bytes]) -> bool:
-        """Tells whether the one call that a program has made was too slow for it to be the fastest."""
+        """Return whether the one call that a program has made was too slow for it to be the fastest."""
         known = [self._call_seconds[each] for each in images if each in self._call_seconds]
         seconds = self._call_seconds.get(image, 0.0)
         return seconds > _LONG_CALL and seconds > _FAR_BEHIND * min(known)
 
     def _rough_speedup(self, default: bytes, image: bytes) -> ConfidenceInterval:
-        """Returns the speedup of a program by one call."""
+        """Return the speedup of a program by one call."""
         seconds = self._call_seconds[image]
         ratio = self._call_seconds.get(default, seconds) / seconds
         return ConfidenceInterval(ratio / _FAR_BEHIND, ratio, ratio * _FAR_BEHIND)
@@ -150,7 +150,7 @@ class ProgramTimer:
     def _rounds(
         self, images: Sequence[bytes], count: int, seed: int, seconds: float
     ) -> list[list[float]] | Failure:
-        """Returns the weighted microseconds of programs by round."""
+        """Return the weighted microseconds of programs by round."""
         programs = [
             self._calls.compiled(function, image, PLAIN_INTEGERS)
             for image in images
@@ -166,12 +166,12 @@ class ProgramTimer:
 
 
 def callable_functions(calls: ProgramCalls) -> list[FunctionCall]:
-    """Returns the functions of a program that can be called."""
+    """Return the functions of a program that can be called."""
     return [function for function in calls.functions if not function.obstacle]
 
 
 def _possible_winners(speedups: dict[int, ConfidenceInterval], running: Sequence[int]) -> list[int]:
-    """Returns the programs that may still be the fastest."""
+    """Return the programs that may still be the fastest."""
     bar = max((speedups[index].low for index in running), default=0.0)
     return [index for index in running if speedups[index].high >= bar]
 

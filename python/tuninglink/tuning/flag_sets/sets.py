@@ -43,12 +43,12 @@ class FlagSet:
     word: str = ""
 
     def conflicts(self, flags: Sequence[str]) -> bool:
-        """Tells whether one of the flags is given already, with whatever value."""
+        """Return whether one of the flags is given already, with whatever value."""
         given = {_flag_name(flag) for flag in flags}
         return any(_flag_name(flag) in given for flag in self.flags)
 
     def suits(self, program: str) -> bool:
-        """Tells whether the set may be for a program, by the bytes of its file: text, bytecode or ONNX."""
+        """Return whether the set may be for a program, by the bytes of its file: text, bytecode or ONNX."""
         path = Path(program)
         if not self.word or not path.is_file() or not path.stat().st_size:
             return True
@@ -115,7 +115,7 @@ def flag_sets(
     allows_numerics: bool = True,
     program: str = "",
 ) -> list[FlagSet]:
-    """Returns the sets to try, the most promising first.
+    """Return the sets to try, the most promising first.
 
     Args:
         backend: the backend of the compiler, such as `llvm-cpu`.
@@ -142,7 +142,7 @@ def flag_sets(
 
 
 def read_flag_sets(path: Path) -> list[FlagSet]:
-    """Reads a file with one set a line, `NAME: FLAG…` or just flags; `#` begins a comment.
+    """Read a file with one set a line, `NAME: FLAG…` or just flags; `#` begins a comment.
 
     Raises:
         TuninglinkError: the file cannot be read, or a line holds something else.

@@ -114,7 +114,7 @@ class Benchmark:
     sized: tuple[SizedFunction, ...] = ()
 
     def at(self, function: SizedFunction) -> Benchmark:
-        """Returns the benchmark of a dynamic dispatch at one combination of sizes."""
+        """Return the benchmark of a dynamic dispatch at one combination of sizes."""
         return Benchmark(self.image, function.name, function.layout)
 
     @property

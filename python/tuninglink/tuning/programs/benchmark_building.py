@@ -65,7 +65,7 @@ class BenchmarkFunction:
 
 
 def build_benchmark(module: mlir.Operation) -> BenchmarkFunction:
-    """Turns a benchmark that the compiler dumped into one on a given buffer, in place.
+    """Turn a benchmark that the compiler dumped into one on a given buffer, in place.
 
     Args:
         module: the benchmark, at `executable-sources`. Functions but the first are removed: they run the same
@@ -108,7 +108,7 @@ def _read(module: mlir.Operation) -> _Parts:
 
 
 def passed_constants(dispatch: mlir.Operation) -> tuple[int, ...]:
-    """Returns the constants that a benchmark passes to its dispatch.
+    """Return the constants that a benchmark passes to its dispatch.
 
     Raises:
         NoBenchmarkError: they are only known when the program runs.
@@ -118,14 +118,14 @@ def passed_constants(dispatch: mlir.Operation) -> tuple[int, ...]:
 
 
 def _segments(operation: mlir.Operation) -> list[range]:
-    """Returns the positions of each group of operands."""
+    """Return the positions of each group of operands."""
     sizes: Any = operation.attributes["operandSegmentSizes"]
     ends = list(accumulate(sizes))
     return [range(end - size, end) for size, end in zip(sizes, ends, strict=True)]
 
 
 def _arguments(dispatch: mlir.Operation) -> tuple[list[Value], list[Value], list[Value]]:
-    """Returns the constants of a dispatch, and the offsets and lengths of its buffers.
+    """Return the constants of a dispatch, and the offsets and lengths of its buffers.
 
     They are in its last four groups of operands, but for the flags.
     """
@@ -144,7 +144,7 @@ def _constant(value: Value) -> int:
 
 
 def _replace_arguments(function: mlir.Operation) -> tuple[Value, Value, Value]:
-    """Gives the function its four arguments in place of the batch size; returns the first three."""
+    """Give the function its four arguments in place of the batch size; return the first three."""
     block = function.regions[0].blocks[0]
     (old,) = block.arguments
     location = function.location
@@ -160,7 +160,7 @@ def _replace_arguments(function: mlir.Operation) -> tuple[Value, Value, Value]:
 def _place_bindings(
     parts: _Parts, layout: BufferLayout, buffer: Value, sets: Value, stride: Value
 ) -> None:
-    """Lets the dispatch take its bindings from the set of the iteration."""
+    """Let the dispatch take its bindings from the set of the iteration."""
     index = mlir.IndexType.get()
     first = parts.function.regions[0].blocks[0].operations[0]
     with mlir.InsertionPoint(first):
@@ -191,7 +191,7 @@ def _index_operation(name: str, *operands: Value) -> Value:
 
 
 def _remove_buffer(module: mlir.Operation, function: mlir.Operation) -> None:
-    """Removes the benchmark's own buffer and what made it."""
+    """Remove the benchmark's own buffer and what made it."""
     loads = collect(function, "util.global.load")
     gone = {str(load.attributes["global"]) for load in loads}
     for load in loads:

@@ -35,7 +35,7 @@ _STORES: Final = frozenset(
 def buffer_layout(
     module: mlir.Operation, lengths: Sequence[int], constants: Sequence[int]
 ) -> BufferLayout:
-    """Returns the buffer of a benchmark.
+    """Return the buffer of a benchmark.
 
     Args:
         module: the benchmark at `executable-sources`.
@@ -70,14 +70,14 @@ class _Content:
         return 0 if self.shape is None else prod(self.shape)
 
     def filling(self, length: int) -> tuple[int, ...]:
-        """Returns the sizes of all elements in a binding of so many bytes."""
+        """Return the sizes of all elements in a binding of so many bytes."""
         if self.shape is not None and self.elements * self.element_bytes == length:
             return self.shape
         return (length // self.element_bytes,)
 
 
 def _contents(module: mlir.Operation, sizes: SizeEvaluator) -> dict[int, _Content]:
-    """Returns what a dispatch has in its bindings, by their number; the largest thing where there are several."""
+    """Return what a dispatch has in its bindings, by their number; the largest thing where there are several."""
     result: dict[int, _Content] = {}
     for subspan in collect(module, _SUBSPAN):
         number: Any = subspan.attributes["binding"]
@@ -94,7 +94,7 @@ def _contents(module: mlir.Operation, sizes: SizeEvaluator) -> dict[int, _Conten
 
 
 def _parts(content: _Content, offset: int | None) -> tuple[TypedPart, ...]:
-    """Returns the part of a binding that a tensor takes, if it is loaded and its place is known."""
+    """Return the part of a binding that a tensor takes, if it is loaded and its place is known."""
     if offset is None or content.shape is None or content.access is Access.WRITE:
         return ()
     return (TypedPart(content.element_type, offset, content.elements * content.element_bytes),)
@@ -104,7 +104,7 @@ _BITS_OF_BYTE: Final = 8
 
 
 def _element_bytes(element: Any) -> int:
-    """Returns the bytes of an element in memory; a complex number is one element."""
+    """Return the bytes of an element in memory; a complex number is one element."""
     if isinstance(element, mlir.ComplexType):
         return 2 * _element_bytes(element.element_type)
     bits = int(getattr(element, "width", 64))  # an index has no width of its own
@@ -112,7 +112,7 @@ def _element_bytes(element: Any) -> int:
 
 
 def _uses(value: Value, sizes: SizeEvaluator) -> list[_Content]:
-    """Returns what is loaded from and stored to a binding; all of it with the access of all uses together."""
+    """Return what is loaded from and stored to a binding; all of it with the access of all uses together."""
     tensors: list[Value] = []
     loads = stores = False
     for use in value.uses:

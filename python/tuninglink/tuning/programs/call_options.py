@@ -29,7 +29,7 @@ class FunctionWeight:
 
     @classmethod
     def parse(cls, text: str) -> FunctionWeight:
-        """Reads `NAME[=WEIGHT]`.
+        """Read `NAME[=WEIGHT]`.
 
         Raises:
             ValueError: the text is something else.
@@ -54,7 +54,7 @@ class GivenInput:
 
     @classmethod
     def parse(cls, text: str) -> GivenInput:
-        """Reads `[FUNCTION:]VALUE`.
+        """Read `[FUNCTION:]VALUE`.
 
         Raises:
             ValueError: there is no value.
@@ -84,7 +84,7 @@ class ParameterFile:
 
     @classmethod
     def parse(cls, text: str) -> ParameterFile:
-        """Reads `[SCOPE=]FILE`.
+        """Read `[SCOPE=]FILE`.
 
         Raises:
             ValueError: the file does not exist, or is of another kind.
@@ -115,7 +115,7 @@ class CallOptions:
     expected: tuple[GivenInput, ...] = ()
 
     def weights(self) -> Mapping[str, int] | None:
-        """Returns the functions that count with their weights; None if all do, once each."""
+        """Return the functions that count with their weights; None if all do, once each."""
         if not self.functions:
             return None
         return {function.name: function.weight for function in self.functions}

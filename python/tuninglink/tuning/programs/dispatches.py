@@ -89,7 +89,7 @@ class TuningTask:
         return bool(self.sized)
 
     def benchmark(self, image: bytes) -> Benchmark:
-        """Returns the benchmark as it was compiled.
+        """Return the benchmark as it was compiled.
 
         Args:
             image: the module, a VM FlatBuffer.
@@ -102,7 +102,7 @@ class TuningTask:
         return self.dispatches[0]
 
     def is_meant(self, patterns: Sequence[str]) -> bool:
-        """Tells whether a pattern is part of the name of a dispatch or of its function; `*` and `?` match."""
+        """Return whether a pattern is part of the name of a dispatch or of its function; `*` and `?` match."""
         subjects = (*self.dispatches, self.label)
         return any(
             fnmatchcase(subject, f"*{pattern}*") for pattern in patterns for subject in subjects
@@ -151,7 +151,7 @@ def read_program(
     sizes: Sequence[GivenSizes] = (),
     options: CallOptions = ALL_CALLS,
 ) -> DispatchedProgram:
-    """Compiles a program up to `executable-sources` and finds its problems.
+    """Compile a program up to `executable-sources` and find its problems.
 
     Args:
         path: the program: a model, one dispatch, or a dispatch benchmark that the compiler has dumped, which is
@@ -187,7 +187,7 @@ def read_program(
 def form_dispatches(
     run: Run, *, first: Phase, sizes: Sequence[GivenSizes], options: CallOptions
 ) -> ProgramCalls | None:
-    """Takes a program to `executable-sources`; see `read_program`.
+    """Take a program to `executable-sources`; see `read_program`.
 
     Returns:
         The calls that its time is made of; None if its functions cannot be read.
@@ -211,7 +211,7 @@ def form_dispatches(
 
 
 def _load_functions(module: mlir.Operation) -> None:
-    """Loads the dialect of functions, as a program in the portable form of StableHLO has none before the first phase.
+    """Load the dialect of functions, as a program in the portable form of StableHLO has none before the first phase.
 
     The passes of that phase do not load it; those of later ones would.
     """
@@ -223,7 +223,7 @@ def _tasks(
     calls: Counter[str] | None,
     dynamic: Callable[[Container[str]], list[DynamicBenchmark]] | None = None,
 ) -> tuple[list[TuningTask], list[Omission]]:
-    """Returns the problems of benchmarks, equal ones once, and the dispatches without one.
+    """Return the problems of benchmarks, equal ones once, and the dispatches without one.
 
     Args:
         benchmarks: what the compiler dumped of static dispatches.

@@ -16,7 +16,7 @@ _BENCHMARK: Final = "iree.benchmark"
 
 
 def dump_benchmarks(program: mlir.Operation) -> list[mlir.Operation]:
-    """Returns a module with the benchmark of each dispatch that the compiler can make one of.
+    """Return a module with the benchmark of each dispatch that the compiler can make one of.
 
     The compiler writes them as text without the contents of resources, so the code of each dispatch is copied from
     the program again.
@@ -38,6 +38,6 @@ def dump_benchmarks(program: mlir.Operation) -> list[mlir.Operation]:
 
 
 def is_benchmark(operation: mlir.Operation) -> bool:
-    """Tells whether an operation is the function of a dumped benchmark."""
+    """Return whether an operation is the function of a dumped benchmark."""
     reflection = operation.attributes.get(_REFLECTION)
     return isinstance(reflection, mlir.DictAttr) and _BENCHMARK in reflection

@@ -62,7 +62,7 @@ class DynamicBenchmark:
 def dynamic_benchmarks(
     program: mlir.Operation, given: Sequence[GivenSizes], others: Container[str]
 ) -> list[DynamicBenchmark]:
-    """Returns the benchmarks of the dynamic dispatches of a program.
+    """Return the benchmarks of the dynamic dispatches of a program.
 
     Args:
         program: the program at `executable-sources`; it must outlive the benchmarks.
@@ -80,7 +80,7 @@ def dynamic_benchmarks(
 
 
 def _checked(given: Sequence[GivenSizes]) -> list[SizeCombination]:
-    """Returns combinations of sizes at which outputs are checked and nothing is measured."""
+    """Return combinations of sizes at which outputs are checked and nothing is measured."""
     return [
         SizeCombination(tuple(given), (size,) * len(given), 0)
         for size in CHECKED_SIZES
@@ -89,7 +89,7 @@ def _checked(given: Sequence[GivenSizes]) -> list[SizeCombination]:
 
 
 def _at_sizes(program: mlir.Operation, combination: SizeCombination) -> mlir.Operation:
-    """Returns a copy of a program whose host code knows the sizes of its arguments."""
+    """Return a copy of a program whose host code knows the sizes of its arguments."""
     copy = program.operation.clone().operation
     for function in body(copy):
         if function.name == names.UTIL_FUNCTION:
@@ -122,7 +122,7 @@ def _give_sizes(function: mlir.Operation, combination: SizeCombination) -> None:
 def _joined(
     name: str, modules: Sequence[tuple[SizeCombination, mlir.Operation]]
 ) -> DynamicBenchmark | None:
-    """Returns the benchmark with the functions of all modules, in the first one; None if none is measured."""
+    """Return the benchmark with the functions of all modules, in the first one; None if none is measured."""
     functions: dict[str, SizedFunction] = {}
     target: mlir.Operation | None = None
     for combination, module in modules:
@@ -155,7 +155,7 @@ def _sized(
 
 
 def _move(name: str, source: mlir.Operation, target: mlir.Operation) -> None:
-    """Moves a function from a module to the end of another one."""
+    """Move a function from a module to the end of another one."""
     last = list(body(target))[-1]
     for operation in body(source):
         if operation.name == names.UTIL_FUNCTION and symbol_name(operation) == name:

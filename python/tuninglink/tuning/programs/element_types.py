@@ -27,7 +27,7 @@ _INTEGERS: Final[dict[str, type]] = {
 
 
 def element_type(name: str) -> np.dtype | None:
-    """Returns the type of the elements of a tensor in memory.
+    """Return the type of the elements of a tensor in memory.
 
     Args:
         name: an element type as MLIR writes it.
@@ -41,5 +41,5 @@ def element_type(name: str) -> np.dtype | None:
 
 
 def is_float(name: str) -> bool:
-    """Tells whether an element type is a floating-point type with a tolerance."""
+    """Return whether an element type is a floating-point type with a tolerance."""
     return name in _FLOATS

@@ -84,7 +84,7 @@ class _UnsupportedError(Exception):
 
 
 def read_entry_functions(module: mlir.Operation) -> list[EntryFunction]:
-    """Returns the functions of a program that callers see, in order.
+    """Return the functions of a program that callers see, in order.
 
     Args:
         module: a program at `abi`.
@@ -102,7 +102,7 @@ def read_entry_functions(module: mlir.Operation) -> list[EntryFunction]:
 
 
 def public_functions(module: mlir.Operation) -> Iterator[mlir.Operation]:
-    """Yields the functions of a program that callers see."""
+    """Yield the functions of a program that callers see."""
     for function in body(module):
         visibility = function.attributes.get(names.SYMBOL_VISIBILITY)
         is_private = isinstance(visibility, mlir.StringAttr) and visibility.value == "private"
@@ -111,7 +111,7 @@ def public_functions(module: mlir.Operation) -> Iterator[mlir.Operation]:
 
 
 def is_stateful(module: mlir.Operation) -> bool:
-    """Tells whether a function of a program changes a global, on which later calls may depend."""
+    """Return whether a function of a program changes a global, on which later calls may depend."""
     return any(collect(op, *_STORES) for op in body(module) if op.name == names.UTIL_FUNCTION)
 
 
@@ -130,7 +130,7 @@ def _read(name: str, function: mlir.Operation, functions: Functions) -> EntryFun
 
 
 def _returned(function: mlir.Operation) -> list[mlir.Value[Any]]:
-    """Returns what a function returns, in the last of its blocks that does."""
+    """Return what a function returns, in the last of its blocks that does."""
     returns = [
         operation
         for block in function.regions[0].blocks
@@ -141,7 +141,7 @@ def _returned(function: mlir.Operation) -> list[mlir.Value[Any]]:
 
 
 def _result(value: mlir.Value[Any], functions: Functions) -> Result | None:
-    """Returns what a returned value is, in the function that computes it; None where that cannot be read."""
+    """Return what a returned value is, in the function that computes it; None where that cannot be read."""
     if isinstance(value.type, (mlir.IntegerType, mlir.IndexType, mlir.FloatType)):
         return Result(str(value.type))
     if not isinstance(value, mlir.OpResult):
@@ -200,7 +200,7 @@ def _argument(value: mlir.Value[Any], number: int, functions: Functions) -> Argu
 
 
 def _uses(value: mlir.Value[Any], functions: Functions) -> Iterator[mlir.Operation]:
-    """Yields the operations that use an argument, in the functions that it is passed on to, too."""
+    """Yield the operations that use an argument, in the functions that it is passed on to, too."""
     for use in value.uses:
         user = use.owner.operation
         if user.name != names.UTIL_CALL:

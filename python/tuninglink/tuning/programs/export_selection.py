@@ -29,7 +29,7 @@ _LOOKUP: Final = "hal.executable.lookup.function"
 
 
 def select_exports(module: mlir.Operation) -> None:
-    """Lets the functions of benchmarks call the code for their sizes, in place.
+    """Let the functions of benchmarks call the code for their sizes, in place.
 
     Args:
         module: a program at `executable-configurations`.
@@ -49,7 +49,7 @@ def select_exports(module: mlir.Operation) -> None:
 
 
 def _selected(workgroups: mlir.Operation, exports: Exports) -> str:
-    """Returns the name of the export whose condition holds, or of the last one, which has none."""
+    """Return the name of the export whose condition holds, or of the last one, which has none."""
     entry_point: Any = workgroups.attributes[_ENTRY_POINT]
     name = str(entry_point.value[-1])
     sizes = SizeEvaluator()
@@ -61,7 +61,7 @@ def _selected(workgroups: mlir.Operation, exports: Exports) -> str:
 
 
 def _holds(export: mlir.Operation, workload: list[int | None]) -> bool:
-    """Tells whether the condition of an export holds for a workload."""
+    """Return whether the condition of an export holds for a workload."""
     block = next(region.blocks[0] for region in export.regions if _is_condition(region))
     _, *arguments = block.arguments
     sizes = SizeEvaluator(given=dict(zip(arguments, workload, strict=True)))
@@ -70,7 +70,7 @@ def _holds(export: mlir.Operation, workload: list[int | None]) -> bool:
 
 
 def _is_condition(region: mlir.Region) -> bool:
-    """Tells whether a region of an export returns a truth value, and not a number of workgroups."""
+    """Return whether a region of an export returns a truth value, and not a number of workgroups."""
     if not region.blocks:
         return False
     types = [str(operand.type) for operand in list(region.blocks[0].operations)[-1].operands]

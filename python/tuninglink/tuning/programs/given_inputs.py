@@ -24,7 +24,7 @@ _LITERAL: Final = re.compile(r"(?:((?:\d+x)*)([a-zA-Z]\w*)=)?(.+)", re.DOTALL)
 
 
 def read_input(given: GivenInput, argument: Argument, place: str) -> ProgramInput:
-    """Returns an argument with the value that was given for it.
+    """Return an argument with the value that was given for it.
 
     Args:
         given: the value: `@FILE.npy`, `2x3xf32=1,2,3,4,5,6`, `2x3xf32=0` or a number.
@@ -64,7 +64,7 @@ def read_input(given: GivenInput, argument: Argument, place: str) -> ProgramInpu
 
 
 def read_expected(given: GivenInput, result: Result | None, place: str) -> NDArray[Any]:
-    """Returns a value that a function is expected to return.
+    """Return a value that a function is expected to return.
 
     Args:
         given: the value, as for `read_input`; of floating-point types, any does.
@@ -113,7 +113,7 @@ def _load(given: GivenInput) -> np.ndarray:
 
 
 def _literal(given: GivenInput) -> tuple[np.ndarray, str]:
-    """Returns the elements of a value, and the element type that it names or nothing."""
+    """Return the elements of a value, and the element type that it names or nothing."""
     parts = _LITERAL.fullmatch(given.text)
     try:
         assert parts is not None
@@ -131,6 +131,6 @@ def _literal(given: GivenInput) -> tuple[np.ndarray, str]:
 
 
 def _is_same_type(actual: np.dtype, expected: np.dtype) -> bool:
-    """Tells whether an array holds elements of a type; NumPy writes types that it lacks as plain bytes."""
+    """Return whether an array holds elements of a type; NumPy writes types that it lacks as plain bytes."""
     is_alike = actual.kind == "V" or (actual.kind in "iu" and expected.kind == "i")
     return actual.itemsize == expected.itemsize if is_alike else actual == expected

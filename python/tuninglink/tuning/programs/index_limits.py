@@ -18,7 +18,7 @@ _MOST: Final = 3
 
 
 def largest_index(module: mlir.Operation) -> int:
-    """Returns the largest integer that indexes no tensor of a dispatch out of bounds, up to a small limit."""
+    """Return the largest integer that indexes no tensor of a dispatch out of bounds, up to a small limit."""
     sizes: list[int] = []
     visit(module, lambda operation: sizes.extend(_indexed_sizes(operation)))
     static = [size for size in sizes if size > 0]
@@ -26,7 +26,7 @@ def largest_index(module: mlir.Operation) -> int:
 
 
 def _indexed_sizes(operation: mlir.Operation) -> Iterator[int]:
-    """Yields the sizes of the dimensions that an operation indexes by values of other tensors."""
+    """Yield the sizes of the dimensions that an operation indexes by values of other tensors."""
     if operation.name == "tensor.extract":
         source, *indices = operation.operands
         for size, index in zip(mlir.RankedTensorType(source.type).shape, indices, strict=True):
@@ -40,7 +40,7 @@ def _indexed_sizes(operation: mlir.Operation) -> Iterator[int]:
 
 
 def _is_data(index: Value) -> bool:
-    """Tells whether an index depends on an element of a tensor, and not on loops alone."""
+    """Return whether an index depends on an element of a tensor, and not on loops alone."""
     owner = index.owner
     if isinstance(owner, mlir.Block):
         return True

@@ -37,7 +37,7 @@ class Run:
         return self._invocation.module()
 
     def advance(self, first: Phase, last: Phase) -> None:
-        """Runs the phases behind `first` up to and including `last`.
+        """Run the phases behind `first` up to and including `last`.
 
         Raises:
             CompileError: the compiler reported an error.
@@ -45,7 +45,7 @@ class Run:
         self.check(self._invocation.run(first, last), f"compiling to '{last.value}'")
 
     def image(self) -> bytes:
-        """Returns the compiled module as a VM FlatBuffer.
+        """Return the compiled module as a VM FlatBuffer.
 
         Raises:
             CompileError: it cannot be written.
@@ -56,7 +56,7 @@ class Run:
             return output.content()
 
     def check(self, succeeded: bool, doing: str) -> None:  # noqa: FBT001 - it is what a step returned
-        """Raises what the compiler reported, whatever it returned."""
+        """Raise what the compiler reported, whatever it returned."""
         if self._errors:
             raise CompileError(*self._errors)
         if not succeeded:
@@ -67,7 +67,7 @@ class Run:
 def compiler_run(
     source: bytes | str, flags: Sequence[str], *, name: str = "<memory>", verify: bool = True
 ) -> Iterator[Run]:
-    """Parses a program into a session of its own.
+    """Parse a program into a session of its own.
 
     Args:
         source: the program as text or bytecode, or the path of one.

@@ -57,7 +57,7 @@ class ParameterSource:
 
 
 def read_parameters(module: mlir.Operation) -> tuple[Parameter, ...]:
-    """Returns the parameters of a program, in order.
+    """Return the parameters of a program, in order.
 
     Args:
         module: a program at `abi`.

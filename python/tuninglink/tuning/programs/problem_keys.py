@@ -23,7 +23,7 @@ _RESOURCE: Final = "dense_resource<"
 def problem_key(
     variant: mlir.Operation, layout: BufferLayout, sized: Sequence[SizedFunction] = ()
 ) -> str:
-    """Returns a hash of a dispatch that depends neither on its symbols nor on the contents of resources.
+    """Return a hash of a dispatch that depends neither on its symbols nor on the contents of resources.
 
     Args:
         variant: the variant of the dispatch.

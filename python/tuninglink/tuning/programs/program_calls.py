@@ -72,7 +72,7 @@ class ProgramCalls:
     def compiled(
         self, call: FunctionCall, image: bytes, integers: tuple[int, int]
     ) -> CompiledProgram:
-        """Returns a compiled program with the inputs of a call.
+        """Return a compiled program with the inputs of a call.
 
         Args:
             call: one of the functions.
@@ -93,7 +93,7 @@ class ProgramCalls:
 def read_calls(
     module: mlir.Operation, options: CallOptions, sizes: Sequence[GivenSizes] = ()
 ) -> ProgramCalls:
-    """Returns the calls of a program that a user means.
+    """Return the calls of a program that a user means.
 
     A function with dynamic arguments is called once at each combination of sizes.
 
@@ -143,7 +143,7 @@ def _expect_names(
 def _with_expected(
     calls: Sequence[FunctionCall], entry: EntryFunction, expected: Sequence[GivenInput]
 ) -> list[FunctionCall]:
-    """Returns the calls of a function with the outputs that are expected of them."""
+    """Return the calls of a function with the outputs that are expected of them."""
     if not expected:
         return list(calls)
     if any(argument.content is None for call in calls for argument in call.inputs):
@@ -173,7 +173,7 @@ def _expect_functions(entries: Iterable[str], options: CallOptions) -> None:
 def _expect_dimensions(entries: Iterable[EntryFunction], sizes: Sequence[GivenSizes]) -> None:
     dynamic = dict.fromkeys(place for entry in entries for place in _dynamic_dimensions(entry))
     for given in sizes:
-        if not any(given.is_about(*place) for place in dynamic):
+        if not any(given.applies_to(*place) for place in dynamic):
             places = ", ".join(f"{argument}.{dimension}" for argument, dimension in dynamic)
             remedy = note(f"dynamic dimensions: {places or 'none'}")
             message = f"'--dim {given}' is about no dynamic dimension of the program's arguments"
@@ -190,10 +190,10 @@ def _dynamic_dimensions(entry: EntryFunction) -> Iterator[tuple[int, int]]:
 def _calls(
     entry: EntryFunction, weight: int, given: Sequence[GivenInput], sizes: Sequence[GivenSizes]
 ) -> list[FunctionCall]:
-    """Returns the calls of a function: one, or one at each combination of sizes on which it depends."""
+    """Return the calls of a function: one, or one at each combination of sizes on which it depends."""
     dimensions = list(_dynamic_dimensions(entry))
     relevant = [
-        size for size in sizes if any(size.is_about(*dimension) for dimension in dimensions)
+        size for size in sizes if any(size.applies_to(*dimension) for dimension in dimensions)
     ]
     if not relevant or given:
         return [_call(entry, weight, given)]

@@ -33,7 +33,7 @@ _SPECIALIZATION: Final = (
 
 
 def dynamic_loops(task: TuningTask) -> tuple[int, ...]:
-    """Returns the numbers of the dynamic loops of the root op of a task; none if it has not one root op."""
+    """Return the numbers of the dynamic loops of the root op of a task; none if it has not one root op."""
     module = mlir.Module.parse(task.source, thread_context()).operation
     root = _root(module)
     if root is None:
@@ -42,7 +42,7 @@ def dynamic_loops(task: TuningTask) -> tuple[int, ...]:
 
 
 def specialize(task: TuningTask, bounds: Mapping[int, SizeRange]) -> TuningTask | None:
-    """Returns a dynamic dispatch in the form that the compiler gives it for a range of sizes.
+    """Return a dynamic dispatch in the form that the compiler gives it for a range of sizes.
 
     Args:
         task: the dynamic dispatch.
@@ -92,7 +92,7 @@ def _root(module: mlir.Operation) -> mlir.Operation | None:
 
 
 def _keep_specialized(module: mlir.Operation) -> bool:
-    """Removes the function for all other sizes, and the condition; returns whether there was one.
+    """Remove the function for all other sizes, and the condition; return whether there was one.
 
     The specialized function has the name of the original one, which the functions of the benchmark refer to.
     """

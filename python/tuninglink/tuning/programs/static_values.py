@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def static_integer(value: Value) -> int | None:
-    """Returns the integer that a value in a benchmark always is; None if the benchmark does not fix it."""
+    """Return the integer that a value in a benchmark always is; None if the benchmark does not fix it."""
     operation = value.owner
     if isinstance(operation, mlir.Block):
         return None

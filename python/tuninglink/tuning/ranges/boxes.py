@@ -19,7 +19,7 @@ Box = dict[int, SizeRange]
 def boxes_around(
     functions: Sequence[SizedFunction], loops: Sequence[int], least: int = 1
 ) -> list[Box]:
-    """Returns boxes around the combinations of sizes that are measured; none overlaps another.
+    """Return boxes around the combinations of sizes that are measured; none overlaps another.
 
     Args:
         functions: the functions for the sizes.
@@ -46,7 +46,7 @@ def boxes_around(
 
 
 def _ranges(sizes: Sequence[int], least: int) -> dict[int, SizeRange]:
-    """Returns the range of each size. One ends where the next size is as near, by their ratio.
+    """Return the range of each size. One ends where the next size is as near, by their ratio.
 
     A size of 1 has a range of its own, if that may be: its code needs no loop.
     """

@@ -55,7 +55,7 @@ class RangeTuner:
     write: Callable[[TaskResult], str]
 
     def improve(self, result: TaskResult, budget: Budget) -> TaskResult:
-        """Returns the result of a dynamic dispatch with the ranges that are faster than the entry for all sizes.
+        """Return the result of a dynamic dispatch with the ranges that are faster than the entry for all sizes.
 
         Args:
             result: the dispatch, tuned for all sizes at once.
@@ -95,7 +95,7 @@ class RangeTuner:
         return joined
 
     def _tune(self, task: TuningTask, result: TaskResult, budget: Budget) -> TaskResult | None:
-        """Returns the result of a specialized dispatch, whose winner may be the compiler's choice."""
+        """Return the result of a specialized dispatch, whose winner may be the compiler's choice."""
         settings, began = self.tuner.settings, time.monotonic()
         compiled = self.tuner.compiler.submit_program(task.source, "", settings.timeout).result()
         measured = measure_default(task, compiled, self.tuner.devices)
@@ -116,7 +116,7 @@ class RangeTuner:
         return replace(tuned, winner=choice)
 
     def _known(self, result: TaskResult) -> list[Spec]:
-        """Returns a spec with the best configuration for all sizes, which is a candidate for each range."""
+        """Return a spec with the best configuration for all sizes, which is a candidate for each range."""
         trials = [trial for trial in result.trials if trial.microseconds is not None]
         best = min(trials, key=lambda trial: trial.microseconds or math.inf, default=None)
         if best is None or not isinstance(result.prepared, PreparedTask):
@@ -124,7 +124,7 @@ class RangeTuner:
         return [load_spec(result.prepared.spec(best.candidate, {}).encode())]
 
     def _compile(self, task: TuningTask) -> Benchmark | None:
-        """Returns the compiler's choice for all sizes."""
+        """Return the compiler's choice for all sizes."""
         seconds = self.tuner.settings.timeout
         compiled = self.tuner.compiler.submit_program(task.source, "", seconds).result()
         return None if isinstance(compiled, Failure) else task.benchmark(compiled.image)
@@ -132,7 +132,7 @@ class RangeTuner:
     def _compared(
         self, found: TaskResult, default: Benchmark, open_: Benchmark
     ) -> TaskResult | None:
-        """Returns a range with its times against the compiler's choice; None unless it is faster than what is there.
+        """Return a range with its times against the compiler's choice; None unless it is faster than what is there.
 
         Args:
             found: the range.
@@ -172,7 +172,7 @@ class RangeTuner:
     def _joined(
         self, result: TaskResult, ranges: Sequence[TaskResult], default: Benchmark
     ) -> TaskResult:
-        """Returns the result of a dispatch with ranges; all other sizes keep the configuration that they have."""
+        """Return the result of a dispatch with ranges; all other sizes keep the configuration that they have."""
         sizes = {comparison.sizes: comparison for comparison in result.sizes}
         sizes |= {comparison.sizes: comparison for part in ranges for comparison in part.sizes}
         ordered = [
@@ -193,7 +193,7 @@ class RangeTuner:
         )
 
     def _check(self, result: TaskResult, default: Benchmark) -> None:
-        """Compares what the code of all ranges computes with the compiler's choice, at all sizes.
+        """Compare what the code of all ranges computes with the compiler's choice, at all sizes.
 
         Raises:
             DeviceError: the device is gone.
@@ -214,7 +214,7 @@ class RangeTuner:
             raise TuninglinkError(error(f"{message}: {failure.message}"))
 
     def _unchanged(self, default: Benchmark, function: SizedFunction) -> SizeComparison:
-        """Returns the times at sizes that are left to the compiler."""
+        """Return the times at sizes that are left to the compiler."""
         timing = self.tuner.devices.first.measure(default.at(function))
         us = math.inf if isinstance(timing, Failure) else timing.median
         same = ConfidenceInterval(1.0, 1.0, 1.0)
@@ -222,7 +222,7 @@ class RangeTuner:
 
 
 def mean_decision(comparisons: Sequence[SizeComparison]) -> Decision:
-    """Returns the weighted geometric mean of comparisons at several sizes."""
+    """Return the weighted geometric mean of comparisons at several sizes."""
     weights = sum(comparison.weight for comparison in comparisons)
 
     def mean(value: Callable[[SizeComparison], float]) -> float:

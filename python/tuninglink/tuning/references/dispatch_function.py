@@ -52,7 +52,7 @@ class TensorFunction:
 
 
 def tensor_function(source: bytes, layout: BufferLayout) -> TensorFunction:
-    """Returns the computation of a dispatch as a function on tensors.
+    """Return the computation of a dispatch as a function on tensors.
 
     Args:
         source: its benchmark at `executable-sources`.
@@ -90,7 +90,7 @@ def tensor_function(source: bytes, layout: BufferLayout) -> TensorFunction:
 
 
 def summation_error(source: bytes) -> float:
-    """Returns how far the sums of a dispatch may be off by another order, relative to their magnitude.
+    """Return how far the sums of a dispatch may be off by another order, relative to their magnitude.
 
     Roundings of partial sums that grow as a random walk deviate by 0.2 units of the accumulator's precision times
     `sqrt(terms)` (standard deviation); four units leave room for the largest of millions.
@@ -115,12 +115,12 @@ def summation_error(source: bytes) -> float:
 
 
 def _accumulator(op: StructuredOp, result: np.dtype) -> np.dtype:
-    """Returns the type in which an operation adds up: attention does so in f32, others in the type of the result."""
+    """Return the type in which an operation adds up: attention does so in f32, others in the type of the result."""
     return np.dtype(np.float32) if op.kind is OpKind.ATTENTION else result
 
 
 def _terms(op: StructuredOp) -> int:
-    """Returns how many values are added up: in attention, by one of the two products after the other."""
+    """Return how many values are added up: in attention, by one of the two products after the other."""
     loops = zip(op.iterator_types, op.sizes, strict=True)
     sizes = [size or 1 for kind, size in loops if kind == REDUCTION]
     return max(sizes) if op.kind is OpKind.ATTENTION else math.prod(sizes)

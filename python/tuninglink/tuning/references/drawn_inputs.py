@@ -30,7 +30,7 @@ class DrawnInputs:
     patterns: Sequence[Sequence[Pattern]]
 
     def elements(self, tensor: StoredTensor, position: Array) -> Array:
-        """Returns elements of a tensor in a binding.
+        """Return elements of a tensor in a binding.
 
         Args:
             tensor: the tensor.
@@ -50,7 +50,7 @@ class DrawnInputs:
         return result
 
     def _pattern(self, tensor: StoredTensor) -> Pattern:
-        """Returns the last pattern that a tensor lies in.
+        """Return the last pattern that a tensor lies in.
 
         Raises:
             UnsupportedOperationError: it lies in several.

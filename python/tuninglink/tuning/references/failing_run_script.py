@@ -129,7 +129,7 @@ class RunnableBenchmark:
 
 
 def runnable(module: mlir.Operation, phase: Phase, flags: Sequence[str]) -> RunnableBenchmark:
-    """Returns a benchmark whose function returns its buffer, which `iree-run-module` can write to a file.
+    """Return a benchmark whose function returns its buffer, which `iree-run-module` can write to a file.
 
     Args:
         module: a benchmark on a buffer; it is changed.
@@ -178,7 +178,7 @@ def failing_run_script(
     seed: int,
     version: str,
 ) -> str:
-    """Returns a Python script that runs a benchmark and shows how it fails.
+    """Return a Python script that runs a benchmark and show how it fails.
 
     Args:
         programs: the benchmark as `BENCHMARK`, and its reference as `REFERENCE` if there is one.

@@ -48,7 +48,7 @@ class NestEvaluation:
     _values: dict[Value, Array] = field(default_factory=dict)
 
     def result(self) -> Array:
-        """Returns the elements.
+        """Return the elements.
 
         Raises:
             UnsupportedOperationError: the nest is not of a form that is evaluated here.
@@ -111,7 +111,7 @@ class NestEvaluation:
         return sizes
 
     def _accumulates(self, value: Value) -> bool:
-        """Tells whether a value in the region depends on what an output holds."""
+        """Return whether a value in the region depends on what an output holds."""
         if value in self._accumulators:
             return True
         owner = value.owner
@@ -122,7 +122,7 @@ class NestEvaluation:
     # --- Loops and operands --------------------------------------------------------------------------------
 
     def _enter(self, reductions: Sequence[Array]) -> None:
-        """Sets the loops, and forgets the values of others.
+        """Set the loops, and forgets the values of others.
 
         Args:
             reductions: the positions of the reduction loops, with one axis for each of them or one for all.
@@ -146,7 +146,7 @@ class NestEvaluation:
                 self._values[argument] = self._operand(position, map_)
 
     def _initial(self, number: int) -> Array:
-        """Returns what an output holds before the reduction loops, at the positions of the question."""
+        """Return what an output holds before the reduction loops, at the positions of the question."""
         position = len(self._maps) - len(self._operation.results) + number
         value = self._operand(position, self._maps[position])
         # The output does not depend on reduction loops: their axes have size 1.
@@ -172,7 +172,7 @@ class NestEvaluation:
     # --- The region ------------------------------------------------------------------------------------------
 
     def _scalar(self, value: Value) -> Array:
-        """Returns a value of the region in all iterations."""
+        """Return a value of the region in all iterations."""
         if value in self._values:
             return self._values[value]
         operation = defining_operation(value)
@@ -190,7 +190,7 @@ class NestEvaluation:
         return result
 
     def _extracted(self, operation: mlir.Operation) -> Array:
-        """Returns elements of a tensor; those out of bounds, which a `select` may drop, differ if loops are reversed."""
+        """Return elements of a tensor; those out of bounds, which a `select` may drop, differ if loops are reversed."""
         source, *indices = operation.operands
         places = [self._scalar(index) for index in indices]
         safe, inside = [], np.ones((), np.bool_)
@@ -206,7 +206,7 @@ class NestEvaluation:
     # --- Reductions ------------------------------------------------------------------------------------------
 
     def _combined(self, combine: np.ufunc, value: Value) -> Array:
-        """Combines the values of all iterations, in any order, with what the output held."""
+        """Combine the values of all iterations, in any order, with what the output held."""
         loops = []
         for axis, loop in enumerate(self._reductions):
             trailing = len(self._reductions) - axis - 1
@@ -224,7 +224,7 @@ class NestEvaluation:
         return result
 
     def _in_sequence(self) -> Array:
-        """Goes through the iterations one after the other, with all that the region yields."""
+        """Go through the iterations one after the other, with all that the region yields."""
         state: dict[Value, Array] = {}
         for positions in self._chunks():
             self._enter(positions)
@@ -242,7 +242,7 @@ class NestEvaluation:
         return state[self._accumulators[self.query.result]]
 
     def _chunks(self) -> Iterator[list[Array]]:
-        """Yields the positions of the reduction loops, some iterations at a time."""
+        """Yield the positions of the reduction loops, some iterations at a time."""
         sizes = [self._sizes[loop] for loop in self._reductions]
         count = math.prod(sizes)
         if count > _MOST_STEPS:
@@ -252,7 +252,7 @@ class NestEvaluation:
             yield list(np.unravel_index(order[start : start + _CHUNK], sizes))
 
     def _step(self, value: Value, step: int, values: dict[Value, Array]) -> Array:
-        """Returns a value of the region in one iteration.
+        """Return a value of the region in one iteration.
 
         Args:
             value: the value.

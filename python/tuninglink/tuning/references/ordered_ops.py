@@ -33,7 +33,7 @@ _ASCENDING: Final = {"arith.cmpf": (4, 5, 11, 12), "arith.cmpi": (2, 3, 6, 7)}
 
 
 def _line(query: PointQuery, operand: int, dimension: int) -> Array:
-    """Returns the whole lines of an operand along a dimension, through the elements of a question; the last axis."""
+    """Return the whole lines of an operand along a dimension, through the elements of a question; the last axis."""
     size = query.shape(operand)[dimension]
     index = [part[..., np.newaxis] for part in np.broadcast_arrays(*query.index)]
     if index[0].size * size > _MOST_ELEMENTS:
@@ -44,21 +44,21 @@ def _line(query: PointQuery, operand: int, dimension: int) -> Array:
 
 
 def _along(query: PointQuery, dimension: int, lines: Array) -> Array:
-    """Returns the element of each line at the position that is asked for."""
+    """Return the element of each line at the position that is asked for."""
     place = np.broadcast_arrays(*query.index)[dimension][..., np.newaxis]
     result: Array = np.take_along_axis(lines, place, axis=-1)[..., 0]
     return result
 
 
 def _yielded(operation: mlir.Operation) -> tuple[mlir.Block, mlir.Operation]:
-    """Returns the block of a region, and the operation whose result it yields."""
+    """Return the block of a region, and the operation whose result it yields."""
     block = operation.regions[0].blocks[0]
     terminator = list(block.operations)[-1]
     return block, defining_operation(terminator.operands[0])
 
 
 def _order(query: PointQuery) -> tuple[int, bool]:
-    """Returns which pair of values a region compares, and whether larger ones come first.
+    """Return which pair of values a region compares, and whether larger ones come first.
 
     Raises:
         UnsupportedOperationError: it does something other than compare two values.
@@ -84,7 +84,7 @@ def _order(query: PointQuery) -> tuple[int, bool]:
 
 
 def _ranking(query: PointQuery, lines: Array, *, is_descending: bool) -> Array:
-    """Returns the positions of the elements of lines in their order; equal ones as they stand, or reversed."""
+    """Return the positions of the elements of lines in their order; equal ones as they stand, or reversed."""
     size = lines.shape[-1]
     keys = lines[..., ::-1] if query.is_reversed else lines
     ranking: Array = np.argsort(-keys if is_descending else keys, axis=-1, kind="stable")
@@ -114,7 +114,7 @@ def _topk(query: PointQuery) -> Array:
 
 
 def _arg_compared(query: PointQuery) -> Array:
-    """Evaluates `arg_compare`: the first element of a line in its order, or the position of it."""
+    """Evaluate `arg_compare`: the first element of a line in its order, or the position of it."""
     if len(query.operation.operands) != 3:  # noqa: PLR2004 - values, and both outputs
         raise UnsupportedOperationError(f"{query.operation.name} with an index")
     dimension = query.integer("dimension")
@@ -134,7 +134,7 @@ def _arg_compared(query: PointQuery) -> Array:
 
 
 def _scanned(query: PointQuery) -> Array:
-    """Evaluates `scan`: sums, or other combinations, of what comes before in a line."""
+    """Evaluate `scan`: sums, or other combinations, of what comes before in a line."""
     dimension = query.integer("dimension")
     _, combination = _yielded(query.operation)
     combine = REDUCTIONS.get(combination.name)
@@ -150,7 +150,7 @@ def _scanned(query: PointQuery) -> Array:
 
 
 def _scattered(query: PointQuery) -> Array:
-    """Evaluates `scatter`: all updates of an element, one after the other."""
+    """Evaluate `scatter`: all updates of an element, one after the other."""
     order = query.integers("dimension_map")
     updates, original = query.shape(0), query.shape(2)
     window = original[len(order) :]
@@ -176,7 +176,7 @@ def _scattered(query: PointQuery) -> Array:
 
 
 def _combined(query: PointQuery, update: Array, value: Array) -> Array:
-    """Evaluates the region of a scatter."""
+    """Evaluate the region of a scatter."""
     block = query.operation.regions[0].blocks[0]
     values: dict[Value, Array] = dict(zip(block.arguments, (update, value), strict=True))
 

@@ -36,11 +36,11 @@ class PointQuery:
     is_reversed: bool = False
 
     def operand(self, number: int, index: Sequence[Array]) -> Array:
-        """Returns elements of an operand."""
+        """Return elements of an operand."""
         return self.at(self.operation.operands[number], index)
 
     def shape(self, number: int) -> tuple[int, ...]:
-        """Returns the sizes of an operand.
+        """Return the sizes of an operand.
 
         Raises:
             UnsupportedOperationError: they are dynamic.
@@ -48,18 +48,18 @@ class PointQuery:
         return static_shape(self.operation.operands[number])
 
     def integers(self, name: str) -> list[int]:
-        """Returns an attribute that is a list of integers; an absent one is empty."""
+        """Return an attribute that is a list of integers; an absent one is empty."""
         if name not in self.operation.attributes:
             return []
         return list(mlir.DenseI64ArrayAttr(self.operation.attributes[name]))
 
     def integer(self, name: str) -> int:
-        """Returns an attribute that is an integer."""
+        """Return an attribute that is an integer."""
         return int(mlir.IntegerAttr(self.operation.attributes[name]).value)
 
 
 def static_shape(value: Value) -> tuple[int, ...]:
-    """Returns the sizes of a tensor.
+    """Return the sizes of a tensor.
 
     Raises:
         UnsupportedOperationError: they are dynamic.
@@ -71,7 +71,7 @@ def static_shape(value: Value) -> tuple[int, ...]:
 
 
 def defining_operation(value: Value) -> mlir.Operation:
-    """Returns the operation whose result a value is.
+    """Return the operation whose result a value is.
 
     Raises:
         UnsupportedOperationError: it is an argument of a block.

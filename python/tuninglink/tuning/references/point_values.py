@@ -66,7 +66,7 @@ class StoredOutput:
     region: tuple[slice, ...]
 
     def elements(self, content: Bytes) -> np.ndarray:
-        """Returns its elements in row-major order, from the bytes of its target."""
+        """Return its elements in row-major order, from the bytes of its target."""
         whole = elements(self.target.part, content)[: math.prod(self.target.part.shape)]
         return whole.reshape(self.target.part.shape)[self.region].reshape(-1)
 
@@ -112,7 +112,7 @@ class PointEvaluator:
         self.outputs = [self._output(store) for store in stores]
 
     def at(self, value: Value, index: Sequence[Array]) -> Array:
-        """Returns elements of a tensor, or a scalar.
+        """Return elements of a tensor, or a scalar.
 
         Args:
             value: the tensor.

@@ -75,7 +75,7 @@ class PointComparison:
     tolerance: np.ndarray
 
     def agrees(self, values: np.ndarray) -> bool:
-        """Tells whether values are those of NumPy, within the tolerance."""
+        """Return whether values are those of NumPy, within the tolerance."""
         with np.errstate(invalid="ignore"):
             near = np.abs(values - self.exact) <= self.tolerance
         return bool(
@@ -83,7 +83,7 @@ class PointComparison:
         )
 
     def samples(self) -> tuple[tuple[int, tuple[int, ...], float, float], ...]:
-        """Returns the elements that are the farthest off."""
+        """Return the elements that are the farthest off."""
         with np.errstate(invalid="ignore"):
             off = np.nan_to_num(np.abs(self.actual - self.exact), nan=np.inf)
         worst = np.argsort(-off, kind="stable")[:10]
@@ -94,7 +94,7 @@ class PointComparison:
 
 
 def compare_points(question: PointQuestion) -> list[PointComparison] | str:
-    """Computes some elements of each output with NumPy; returns them, or why that is not possible."""
+    """Compute some elements of each output with NumPy; return them, or why that is not possible."""
     layout, evaluators = question.layout, []
     try:
         for is_reversed, contents in enumerate(
@@ -146,7 +146,7 @@ def _compare_output(
 def _chosen(
     actual: np.ndarray, other: np.ndarray | None, shape: tuple[int, ...], seed: int
 ) -> np.ndarray:
-    """Returns positions of elements: where two results differ most, at the ends of all dimensions, and at random."""
+    """Return positions of elements: where two results differ most, at the ends of all dimensions, and at random."""
     random = np.random.default_rng(seed)
     anywhere = random.integers(0, len(actual), _POINTS // 2)
     worst: Any = []

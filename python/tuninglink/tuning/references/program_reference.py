@@ -64,7 +64,7 @@ class ProgramReference:
         return program_reference_target(self.backend)
 
     def begin(self) -> None:
-        """Begins to compile the reference, unless that has begun."""
+        """Begin to compile the reference, unless that has begun."""
         self._begun()
 
     def _begun(self) -> Future[Compiled | str]:
@@ -77,7 +77,7 @@ class ProgramReference:
     def outputs(
         self, calls: ProgramCalls, functions: Sequence[FunctionCall], integers: tuple[int, int]
     ) -> Outputs | str:
-        """Returns what functions compute, by their labels, or why that is not known; waits for it.
+        """Return what functions compute, by their labels, or why that is not known; wait for it.
 
         Args:
             calls: the calls of the program.
@@ -119,7 +119,7 @@ class ProgramReference:
 
 
 def compile_reference(content: bytes, target: ReferenceTarget) -> Compiled | str:
-    """Compiles a program for a target of references.
+    """Compile a program for a target of references.
 
     Returns:
         The module, or the first error.
@@ -133,7 +133,7 @@ def compile_reference(content: bytes, target: ReferenceTarget) -> Compiled | str
 def run_reference(
     program: CompiledProgram, device: str, seed: int
 ) -> tuple[NDArray[Any], ...] | str:
-    """Returns what a call of a compiled program computes, or why it fails."""
+    """Return what a call of a compiled program computes, or why it fails."""
     try:
         return reference_measurer(device, seed).program_outputs(program)
     except MeasurementError as failure:

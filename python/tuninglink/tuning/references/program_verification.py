@@ -57,7 +57,7 @@ class ProgramVerification:
     seconds: float
 
     def run(self, tasks: Sequence[TuningTask], spec: str = "") -> Iterator[VerifiedDispatch]:
-        """Yields one dispatch after another.
+        """Yield one dispatch after another.
 
         Args:
             tasks: the dispatches.
@@ -84,7 +84,7 @@ class ProgramVerification:
 
 
 def _failed(task: TuningTask, failure: Failure, what: str) -> VerifiedDispatch:
-    """Returns a dispatch without a result, which is its own fault unless the machine is the cause."""
+    """Return a dispatch without a result, which is its own fault unless the machine is the cause."""
     correctness = Correctness.UNCHECKED if failure.is_external else Correctness.FAILED
     verdict = OutputVerdict(correctness, f"it {what}: {failure.message}")
     return VerifiedDispatch(task, verdict, failure)

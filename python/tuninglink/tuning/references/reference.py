@@ -42,7 +42,7 @@ class Reference:
         return sum(each.values.nbytes + each.perturbed.nbytes for _, each in self.outputs)
 
     def compare(self, outputs: Outputs, summation: float) -> Failure | None:
-        """Returns what is wrong with the outputs of a kernel; None if they are right.
+        """Return what is wrong with the outputs of a kernel; None if they are right.
 
         Args:
             outputs: what it wrote.
@@ -67,12 +67,12 @@ _measurers: dict[str, Measurer] = {}
 
 
 def set_up_process() -> None:
-    """Sets up the process that computes references."""
+    """Set up the process that computes references."""
     set_up_command_line("tuninglink", ())
 
 
 def reference_measurer(device: str, seed: int) -> Measurer:
-    """Returns what runs code of references in this process, which has one seed."""
+    """Return what runs code of references in this process, which has one seed."""
     if device not in _measurers:
         _measurers[device] = Measurer(device, (), Settings(seed=seed))
     return _measurers[device]
@@ -81,7 +81,7 @@ def reference_measurer(device: str, seed: int) -> Measurer:
 def compute_reference(
     source: bytes, function: str, layout: BufferLayout, target: ReferenceTarget, seed: int
 ) -> Reference | str:
-    """Returns the reference of a benchmark, or why there is none; for the process of references.
+    """Return the reference of a benchmark, or why there is none; for the process of references.
 
     Args:
         source: the benchmark at `executable-sources`.

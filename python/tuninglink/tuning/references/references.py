@@ -58,7 +58,7 @@ class References:
 
     @classmethod
     def within(cls, budget: float, seed: int) -> Self:
-        """Returns references of which none takes more than a tenth of a budget, in seconds."""
+        """Return references of which none takes more than a tenth of a budget, in seconds."""
         return cls(seed, min(cls.seconds, max(_LEAST_SECONDS, _BUDGET_PART * budget)))
 
     def __enter__(self) -> Self:
@@ -69,7 +69,7 @@ class References:
         self.point_pool.close()
 
     def begin(self, task: TuningTask) -> None:
-        """Begins to compute the reference of a task, unless that has begun; in any thread."""
+        """Begin to compute the reference of a task, unless that has begun; in any thread."""
         self._begun(task)
 
     def _begun(self, task: TuningTask) -> Future[Reference | str]:
@@ -83,18 +83,18 @@ class References:
             return self._jobs[task.key]
 
     def reference(self, task: TuningTask) -> Reference | str:
-        """Returns the reference of a task, or why there is none; waits for it."""
+        """Return the reference of a task, or why there is none; wait for it."""
         try:
             return self._begun(task).result()
         except _FAILED_JOB as failure:
             return str(failure)
 
     def release(self, task: TuningTask) -> None:
-        """Drops the reference of a task, which may be large."""
+        """Drop the reference of a task, which may be large."""
         self._jobs.pop(task.key, None)
 
     def judge_by_points(self, task: TuningTask, outputs: Outputs) -> OutputVerdict | None:
-        """Says whether a result is right, without the code of a reference unless NumPy doubts it.
+        """Say whether a result is right, without the code of a reference unless NumPy doubts it.
 
         Args:
             task: the task.
@@ -109,7 +109,7 @@ class References:
         return _as_numpy(points) if points and _agree(points) else self.judge(task, outputs)
 
     def judge(self, task: TuningTask, outputs: Outputs) -> OutputVerdict:
-        """Says whether a result of a task is right.
+        """Say whether a result of a task is right.
 
         It is called wrong only if a second computation, with NumPy, agrees with the reference where both differ
         most. Where there is no code for another target, NumPy alone decides.
@@ -171,7 +171,7 @@ def _as_numpy(points: Sequence[PointComparison]) -> OutputVerdict:
 
 
 def _verdict(points: Sequence[PointComparison], failure: Failure | None) -> OutputVerdict:
-    """Returns the verdict of NumPy on a result that differs from the reference, or that has none."""
+    """Return the verdict of NumPy on a result that differs from the reference, or that has none."""
     if _agree(points):
         if failure is None:
             return _as_numpy(points)

@@ -19,7 +19,7 @@ _ALIGNMENT_DIGITS: Final = 8
 
 
 def resource_values(module: mlir.Operation) -> dict[str, Bytes]:
-    """Returns the bytes of all resources of a module by name, as its text has them."""
+    """Return the bytes of all resources of a module by name, as its text has them."""
     text = str(module)
     start = text.rfind(_SECTION)
     if start < 0:

@@ -72,18 +72,18 @@ SCALAR_BACKEND: Final = "llvm-cpu"
 
 
 def reference_target(backend: str) -> ReferenceTarget:
-    """Returns the target whose lowering is independent of a backend's."""
+    """Return the target whose lowering is independent of a backend's."""
     return SCALAR if backend == SCALAR_BACKEND else HOST
 
 
 def program_reference_target(backend: str) -> ReferenceTarget:
-    """Returns the target whose code for whole programs is compared with that of a backend."""
+    """Return the target whose code for whole programs is compared with that of a backend."""
     return GENERIC if backend == SCALAR_BACKEND else HOST
 
 
 @cache
 def _targets_in_text(flags: tuple[str, ...]) -> tuple[str, str]:
-    """Returns the target of executables and the device that flags select, as attributes in text."""
+    """Return the target of executables and the device that flags select, as attributes in text."""
     with compiler_run(_PROBE, flags) as run:
         run.advance(Phase.START, Phase.EXECUTABLE_SOURCES)
         (variant,) = collect(run.module, names.EXECUTABLE_VARIANT)
@@ -97,7 +97,7 @@ def _targets_in_text(flags: tuple[str, ...]) -> tuple[str, str]:
 
 
 def retarget(source: bytes, target: ReferenceTarget) -> bytes:
-    """Returns a benchmark for another target, as bytecode.
+    """Return a benchmark for another target, as bytecode.
 
     Args:
         source: the benchmark at `executable-sources`.
@@ -110,7 +110,7 @@ def retarget(source: bytes, target: ReferenceTarget) -> bytes:
 
 
 def retarget_program(content: bytes, target: ReferenceTarget) -> bytes:
-    """Returns a whole program for another target, as text: bytecode would lose its resources.
+    """Return a whole program for another target, as text: bytecode would lose its resources.
 
     Args:
         content: the program at `executable-sources`.

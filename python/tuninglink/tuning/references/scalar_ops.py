@@ -23,7 +23,7 @@ class UnsupportedOperationError(Exception):
 
 
 def _divide(left: Array, right: Array) -> Array:
-    """Divides integers as `arith.divsi` does: towards zero."""
+    """Divide integers as `arith.divsi` does: towards zero."""
     quotient: Array = (np.sign(left) * np.sign(right) * (np.abs(left) // np.abs(right))).astype(
         np.int64
     )
@@ -31,12 +31,12 @@ def _divide(left: Array, right: Array) -> Array:
 
 
 def _divide_up(left: Array, right: Array) -> Array:
-    """Divides integers towards positive infinity."""
+    """Divide integers towards positive infinity."""
     return -(-left // right)
 
 
 def _erf(value: Array) -> Array:
-    """Returns the error function, from its series or its continued fraction (Abramowitz and Stegun 7.1.5, 7.1.14)."""
+    """Return the error function, from its series or its continued fraction (Abramowitz and Stegun 7.1.5, 7.1.14)."""
     x = np.abs(value)
     small = np.minimum(x, 3.0)
     term = small.copy()
@@ -183,7 +183,7 @@ REDUCTIONS: Final[dict[str, np.ufunc]] = {
 
 
 def evaluate(operation: mlir.Operation, operands: list[Array]) -> Array:
-    """Returns the result of a scalar operation on arrays that broadcast.
+    """Return the result of a scalar operation on arrays that broadcast.
 
     The operation may be on tensors, too, element by element.
 
@@ -216,7 +216,7 @@ def evaluate(operation: mlir.Operation, operands: list[Array]) -> Array:
 
 
 def widened(value: Array, result: mlir.Type) -> Array:
-    """Returns values in the widest type of their kind: float64, int64, or bool for i1."""
+    """Return values in the widest type of their kind: float64, int64, or bool for i1."""
     if isinstance(result, mlir.FloatType):
         return value.astype(np.float64)
     if isinstance(result, mlir.IntegerType) and result.width == 1:
@@ -227,17 +227,17 @@ def widened(value: Array, result: mlir.Type) -> Array:
 
 
 def _element(kind: mlir.Type) -> mlir.Type:
-    """Returns the type of the elements of a tensor, or the type itself."""
+    """Return the type of the elements of a tensor, or the type itself."""
     return kind.element_type if isinstance(kind, mlir.RankedTensorType) else kind
 
 
 def _width(kind: mlir.Type) -> int:
-    """Returns the bits of an integer."""
+    """Return the bits of an integer."""
     return kind.width if isinstance(kind, mlir.IntegerType) else _MOST_BITS
 
 
 def _unsigned(operation: mlir.Operation, value: Array) -> Array:
-    """Returns operands as integers without a sign; of 64 bits, they are taken as non-negative."""
+    """Return operands as integers without a sign; of 64 bits, they are taken as non-negative."""
     width = _width(_element(operation.operands[0].type))
     if value.dtype != np.int64 or width >= _MOST_BITS:
         return value
@@ -245,7 +245,7 @@ def _unsigned(operation: mlir.Operation, value: Array) -> Array:
 
 
 def _wrapped(value: Array, kind: mlir.Type) -> Array:
-    """Returns integers modulo their width, with their sign."""
+    """Return integers modulo their width, with their sign."""
     width = _width(kind)
     if value.dtype != np.int64 or width >= _MOST_BITS:
         return value
@@ -269,7 +269,7 @@ def _narrowed(name: str, value: Array, result: mlir.Type) -> Array:
 
 
 def _reinterpreted(operation: mlir.Operation, value: Array) -> Array:
-    """Returns the bits of values as another type."""
+    """Return the bits of values as another type."""
     source, result = _element(operation.operands[0].type), _element(operation.results[0].type)
     bits = np.ascontiguousarray(value.astype(_dtype(source)))
     return widened(bits.view(_dtype(result)).reshape(value.shape), result)

@@ -49,7 +49,7 @@ def content(binding):
 
 
 def binding_rows(layout: BufferLayout) -> list[tuple[int, int, list[tuple[str, int, int]]]]:
-    """Returns `BINDINGS` of a script: bytes, the largest integer, and parts with their type, start and length."""
+    """Return `BINDINGS` of a script: bytes, the largest integer, and parts with their type, start and length."""
     rows = []
     for binding, parts in zip(layout.bindings, patterns(layout, 0), strict=True):
         shown = [(part.name, part.start, part.length) for part in parts]

@@ -46,12 +46,12 @@ class StoredTensor:
         return self.binding, self.part.offset
 
     def content(self, bindings: Mapping[int, Bytes]) -> Bytes:
-        """Returns its bytes, from the bytes of bindings."""
+        """Return its bytes, from the bytes of bindings."""
         return bindings[self.binding][self.part.offset : self.part.offset + self.part.byte_length]
 
 
 def stored_tensors(source: bytes, layout: BufferLayout) -> list[StoredTensor]:
-    """Returns the tensors that a dispatch stores; whole bindings where that cannot be read.
+    """Return the tensors that a dispatch stores; whole bindings where that cannot be read.
 
     Args:
         source: its benchmark at `executable-sources`.
@@ -79,7 +79,7 @@ def stored_tensors(source: bytes, layout: BufferLayout) -> list[StoredTensor]:
 
 
 def tensor_of(value: Value, layout: BufferLayout) -> StoredTensor:
-    """Returns where a tensor of a binding lies.
+    """Return where a tensor of a binding lies.
 
     Args:
         value: the result of `hal.interface.binding.subspan`.
@@ -105,7 +105,7 @@ def tensor_of(value: Value, layout: BufferLayout) -> StoredTensor:
 
 
 def _dispatch_tensor(value: Value) -> tuple[tuple[int, ...], str]:
-    """Returns the sizes and the element type of the tensor in a binding."""
+    """Return the sizes and the element type of the tensor in a binding."""
     # The bindings have no class for !iree_tensor_ext.dispatch.tensor; its text is `…<readonly:tensor<4x8xf32>>`.
     text = str(value.type)
     start, end = text.find(":") + 1, text.rfind(">")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def static_slice(operation: mlir.Operation) -> tuple[list[int], tuple[int, ...], list[int]]:
-    """Returns the static offsets, sizes and strides of an operation on a slice.
+    """Return the static offsets, sizes and strides of an operation on a slice.
 
     Raises:
         UnsupportedOperationError: they are dynamic.
@@ -37,7 +37,7 @@ def static_slice(operation: mlir.Operation) -> tuple[list[int], tuple[int, ...],
 def in_slice(
     operation: mlir.Operation, shape: Sequence[int], index: Sequence[Array]
 ) -> list[Array]:
-    """Returns positions in the whole tensor for positions in a slice of it.
+    """Return positions in the whole tensor for positions in a slice of it.
 
     Args:
         operation: has the slice.
@@ -62,7 +62,7 @@ def in_slice(
 
 
 def row_major(index: Sequence[Array], shape: Sequence[int]) -> Array:
-    """Returns the positions of elements in row-major order."""
+    """Return the positions of elements in row-major order."""
     flat: Array = np.zeros((), np.int64)
     for part, size in zip(index, shape, strict=True):
         flat = flat * size + part
@@ -83,7 +83,7 @@ def _cast(query: PointQuery) -> Array:
 
 
 def _reshaped(query: PointQuery) -> Array:
-    """Evaluates an element by its position in row-major order, which reshapes keep."""
+    """Evaluate an element by its position in row-major order, which reshapes keep."""
     flat = row_major(query.index, static_shape(query.operation.results[0]))
     places: list[Array] = []
     for size in reversed(query.shape(0)):
@@ -98,7 +98,7 @@ def _extracted(query: PointQuery) -> Array:
 
 
 def _inserted(query: PointQuery) -> Array:
-    """Evaluates `tensor.insert_slice`: the source in the slice, and the destination around it."""
+    """Evaluate `tensor.insert_slice`: the source in the slice, and the destination around it."""
     offsets, sizes, strides = static_slice(query.operation)
     inside: Array = np.ones((), np.bool_)
     places: list[Array] = []
@@ -142,7 +142,7 @@ def _concatenated(query: PointQuery) -> Array:
 
 
 def _tiles(query: PointQuery) -> tuple[dict[int, int], list[int]]:
-    """Returns the tile sizes of dimensions, and the order of the outer dimensions, of `linalg.pack` and `unpack`."""
+    """Return the tile sizes of dimensions, and the order of the outer dimensions, of `linalg.pack` and `unpack`."""
     sizes = query.integers("static_inner_tiles")
     if any(size < 0 for size in sizes):
         raise UnsupportedOperationError("tiles of dynamic size")
@@ -179,7 +179,7 @@ def _unpacked(query: PointQuery) -> Array:
 
 
 def _gathered(query: PointQuery) -> Array:
-    """Evaluates `iree_linalg_ext.gather`: the leading dimensions of the source come from indices."""
+    """Evaluate `iree_linalg_ext.gather`: the leading dimensions of the source come from indices."""
     order = query.integers("dimension_map")
     source = query.shape(0)
     batch = len(query.index) - (len(source) - len(order))
@@ -194,7 +194,7 @@ def _gathered(query: PointQuery) -> Array:
 
 
 def indices_at(query: PointQuery, operand: int, batch: Sequence[Array], depth: int) -> list[Array]:
-    """Returns the indices that an operand of indices has at positions of its batch.
+    """Return the indices that an operand of indices has at positions of its batch.
 
     Args:
         query: the question.
@@ -208,7 +208,7 @@ def indices_at(query: PointQuery, operand: int, batch: Sequence[Array], depth: i
 
 
 def _clipped(places: Sequence[Array], shape: Sequence[int]) -> tuple[Array, list[Array]]:
-    """Returns whether places are inside of a tensor, and places that are."""
+    """Return whether places are inside of a tensor, and places that are."""
     inside: Array = np.ones((), np.bool_)
     for place, size in zip(places, shape, strict=True):
         inside = inside & (place >= 0) & (place < size)

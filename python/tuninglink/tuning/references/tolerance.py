@@ -47,12 +47,12 @@ class Expected:
 
 
 def perturbed_inputs(layout: BufferLayout, seed: int) -> Bytes:
-    """Returns the buffer of `make_inputs` with each floating-point input moved by about one rounding."""
+    """Return the buffer of `make_inputs` with each floating-point input moved by about one rounding."""
     return filled(layout, perturbed_patterns(layout, seed))
 
 
 def perturbed_patterns(layout: BufferLayout, seed: int) -> list[list[Pattern]]:
-    """Returns what each binding holds in `perturbed_inputs`; see `patterns`."""
+    """Return what each binding holds in `perturbed_inputs`; see `patterns`."""
     return [
         parts
         if binding.access is Access.WRITE
@@ -76,7 +76,7 @@ def _perturbed(part: Pattern, seed: Sequence[int]) -> Pattern:
 
 
 def tolerance(binding: Binding, expected: Expected, summation: float) -> np.ndarray:
-    """Returns how far each element of a binding may be off.
+    """Return how far each element of a binding may be off.
 
     Elements that are not floating-point numbers must be equal where the perturbation does not change them.
 
@@ -99,7 +99,7 @@ def tolerance(binding: Binding, expected: Expected, summation: float) -> np.ndar
 
 
 def elements(binding: Binding, data: Bytes) -> np.ndarray:
-    """Returns the elements that bytes hold as float64; the bytes themselves if their type is not known here."""
+    """Return the elements that bytes hold as float64; the bytes themselves if their type is not known here."""
     dtype = element_type(binding.element_type)
     if dtype is None:
         return data.astype(np.float64)
@@ -110,7 +110,7 @@ def elements(binding: Binding, data: Bytes) -> np.ndarray:
 def compare_with(
     binding: Binding, actual: Bytes, expected: Expected, summation: float = 0.0
 ) -> Comparison:
-    """Compares a binding with what it should hold.
+    """Compare a binding with what it should hold.
 
     Args:
         binding: what the bytes hold.

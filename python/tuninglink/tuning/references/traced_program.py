@@ -126,7 +126,7 @@ class TraceSource:
     options: CallOptions
 
     def content(self, seconds: float) -> bytes:
-        """Returns the program at `executable-sources` with traces, as text.
+        """Return the program at `executable-sources` with traces, as text.
 
         The flag is one of the whole process: another one compiles.
 
@@ -172,7 +172,7 @@ class ProgramTracing:
     def run(
         self, content: bytes, spec: str, calls: ProgramCalls, integers: tuple[int, int]
     ) -> list[TracedFunction]:
-        """Runs each function once.
+        """Run each function once.
 
         Args:
             content: the program with traces, see `TraceSource`.
@@ -264,7 +264,7 @@ def _magnitude(tensor: TracedTensor) -> float:
 
 
 def form_traced_program(source: TraceSource) -> bytes | str:
-    """Returns a program at `executable-sources`, from a process whose command line asks for traces.
+    """Return a program at `executable-sources`, from a process whose command line asks for traces.
 
     Returns:
         The program as text, or the first error.
@@ -281,7 +281,7 @@ def form_traced_program(source: TraceSource) -> bytes | str:
 def trace_reference(
     program: CompiledProgram, device: str, seed: int, directory: str
 ) -> Traced | str:
-    """Runs a compiled program with traces in the process of references; returns its values, or why it fails."""
+    """Run a compiled program with traces in the process of references; return its values, or why it fails."""
     try:
         return reference_measurer(device, seed).program_traces(program, directory)
     except MeasurementError as failure:

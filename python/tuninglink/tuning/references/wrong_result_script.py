@@ -88,7 +88,7 @@ def reproducer_script(
     seed: int,
     version: str,
 ) -> str:
-    """Returns a Python script that shows a wrong result.
+    """Return a Python script that shows a wrong result.
 
     Args:
         function: the dispatch as a function.

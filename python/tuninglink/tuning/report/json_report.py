@@ -21,14 +21,14 @@ VERSION: Final = 1
 
 
 def schema() -> Object:
-    """Returns the JSON Schema of the documents."""
+    """Return the JSON Schema of the documents."""
     file = resources.files("tuninglink.tuning.report") / "report.schema.json"
     loads: Object = json.loads(file.read_text(encoding="utf-8"))
     return loads
 
 
 def to_object(report: TuningReport) -> Object:
-    """Returns a report as what `json` writes."""
+    """Return a report as what `json` writes."""
     model = report.model
     return {
         "format": FORMAT,
@@ -82,7 +82,7 @@ def to_object(report: TuningReport) -> Object:
 
 
 def to_json(report: TuningReport) -> str:
-    """Returns a report as JSON text."""
+    """Return a report as JSON text."""
     return json.dumps(to_object(report), indent=1, ensure_ascii=False) + "\n"
 
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 def report_of(program: str, device: DeviceDescription, result: TuningResult) -> TuningReport:
-    """Returns a report.
+    """Return a report.
 
     Args:
         program: the path of the program.
@@ -88,7 +88,7 @@ def _outputs(outputs: OutputComparison) -> OutputReport:
 
 
 def with_flag_sets(report: TuningReport, flags: FlagsResult) -> TuningReport:
-    """Returns a report with what came of comparing sets of flags, alone and with their specs."""
+    """Return a report with what came of comparing sets of flags, alone and with their specs."""
     compared = (*flags.results, *flags.pairs)
     taken = next((each for each in reversed(compared) if _is_taken(each, flags)), None)
     sets = tuple(_flag_set(each, is_taken=each is taken) for each in compared)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def write_report(report: TuningReport, directory: Path) -> None:
-    """Writes `report.json` and `index.html`.
+    """Write `report.json` and `index.html`.
 
     Args:
         report: what is written.
@@ -30,5 +30,5 @@ def write_report(report: TuningReport, directory: Path) -> None:
 
 
 def to_html(report: TuningReport) -> str:
-    """Returns a report as a page."""
+    """Return a report as a page."""
     return render_page("tuninglink.tuning.report", "report.html", to_object(report))

@@ -70,7 +70,7 @@ class Journal:
     _compiler: str = field(default_factory=lambda: metadata.version("iree-base-compiler"))
 
     def known(self, prepared: TunableTask) -> Mapping[str, TrialResult]:
-        """Returns what came of the candidates of a task in this environment, by their keys."""
+        """Return what came of the candidates of a task in this environment, by their keys."""
         result: dict[str, TrialResult] = {}
         for trial in self._trials(prepared.task):
             if trial.stage == SCREEN and trial.origin != CandidateOrigin.DEFAULT.value:
@@ -85,7 +85,7 @@ class Journal:
         return result
 
     def race(self, prepared: TunableTask, winner: str | None = None) -> RecordedRace | None:
-        """Returns the last race of a task against its default that was finished in this environment.
+        """Return the last race of a task against its default that was finished in this environment.
 
         Args:
             prepared: the task.
@@ -101,7 +101,7 @@ class Journal:
         return _recorded(*races[-1]) if races else None
 
     def prior(self, prepared: TunableTask) -> PriorData:
-        """Returns what is known of the same task elsewhere, and of similar ones.
+        """Return what is known of the same task elsewhere, and of similar ones.
 
         Raises:
             DatabaseError: it cannot be read.
@@ -111,7 +111,7 @@ class Journal:
         return PriorData.read(self.database, problem, task.key, environment)
 
     def record(self, prepared: TunableTask, result: TrialResult) -> None:
-        """Adds what came of a candidate, unless the machine is the cause of its failure: it is tried again then.
+        """Add what came of a candidate, unless the machine is the cause of its failure: it is tried again then.
 
         Raises:
             DatabaseError: it cannot be written.
@@ -130,7 +130,7 @@ class Journal:
         self.database.record(replace(trial, failure=result.failure))
 
     def record_default(self, prepared: TunableTask, microseconds: float) -> None:
-        """Adds the time of the compiler's choice, unless there is one of this environment.
+        """Add the time of the compiler's choice, unless there is one of this environment.
 
         Raises:
             DatabaseError: it cannot be written.
@@ -151,7 +151,7 @@ class Journal:
         race: RaceResult,
         judgement: OutputVerdict | None = None,
     ) -> None:
-        """Adds what came of a race.
+        """Add what came of a race.
 
         Args:
             prepared: the task.
@@ -233,7 +233,7 @@ class Journal:
 
 
 def _recorded(default: Trial, winner: Trial) -> RecordedRace:
-    """Returns a race by what was recorded of its confirmation."""
+    """Return a race by what was recorded of its confirmation."""
     rounds = tuple(zip(default.samples, winner.samples, strict=False))
     # The rounds are recorded block after block, and the blocks of a confirmation are equally long.
     bounds = [len(rounds) * position // BLOCKS for position in range(BLOCKS + 1)]
@@ -242,6 +242,6 @@ def _recorded(default: Trial, winner: Trial) -> RecordedRace:
 
 
 def _candidate(spaces: CandidateSpaces, trial: Trial) -> Candidate:
-    """Returns the candidate of a trial; where no space speaks of it any more, the default's place."""
+    """Return the candidate of a trial; where no space speaks of it any more, the default's place."""
     candidate = spaces.candidate(trial.configuration.pipeline, trial.configuration.knobs)
     return candidate or spaces.default

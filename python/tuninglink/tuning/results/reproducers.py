@@ -60,7 +60,7 @@ class Reproducers:
     def keep_candidate(
         self, prepared: TunableTask, candidate: Candidate, failure: Failure, device: str
     ) -> Path | None:
-        """Writes the program of a candidate that fails.
+        """Write the program of a candidate that fails.
 
         Args:
             prepared: the task of the candidate.
@@ -90,7 +90,7 @@ class Reproducers:
     def keep_dispatch(
         self, task: TuningTask, failure: Failure, device: str, specs: Sequence[Spec] = ()
     ) -> Path | None:
-        """Writes the program of a dispatch that fails as the compiler or a spec configures it.
+        """Write the program of a dispatch that fails as the compiler or a spec configures it.
 
         Args:
             task: the dispatch.
@@ -120,7 +120,7 @@ class Reproducers:
         return self._write_run(name, task, runnable(module, phase, self._flags), failure, device)
 
     def keep_wrong(self, task: TuningTask, judgement: OutputVerdict, device: str) -> Path | None:
-        """Writes a dispatch whose default is wrong, with a script that shows it with the stock tools.
+        """Write a dispatch whose default is wrong, with a script that shows it with the stock tools.
 
         Args:
             task: the dispatch.
@@ -156,7 +156,7 @@ class Reproducers:
     def _write_program(
         self, name: str, module: mlir.Operation, phase: Phase, notes: Sequence[str]
     ) -> Path:
-        """Writes a program that does not compile, with the command that shows it."""
+        """Write a program that does not compile, with the command that shows it."""
         flags = shlex.join(self._flags)
         command = f"iree-compile %s --compile-from={phase.value} {flags} -o /dev/null"
         lines = [f"// {line}".rstrip() for line in (command, "", *notes)]
@@ -173,7 +173,7 @@ class Reproducers:
         failure: Failure,
         device: str,
     ) -> Path:
-        """Writes a program that fails at run time, with a script that runs it."""
+        """Write a program that fails at run time, with a script that runs it."""
         programs = {BENCHMARK: benchmark}
         if failure.kind is FailureKind.WRONG:
             target = reference_target(task.target.backend)

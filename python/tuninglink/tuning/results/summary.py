@@ -17,13 +17,13 @@ _AGREEING: Final = 0.05
 
 
 def summary(result: TaskResult) -> str:
-    """Returns the outcome of a task, its times, its share, and why no more candidates were tried."""
+    """Return the outcome of a task, its times, its share, and why no more candidates were tried."""
     share = f"{result.share:.0%} of the time"
     return f"{outcome(result)}; {share}, {trials(result)}{_default(result)}"
 
 
 def outcome(result: TaskResult) -> str:
-    """Returns the outcome of a task with its times."""
+    """Return the outcome of a task with its times."""
     default, decision = duration(result.default_us), result.decision
     match result.verdict:
         case TaskOutcome.WON | TaskOutcome.LEFT_OUT if decision is not None:
@@ -41,7 +41,7 @@ def outcome(result: TaskResult) -> str:
 
 
 def _default(result: TaskResult) -> str:
-    """Returns what the reference says about the compiler's choice, unless it is right."""
+    """Return what the reference says about the compiler's choice, unless it is right."""
     judgement = result.judgement
     if judgement is None or judgement.correctness is Correctness.RIGHT:
         return ""
@@ -53,14 +53,14 @@ def _default(result: TaskResult) -> str:
 
 
 def trials(result: TaskResult) -> str:
-    """Returns how many candidates were tried, and why no more."""
+    """Return how many candidates were tried, and why no more."""
     count = len(result.trials)
     tried = f"{count} candidate{'' if count == 1 else 's'} tried"
     return f"{tried} ({result.ending.value})" if result.ending else tried
 
 
 def times(decision: Decision) -> str:
-    """Returns the median times of a decision, with a remark where their ratio is not the speedup."""
+    """Return the median times of a decision, with a remark where their ratio is not the speedup."""
     pair = f"{duration(decision.default_us)} to {duration(decision.tuned_us)}"
     ratio = decision.default_us / decision.tuned_us
     if abs(ratio / decision.speedup.median - 1) <= _AGREEING:

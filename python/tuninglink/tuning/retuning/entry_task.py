@@ -58,17 +58,17 @@ class EntryTask(TunableTask):
         return revision.finish([0]).text()
 
     def takes(self, candidate: Candidate) -> bool:
-        """Tells whether the entry can be given the configuration of a candidate."""
+        """Return whether the entry can be given the configuration of a candidate."""
         return Revision(self.single).configures_with(0) == set(candidate.attributes)
 
     def configured(self, candidate: Candidate) -> EntryTask:
-        """Returns the task with an entry that gives another configuration."""
+        """Return the task with an entry that gives another configuration."""
         revision = Revision(self.single)
         revision.configure(0, candidate.attributes)
         return replace(self, own=candidate, single=revision.finish([0]))
 
     def around_own(self) -> EntryTask:
-        """Returns the task with the entry's configuration in the place of the compiler's choice, to improve on it."""
+        """Return the task with the entry's configuration in the place of the compiler's choice, to improve on it."""
         return replace(self, spaces=self.spaces.around(self.own))
 
 
@@ -81,7 +81,7 @@ def prepare_entry(
     registry: ProviderRegistry,
     limits: Mapping[str, int],
 ) -> EntryTask:
-    """Finds out what an entry configures in a task, and what else there could be.
+    """Find out what an entry configures in a task, and what else there could be.
 
     Args:
         task: the task.

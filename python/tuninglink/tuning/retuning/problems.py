@@ -46,7 +46,7 @@ class EntryProblems:
     )
 
     def add_model(self, model: DispatchedProgram, specs: Sequence[Spec]) -> None:
-        """Adds the dispatches of a model to the problems of the entries of specs that configure them.
+        """Add the dispatches of a model to the problems of the entries of specs that configure them.
 
         A dispatch that does not compile with a spec is none of them.
         """
@@ -62,7 +62,7 @@ class EntryProblems:
                         self._in_model[id(spec), pair].append(task)
 
     def of(self, spec: Spec, position: int) -> list[EntryTask]:
-        """Returns the problems of an entry, at least one.
+        """Return the problems of an entry, at least one.
 
         Raises:
             RefusedError: the compiler refuses what the entry configures.

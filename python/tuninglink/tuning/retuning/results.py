@@ -138,7 +138,7 @@ class RetuningResult:
     failure: TuninglinkError | None = None
 
     def of(self, spec: Spec) -> list[EntryResult]:
-        """Returns what becomes of the entries of a spec."""
+        """Return what becomes of the entries of a spec."""
         return [entry for entry in self.entries if entry.spec is spec]
 
 
@@ -154,7 +154,7 @@ _VERDICTS: Final = {
 
 
 def judge(comparisons: Sequence[EntryComparison]) -> tuple[EntryVerdict, str]:
-    """Decides about an entry.
+    """Decide about an entry.
 
     It is dropped if it fails or is slower on any problem, or gains nothing on all of them.
 

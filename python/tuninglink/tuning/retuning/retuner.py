@@ -54,7 +54,7 @@ _STANDINGS: Final = {
 
 
 def target_of(flags: Sequence[str]) -> Target:
-    """Returns what flags of the compiler compile for; those of the whole process must have been set before.
+    """Return what flags of the compiler compile for; those of the whole process must have been set before.
 
     Raises:
         CompileError: the compiler does not know it.
@@ -101,7 +101,7 @@ class Retuner:
         self._problems = EntryProblems(self.flags, self.target, registry, limits)
 
     def run(self) -> RetuningResult:
-        """Decides until the budget is over or stopped; the entries that it does not come to stay as they are.
+        """Decide until the budget is over or stopped; the entries that it does not come to stay as they are.
 
         Raises:
             TuninglinkError: the devices do not run what is compiled for the target.
@@ -134,7 +134,7 @@ class Retuner:
         self.tell(result)
 
     def _decided(self, spec: Spec, position: int, budget: Budget) -> EntryResult:
-        """Measures an entry; an error loses this entry only.
+        """Measure an entry; an error loses this entry only.
 
         Raises:
             DeviceError: the device is gone.
@@ -148,7 +148,7 @@ class Retuner:
             return self._untouched(spec, position, reason_of(failure))
 
     def _decide(self, spec: Spec, position: int, budget: Budget) -> EntryResult:
-        """Measures an entry."""
+        """Measure an entry."""
         exclusion = Applicability(spec, self.target).exclusion(position)
         if exclusion is not None:
             return self._untouched(
@@ -181,7 +181,7 @@ class Retuner:
         return EntryResult(spec, position, EntryVerdict.UNTOUCHED, reason, before, before)
 
     def _compare(self, task: EntryTask, budget: Budget) -> EntryComparison | Failure:
-        """Compares an entry with the compiler's choice on one problem; returns why that is not possible."""
+        """Compare an entry with the compiler's choice on one problem; return why that is not possible."""
         tuner = self.tuner
         seconds = tuner.settings.timeout
         programs = ("", task.single.text())
@@ -207,7 +207,7 @@ class Retuner:
         return EntryComparison(task, _standing(result), measured, result.decision, benchmark)
 
     def _provenance(self, comparisons: Sequence[EntryComparison]) -> dict[str, object]:
-        """Returns what is known now about the configuration of an entry: of the problem on which it wins, if any."""
+        """Return what is known now about the configuration of an entry: of the problem on which it wins, if any."""
         decided = [comparison for comparison in comparisons if comparison.decision is not None]
         if not decided:
             return {}
@@ -223,7 +223,7 @@ class Retuner:
     # --- Improving -------------------------------------------------------------------------------------------
 
     def _improve_all(self) -> None:
-        """Searches for better configurations of the entries that win."""
+        """Search for better configurations of the entries that win."""
         kept = [
             position
             for position, each in enumerate(self._results)
@@ -245,7 +245,7 @@ class Retuner:
                 self.tell(improved)
 
     def _improve(self, result: EntryResult, budget: Budget) -> EntryResult | None:
-        """Searches for a configuration that is faster than that of an entry, beyond doubt."""
+        """Search for a configuration that is faster than that of an entry, beyond doubt."""
         compared, tuner = result.comparisons[-1], self.tuner
         assert compared.benchmark is not None
         own = replace(compared.measured, benchmark=compared.benchmark)
@@ -276,7 +276,7 @@ def _benchmark(task: TuningTask, compiled: Compiled) -> Benchmark:
 
 
 def _failed(failure: Failure) -> Standing:
-    """Returns the standing of an entry that fails; one that takes too long may do so as the machine is busy."""
+    """Return the standing of an entry that fails; one that takes too long may do so as the machine is busy."""
     is_late = failure.kind in (FailureKind.COMPILE_TIMEOUT, FailureKind.TIMEOUT)
     return Standing.UNDECIDED if is_late else Standing.FAILED
 
@@ -289,6 +289,6 @@ def _standing(found: TaskResult) -> Standing:
 
 
 def _improvable(result: EntryResult) -> bool:
-    """Tells whether what is measured on the problems of an entry holds for whatever it matches."""
+    """Return whether what is measured on the problems of an entry holds for whatever it matches."""
     first = result.comparisons[0].task
     return first.is_exact and first.takes(first.own)

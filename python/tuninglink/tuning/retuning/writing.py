@@ -22,7 +22,7 @@ _UNKNOWN: Final = ""
 
 
 def retuned_spec(spec: Spec, results: Sequence[EntryResult]) -> str:
-    """Returns a spec with what became of its entries, as text.
+    """Return a spec with what became of its entries, as text.
 
     Without a change it is as it was, and without entries it is one that does nothing.
 
@@ -47,12 +47,12 @@ def retuned_spec(spec: Spec, results: Sequence[EntryResult]) -> str:
 
 
 def to_json(result: RetuningResult) -> dict[str, Any]:
-    """Returns the report as data for JSON."""
+    """Return the report as data for JSON."""
     return {"schema": SCHEMA_VERSION, "entries": [_entry(entry) for entry in result.entries]}
 
 
 def rows(results: Sequence[EntryResult]) -> list[tuple[str, ...]]:
-    """Returns the report as rows of a table, under `COLUMNS`."""
+    """Return the report as rows of a table, under `COLUMNS`."""
     return [_row(result) for result in results]
 
 

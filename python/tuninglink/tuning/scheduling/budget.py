@@ -48,19 +48,19 @@ class Budget:
         return self._stopped.is_set()
 
     def stop(self) -> None:
-        """Ends it; may be called from a signal handler."""
+        """End it; may be called from a signal handler."""
         self._stopped.set()
 
     def until(self, deadline: float) -> Budget:
-        """Returns a budget that ends at a moment of `time.monotonic()`, or with this one."""
+        """Return a budget that ends at a moment of `time.monotonic()`, or with this one."""
         seconds = min(deadline, self.deadline) - time.monotonic()
         return Budget(seconds, self.trials, self._stopped)
 
     def limited(self, trials: int) -> Budget:
-        """Returns this budget with at most so many trials."""
+        """Return this budget with at most so many trials."""
         seconds = self.deadline - time.monotonic()
         return Budget(seconds, min(trials, self.trials or trials), self._stopped)
 
     def part(self, fraction: float) -> Budget:
-        """Returns a budget of a part of the time that is left, which stops with this one."""
+        """Return a budget of a part of the time that is left, which stops with this one."""
         return Budget(self.remaining * fraction, self.trials, self._stopped)

@@ -56,17 +56,17 @@ class DefaultJudgements:
         return any(not job.done() for job in self._jobs.values())
 
     def expect(self, task: TuningTask) -> None:
-        """Begins to compute the reference of a task whose default is not compiled yet."""
+        """Begin to compute the reference of a task whose default is not compiled yet."""
         if self._threads is not None:
             self._references.begin(task)
 
     def begin(self, task: TuningTask, default: Benchmark) -> None:
-        """Begins to judge a default, unless that has begun."""
+        """Begin to judge a default, unless that has begun."""
         if self._threads is not None and task.key not in self._jobs:
             self._jobs[task.key] = self._threads.submit(self._judge, task, default)
 
     def judge(self, task: TuningTask, default: Benchmark) -> OutputVerdict:
-        """Returns the verdict on a default; waits for it.
+        """Return the verdict on a default; wait for it.
 
         Raises:
             DeviceError: the device is gone.
@@ -78,7 +78,7 @@ class DefaultJudgements:
         return job.result()
 
     def judge_by_points(self, task: TuningTask, default: Benchmark) -> None:
-        """Judges a default here if NumPy evaluates it, which takes milliseconds.
+        """Judge a default here if NumPy evaluates it, which takes milliseconds.
 
         Raises:
             DeviceError: the device is gone.
@@ -96,7 +96,7 @@ class DefaultJudgements:
             self._tell(task, verdict)
 
     def verdict(self, task: TuningTask) -> OutputVerdict | None:
-        """Returns the verdict on the default of a task; None while there is none.
+        """Return the verdict on the default of a task; None while there is none.
 
         Raises:
             DeviceError: the device is gone.
@@ -105,7 +105,7 @@ class DefaultJudgements:
         return job.result() if job is not None and job.done() and not job.cancelled() else None
 
     def is_wrong(self, task: TuningTask) -> bool:
-        """Tells whether it is known that the default of a task computes a wrong result.
+        """Return whether it is known that the default of a task computes a wrong result.
 
         Raises:
             DeviceError: the device is gone.
@@ -114,24 +114,24 @@ class DefaultJudgements:
         return verdict is not None and verdict.correctness is Correctness.WRONG
 
     def wait(self, seconds: float) -> None:
-        """Waits until a further verdict is found in the background."""
+        """Wait until a further verdict is found in the background."""
         running = [job for job in self._jobs.values() if not job.done()]
         wait(running, None if math.isinf(seconds) else seconds, FIRST_COMPLETED)
 
     def take_news(self) -> list[tuple[TuningTask, OutputVerdict]]:
-        """Returns the wrong defaults that were not returned before."""
+        """Return the wrong defaults that were not returned before."""
         with self._lock:
             news, self._news = self._news, []
         return news
 
     def close(self) -> None:
-        """Begins nothing more in the background."""
+        """Begin nothing more in the background."""
         if self._threads is not None:
             self._threads.shutdown(wait=False, cancel_futures=True)
             self._threads = None
 
     def _judge(self, task: TuningTask, default: Benchmark) -> OutputVerdict:
-        """Judges a default, in any thread."""
+        """Judge a default, in any thread."""
         try:
             verdict = judge_default(self._device, default, task, self._references)
         except FATAL:
@@ -149,7 +149,7 @@ class DefaultJudgements:
                 self._news.append((task, verdict))
 
     def _bound_memory(self, task: TuningTask) -> None:
-        """Drops the reference of a task if there are too many."""
+        """Drop the reference of a task if there are too many."""
         reference = self._references.reference(task)
         size = reference.byte_length if isinstance(reference, Reference) else 0
         with self._lock:

@@ -60,7 +60,7 @@ class DefaultQueue:
         return all(job.done() for job in list(self._jobs.values())[: self._tuner.compiler.jobs])
 
     def submit(self) -> None:
-        """Begins to compile defaults: all of them, or a batch where the processors also measure."""
+        """Begin to compile defaults: all of them, or a batch where the processors also measure."""
         ahead = self._tuner.compiler.jobs if self._tuner.is_local else len(self._waiting)
         for task in list(self._waiting)[:ahead]:
             if task.key not in self._jobs:
@@ -70,7 +70,7 @@ class DefaultQueue:
                     self._tuner.judgements.expect(task)
 
     def measure(self, budget: Budget) -> None:
-        """Measures defaults until the time is over, at least one batch.
+        """Measure defaults until the time is over, at least one batch.
 
         Raises:
             TuninglinkError: no dispatch of the program runs on the devices.
@@ -90,7 +90,7 @@ class DefaultQueue:
             raise nothing_runs(self._tuner.devices, self._failure)
 
     def _measure_next(self) -> None:
-        """Measures the default of the heaviest task that waits."""
+        """Measure the default of the heaviest task that waits."""
         task = self._waiting.popleft()
         with self._tuner.timeline.stage(Stage.DEFAULTS):
             try:
@@ -116,12 +116,12 @@ class DefaultQueue:
                 self._tuner.judgements.begin(task, measured.benchmark)
 
     def _await_compilations(self) -> None:
-        """Waits for the batch: nothing is measured while something compiles."""
+        """Wait for the batch: nothing is measured while something compiles."""
         for job in self._jobs.values():
             job.exception()
 
     def shares(self) -> dict[str, float]:
-        """Returns the share of each measured task in the time of all tasks, by their keys.
+        """Return the share of each measured task in the time of all tasks, by their keys.
 
         The time of those that still wait is estimated from their work.
         """
@@ -132,13 +132,13 @@ class DefaultQueue:
         return {key: time / total if total else 0.0 for key, time in times.items()}
 
     def weighed(self) -> list[MeasuredTask]:
-        """Returns the measured tasks with their shares, the heaviest first."""
+        """Return the measured tasks with their shares, the heaviest first."""
         shares = self.shares()
         weighed = [replace(each, share=shares[each.task.key]) for each in self.measured]
         return sorted(weighed, key=lambda each: -each.share)
 
     def judge(self, seconds: float) -> None:
-        """Judges defaults here, the heaviest first, where nothing judges them in the background.
+        """Judge defaults here, the heaviest first, where nothing judges them in the background.
 
         Args:
             seconds: the time after which no further one is judged.

@@ -39,11 +39,11 @@ class Schedule(ABC):
 
     @abstractmethod
     def room(self, compiling: int, ready: int, measuring: int) -> int:
-        """Returns for how many candidates compilation may begin."""
+        """Return for how many candidates compilation may begin."""
 
     @abstractmethod
     def may_measure(self, compiling: int) -> bool:
-        """Tells whether measuring may begin."""
+        """Return whether measuring may begin."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Overlapping(Schedule):
     ahead: int
 
     def room(self, compiling: int, ready: int, measuring: int) -> int:  # noqa: ARG002
-        """Returns what is free, once it is half of all: a search would rather be asked for several."""
+        """Return what is free, once it is half of all: a search would rather be asked for several."""
         free = self.ahead - compiling - ready
         return free if 2 * free >= self.ahead else 0
 
@@ -145,7 +145,7 @@ class Exploration:
         is_done: Callable[[], bool] = lambda: False,
         meanwhile: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Tries candidates until the budget is over, there are no more, or enough were tried.
+        """Try candidates until the budget is over, there are no more, or enough were tried.
 
         Args:
             budget: for how long, and how many in all turns.
@@ -173,7 +173,7 @@ class Exploration:
             self._await(_PATIENCE)
 
     def begin(self, budget: Budget) -> None:
-        """Begins to compile candidates of the next turn.
+        """Begin to compile candidates of the next turn.
 
         Args:
             budget: how many candidates in all turns.
@@ -181,11 +181,11 @@ class Exploration:
         self._ask(budget)
 
     def reject(self, candidate: Candidate) -> None:
-        """Takes a candidate that was measured for one that fails."""
+        """Take a candidate that was measured for one that fails."""
         self._search.tell(candidate, None)
 
     def close(self) -> None:
-        """Releases what still compiles and what waits for a device."""
+        """Release what still compiles and what waits for a device."""
         self._cancel()
         self._feed.clear()
 
@@ -194,7 +194,7 @@ class Exploration:
             job.cancel()
 
     def _is_over(self, budget: Budget) -> bool:
-        """Tells whether there is nothing more to ask for."""
+        """Return whether there is nothing more to ask for."""
         return self.is_exhausted or (budget.trials is not None and self._asked >= budget.trials)
 
     # --- Choosing and compiling ------------------------------------------------------------------------------
@@ -225,7 +225,7 @@ class Exploration:
             job.add_done_callback(partial(self._compiled, candidate))
 
     def _compiled(self, candidate: Candidate, job: Future[Outcome]) -> None:
-        """Hands a compiled candidate to the devices, in any thread."""
+        """Hand a compiled candidate to the devices, in any thread."""
         if not job.cancelled() and job.exception() is None:
             outcome = job.result()
             if not isinstance(outcome, Failure):
@@ -246,7 +246,7 @@ class Exploration:
     # --- Measuring -------------------------------------------------------------------------------------------
 
     def _measured(self, candidate: Candidate, benchmark: Benchmark, job: Job) -> None:
-        """Takes a measured candidate, in any thread."""
+        """Take a measured candidate, in any thread."""
         self._events.put(partial(self._take_measured, candidate, benchmark, job, time.monotonic()))
 
     def _take_measured(
@@ -261,7 +261,7 @@ class Exploration:
         self._add(TrialResult(candidate, us, None, seconds, benchmark, measured.timing))
 
     def _await(self, seconds: float) -> None:
-        """Waits for what happens next, and takes all that has happened."""
+        """Wait for what happens next, and take all that has happened."""
         stage = Stage.MEASUREMENT if self._feed.measuring else Stage.COMPILATION
         event: Callable[[], None] | None = None
         with self._timeline.stage(stage), suppress(Empty):

@@ -27,7 +27,7 @@ class Measure(Protocol):
         """See `DeviceSet`."""
 
     def submit(self, benchmark: Benchmark, best_microseconds: float) -> Job:
-        """Returns a future of the time of a candidate, or of why there is none."""
+        """Return a future of the time of a candidate, or of why there is none."""
 
 
 class Feed:
@@ -68,22 +68,22 @@ class Feed:
         return self._measuring
 
     def open(self) -> None:
-        """Gives candidates to devices from now on."""
+        """Give candidates to devices from now on."""
         self._is_open = True
         self._pump()
 
     def close(self) -> None:
-        """Keeps candidates back from now on; what is being measured goes on."""
+        """Keep candidates back from now on; what is being measured goes on."""
         self._is_open = False
 
     def put(self, candidate: Candidate, benchmark: Benchmark) -> None:
-        """Takes a candidate, and gives it to a device if one is free."""
+        """Take a candidate, and give it to a device if one is free."""
         with self._lock:
             self._ready.append((candidate, benchmark))
         self._pump()
 
     def clear(self) -> None:
-        """Drops the candidates that wait."""
+        """Drop the candidates that wait."""
         with self._lock:
             self._ready.clear()
 

@@ -24,7 +24,7 @@ _FAR: Final = 2.0
 def best_trials(
     trials: Sequence[TrialResult], default_us: float, *, at_any_speed: bool = False
 ) -> list[TrialResult]:
-    """Returns the candidates that may win: those that always race, then the best first.
+    """Return the candidates that may win: those that always race, then the best first.
 
     Args:
         trials: all candidates that were tried.
@@ -43,5 +43,5 @@ def best_trials(
 
 
 def contestant(trial: TrialResult, benchmark: Benchmark, default_us: float) -> Contestant:
-    """Returns a trial as a contestant of a race."""
+    """Return a trial as a contestant of a race."""
     return Contestant(benchmark, trial.microseconds or default_us, trial.always_races)

@@ -67,7 +67,7 @@ class Generalizer:
     budget: Budget
 
     def generalize(self, entry: SpecEntry) -> SpecEntry | None:
-        """Returns an entry for other sizes of some loops, too.
+        """Return an entry for other sizes of some loops, too.
 
         At the corners of the ranges and at points inside them, the configuration was faster than the compiler's choice,
         or at least not slower.
@@ -95,7 +95,7 @@ class Generalizer:
         return None
 
     def _is_good(self, entry: SpecEntry, points: Sequence[Mapping[int, int]]) -> bool:
-        """Tells whether the configuration of an entry loses at no point; points are entries of their own."""
+        """Return whether the configuration of an entry loses at no point; points are entries of their own."""
         assert entry.target is not None
         entries = [
             replace(
@@ -118,7 +118,7 @@ class Generalizer:
 
 
 def _proposals(entry: SpecEntry) -> Iterator[Ranges]:
-    """Yields ranges, those of many loops first."""
+    """Yield ranges, those of many loops first."""
     op = StructuredOp(entry.dispatch.root)
     spec = load_spec(write_spec("exact", [replace(entry, ranges={})]).encode())
     matcher = spec.anatomy.table.lookup(spec.anatomy.pairs[0][0])
@@ -132,7 +132,7 @@ def _proposals(entry: SpecEntry) -> Iterator[Ranges]:
 
 
 def _ranges(op: StructuredOp, roles: Sequence[Role], divisors: Mapping[int, int]) -> Ranges:
-    """Returns the ranges of the loops in some roles: the innermost loop of each role, and both of an image."""
+    """Return the ranges of the loops in some roles: the innermost loop of each role, and both of an image."""
     bounded = {loop for loops in op.operand_loops for loop in loops}
     loops = [
         loop
@@ -145,14 +145,14 @@ def _ranges(op: StructuredOp, roles: Sequence[Role], divisors: Mapping[int, int]
 
 
 def _range(size: int, tile: int) -> SizeRange | None:
-    """Returns sizes around `size` in whole tiles; None where there are no others, or `size` is not in whole tiles."""
+    """Return sizes around `size` in whole tiles; None where there are no others, or `size` is not in whole tiles."""
     low = max(tile, size // _FACTOR // tile * tile)
     high = size * _FACTOR
     return SizeRange(low, high, tile) if size % tile == 0 and low < high else None
 
 
 def _points(ranges: Ranges, seed: int) -> list[dict[int, int]]:
-    """Returns the corners of ranges, and points inside them."""
+    """Return the corners of ranges, and points inside them."""
     corners = product(*((range_.low, range_.high) for range_ in ranges.values()))
     chance = random.Random(seed)  # noqa: S311 - no secret
     inner = [
@@ -167,7 +167,7 @@ def _points(ranges: Ranges, seed: int) -> list[dict[int, int]]:
 
 
 def _does_not_lose(result: EntryResult, tolerance: float) -> bool:
-    """Tells whether an entry was measured, and is not slower anywhere."""
+    """Return whether an entry was measured, and is not slower anywhere."""
     return bool(result.comparisons) and all(
         comparison.standing in (Standing.FASTER, Standing.SAME)
         or (

@@ -13,7 +13,7 @@ FATAL: Final = (DeviceError, DatabaseError)
 
 
 def reason_of(failure: Exception) -> str:
-    """Returns why a task is omitted after an error."""
+    """Return why a task is omitted after an error."""
     if isinstance(failure, MemoryError):
         return "out of memory"
     if isinstance(failure, TuninglinkError) and failure.diagnostics:

@@ -67,7 +67,7 @@ class Ledger:
         return time.monotonic() - self.whole.began
 
     def reserve(self, account: Account, seconds: float) -> bool:
-        """Reserves time for later, or changes what is reserved.
+        """Reserve time for later, or changes what is reserved.
 
         Returns:
             Whether there is enough: nothing is reserved if it is more than the largest part of the account.
@@ -81,25 +81,25 @@ class Ledger:
         return True
 
     def limit(self, account: Account) -> float:
-        """Returns the most seconds that an account may reserve."""
+        """Return the most seconds that an account may reserve."""
         return _MOST[account] * self.seconds
 
     def release(self, account: Account) -> None:
-        """Gives back what an account has reserved."""
+        """Give back what an account has reserved."""
         self._reserved.pop(account, None)
 
     def reserved(self, account: Account) -> float:
-        """Returns the seconds that are reserved for an account."""
+        """Return the seconds that are reserved for an account."""
         return self._reserved.get(account, 0.0)
 
     def budget(self, account: Account) -> Budget:
-        """Returns what is left for an account: until its end, all that others have not reserved."""
+        """Return what is left for an account: until its end, all that others have not reserved."""
         others = sum(each for key, each in self._reserved.items() if key is not account)
         return self.whole.until(self.whole.deadline - others)
 
     @contextmanager
     def spending(self, account: Account) -> Iterator[Budget]:
-        """Gives an account its budget for a block, after which nothing is reserved for it."""
+        """Give an account its budget for a block, after which nothing is reserved for it."""
         try:
             yield self.budget(account)
         finally:

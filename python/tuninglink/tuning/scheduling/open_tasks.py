@@ -61,7 +61,7 @@ def share_now(
     tasks: Sequence[OpenTask],
     results: Sequence[TaskResult],
 ) -> float:
-    """Returns the share of a task in the time that the program would take with the best candidates so far.
+    """Return the share of a task in the time that the program would take with the best candidates so far.
 
     Args:
         task: the task.
@@ -127,11 +127,11 @@ class OpenRaces:
         return sum(race.seconds for race in self._races)
 
     def add(self, task: OpenTask, race: TaskRace, seconds: float) -> None:
-        """Adds a race with its price."""
+        """Add a race with its price."""
         self._races.append(_OpenRace(task, race, seconds))
 
     def advance(self) -> None:
-        """Takes the steps that are due.
+        """Take the steps that are due.
 
         Raises:
             DeviceError: the device is gone.
@@ -141,7 +141,7 @@ class OpenRaces:
             self._advance(due[0])
 
     def wait(self) -> None:
-        """Waits until a step is due."""
+        """Wait until a step is due."""
         with self._timeline.stage(Stage.CONFIRMATION):
             time.sleep(max(0.0, self.due - time.monotonic()))
 

@@ -34,7 +34,7 @@ class PreparationAhead:
         self._done: set[str] = set()
 
     def prepare_first(self, defaults: DefaultQueue, budget: Budget) -> None:
-        """Prepares the heaviest tasks while the first defaults compile."""
+        """Prepare the heaviest tasks while the first defaults compile."""
         with self._tuner.timeline.stage(Stage.SPACES):
             search_named(self._tuner.settings.search)  # which may have a large library to load
             for task in list(defaults.waiting):
@@ -43,7 +43,7 @@ class PreparationAhead:
                 self._draw(task)
 
     def prepare_next(self, tasks: Sequence[OpenTask]) -> bool:
-        """Prepares the first of some tasks that has had no turn; tells whether there was one."""
+        """Prepare the first of some tasks that has had no turn; tell whether there was one."""
         if self._tuner.is_local:
             return False  # whose processors measure
         task = next((each.measured.task for each in tasks if each.run is None), None)
@@ -53,7 +53,7 @@ class PreparationAhead:
         return True
 
     def has_prepared(self, task: TuningTask) -> bool:
-        """Tells whether a task was prepared ahead of its turn."""
+        """Return whether a task was prepared ahead of its turn."""
         return task.key in self._done
 
     def _draw(self, task: TuningTask) -> None:

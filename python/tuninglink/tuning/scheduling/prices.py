@@ -36,7 +36,7 @@ _LOADING_SECONDS: Final = 2.0
 def task_race_seconds(
     default: Contestant, finalists: Sequence[Contestant], rules: RaceRules | None = None
 ) -> float:
-    """Returns the price of a race with loading and checks, its pauses aside.
+    """Return the price of a race with loading and checks, without its pauses.
 
     Args:
         default: the compiler's choice.
@@ -47,7 +47,7 @@ def task_race_seconds(
 
 
 def least_race_seconds(measured: MeasuredTask, rules: RaceRules | None = None) -> float:
-    """Returns the price of a race of one finalist that is as fast as may be expected.
+    """Return the price of a race of one finalist that is as fast as may be expected.
 
     Args:
         measured: the compiler's choice.
@@ -59,7 +59,7 @@ def least_race_seconds(measured: MeasuredTask, rules: RaceRules | None = None) -
 
 
 def guard_seconds(compile_seconds: Sequence[float], program_us: float, jobs: int) -> float:
-    """Returns the price of comparing the whole program: two compilations at once and the rounds.
+    """Return the price of comparing the whole program: two compilations at once and the rounds.
 
     Args:
         compile_seconds: how long the dispatches compile, one by one.

@@ -35,11 +35,11 @@ class Pace:
     trial_seconds: float = 0.15
 
     def turn_seconds(self, progress: Progress) -> float:
-        """Returns the time of the next turn of a task: a part of what it has had, and at least some trials."""
+        """Return the time of the next turn of a task: a part of what it has had, and at least some trials."""
         return max(_TURN_TRIALS * self.trial_seconds, _TURN * progress.seconds)
 
     def expected_gain(self, calls: float, progress: Progress) -> float:
-        """Returns the microseconds that a program gains in each second of the next turn of a task.
+        """Return the microseconds that a program gains in each second of the next turn of a task.
 
         Args:
             calls: how often the program runs the dispatches of the task.

@@ -36,7 +36,7 @@ class Progress:
         self._curve.append((0.0, self.best_us))
 
     def add(self, microseconds: float | None) -> None:
-        """Takes the time of a candidate, None for one that failed."""
+        """Take the time of a candidate, None for one that failed."""
         self.trials += 1
         if microseconds is None or microseconds >= self.best_us:
             return
@@ -46,7 +46,7 @@ class Progress:
             self._gained_us, self._gained_at = microseconds, self.trials
 
     def withdraw(self, best_us: float) -> None:
-        """Takes back the best time, that of a wrong result; another one is the best."""
+        """Take back the best time, that of a wrong result; another one is the best."""
         self.best_us = self._gained_us = best_us
         self._curve.append((self.seconds, best_us))
 
@@ -59,5 +59,5 @@ class Progress:
         return self.trials - self._gained_at >= max(_LEAST_TRIALS, _PART * self.trials)
 
     def best_at(self, seconds: float) -> float:
-        """Returns the best time when so many seconds were spent."""
+        """Return the best time when so many seconds were spent."""
         return self._curve[max(0, bisect_right(self._curve, (seconds, float("inf"))) - 1)][1]

@@ -34,6 +34,9 @@ _DEFAULTS: Final = 0.25
 _JUDGING: Final = 0.05
 """The part of the time in which defaults are judged where that is not done in the background."""
 
+_OVERRUN: Final = 0.02
+"""The part of the run by which a turn exceeds its time: what is being measured then, and work aside."""
+
 _LEAST_SECONDS: Final = 3.0
 """With less time left, no task begins."""
 
@@ -78,7 +81,7 @@ class Scheduler:
         reserve: Callable[[DefaultQueue], None],
         deciding: Callable[[], None] = lambda: None,
     ) -> None:
-        """Tunes tasks.
+        """Tune tasks.
 
         Args:
             tasks: the tasks.
@@ -104,7 +107,7 @@ class Scheduler:
         self._omit_rest(defaults)
 
     def _give_turns(self) -> None:
-        """Gives turns to tasks until all have converged or the time for that is over."""
+        """Give turns to tasks until all have converged or the time for that is over."""
         defaults = self._defaults
         while not self._budget().is_over:
             self._races.advance()
@@ -124,7 +127,7 @@ class Scheduler:
             self._judgements.close()
 
     def _measure_defaults(self) -> None:
-        """Measures defaults, and judges them here if that is not done in the background."""
+        """Measure defaults, and judge them here if that is not done in the background."""
         self._defaults.measure(self._budget().part(_DEFAULTS))
         seconds = _JUDGING * self._ledger.seconds - self._judging_seconds
         began = time.monotonic()
@@ -134,12 +137,15 @@ class Scheduler:
     # --- Turns -----------------------------------------------------------------------------------------------
 
     def _budget(self) -> Budget:
-        """Returns the time in which candidates are tried: without reservations and pending races."""
+        """Return the time in which candidates are tried: without reservations and pending races."""
         budget = self._ledger.budget(Account.TASKS)
-        return budget.until(budget.deadline - self._racing_seconds(self._open))
+        kept = self._racing_seconds(self._open)
+        if math.isfinite(self._ledger.seconds):
+            kept += _OVERRUN * self._ledger.seconds
+        return budget.until(budget.deadline - kept)
 
     def _racing_seconds(self, tasks: Sequence[OpenTask]) -> float:
-        """Returns the time to keep for the races of tasks and for those that have begun."""
+        """Return the time to keep for the races of tasks and for those that have begun."""
         begun = [task.run for task in tasks if task.run is not None]
         if not (begun or self._races):
             return 0.0
@@ -150,19 +156,19 @@ class Scheduler:
         return self._races.seconds + sum(each.race_seconds for each in begun) + pauses
 
     def _choose(self) -> OpenTask | None:
-        """Returns the task that gets the next turn; None if there is none to try."""
+        """Return the task that gets the next turn; None if there is none to try."""
         self._admit()
         is_late = self._budget().remaining < _LEAST_SECONDS
         tasks = [each for each in self._open if each.run is not None or not is_late]
         return next(iter(self._choice.ranked(tasks)), None)
 
     def _is_small(self, task: OpenTask) -> bool:
-        """Tells whether the program spends little of its time in a task, by default and with what is known now."""
+        """Return whether the program spends little of its time in a task, by default and with what is known now."""
         measured = self._defaults.measured
         return task.is_small and share_now(task, measured, self._open, self.results) < SMALL
 
     def _admit(self) -> None:
-        """Opens the tasks whose defaults are measured, the heaviest ones, as far as they are to be tuned."""
+        """Open the tasks whose defaults are measured, the heaviest ones, as far as they are to be tuned."""
         for measured in self._defaults.weighed():
             if self._is_complete():
                 return
@@ -173,12 +179,12 @@ class Scheduler:
                 self._open.append(OpenTask(measured))
 
     def _is_complete(self) -> bool:
-        """Tells whether as many tasks are tuned as may be."""
+        """Return whether as many tasks are tuned as may be."""
         top = self._tuner.settings.top
         return top is not None and len(self._open) + len(self._races) + len(self.results) >= top
 
     def _give_turn(self, task: OpenTask) -> None:
-        """Tries candidates of a task for a while; decides it if no more are to be tried."""
+        """Try candidates of a task for a while; decide it if no more are to be tried."""
         began = time.monotonic()
         try:
             if task.run is None:
@@ -206,7 +212,7 @@ class Scheduler:
             self._decide(task)
 
     def _begin_next_mending(self, task: OpenTask, budget: Budget) -> None:
-        """Begins to compile candidates of the task that is mended after another one."""
+        """Begin to compile candidates of the task that is mended after another one."""
         others = [other for other in self._open if other is not task and other.run is None]
         following = next(filter(self._choice.is_to_mend, self._choice.ranked(others)), None)
         if following is None or not self._ahead.has_prepared(following.measured.task):
@@ -221,26 +227,26 @@ class Scheduler:
             self._lose(following, reason_of(failure))
 
     def _turn_end(self, task: OpenTask) -> Callable[[], bool]:
-        """Returns what tells whether the turn of a task is over, or a race goes on."""
+        """Return what tells whether the turn of a task is over, or a race goes on."""
         alone = len(self._open) == 1
         seconds = math.inf if alone else self._choice.pace.turn_seconds(task.progress)
         end = min(time.monotonic() + seconds, self._races.due)
         return lambda: time.monotonic() > end
 
     def _begin(self, task: OpenTask) -> None:
-        """Prepares a task for its first turn, or leaves it to another one."""
+        """Prepare a task for its first turn, or leave it to another one."""
         if reason := self._start.begin(task, self._open):
             self._lose(task, reason)
 
     def _work_aside(self) -> bool:
-        """Does work while a device measures: prepares the most promising of the other tasks."""
+        """Do work while a device measures: prepares the most promising of the other tasks."""
         self._tuner.announce_wrong_defaults()
         return self._ahead.prepare_next(self._choice.ranked(self._open)[:2])
 
     # --- Ends ------------------------------------------------------------------------------------------------
 
     def _decide_all(self) -> None:
-        """Decides the tasks that had a turn, those first from which the program gains most."""
+        """Decide the tasks that had a turn, those first from which the program gains most."""
         self._ledger.release(Account.REFERENCE)  # races begin with it
         for task in sorted(self._open, key=lambda each: -each.gain):
             if task.run is None:
@@ -259,7 +265,7 @@ class Scheduler:
             self._ledger.release(Account.GUARD)
 
     def _decide(self, task: OpenTask, *, reserved: float | None = None) -> None:
-        """Begins the race of the best candidates of a task, or takes its result without one.
+        """Begin the race of the best candidates of a task, or take its result without one.
 
         Args:
             task: the task.
@@ -296,7 +302,7 @@ class Scheduler:
         self._omit(Omission(task.measured.task.dispatches, f"{reason}{wrong}"))
 
     def _omit_rest(self, defaults: DefaultQueue) -> None:
-        """Omits the tasks that had no turn."""
+        """Omit the tasks that had no turn."""
         is_stopped = self._ledger.whole.is_stopped
         why = "tuning was interrupted" if is_stopped else "the budget was over"
         for task in [each for each in self._open if self._choice.is_wrong(each.measured.task)]:

@@ -42,7 +42,7 @@ class TaskChoice:
         self._mending_seconds = 0.0
 
     def count_start(self, progress: Progress, seconds: float) -> None:
-        """Counts a task that has begun.
+        """Count a task that has begun.
 
         Args:
             progress: its progress from now on.
@@ -52,7 +52,7 @@ class TaskChoice:
         self._start_seconds += seconds
 
     def count_turn(self, task: OpenTask, seconds: float) -> None:
-        """Counts the time of a turn."""
+        """Count the time of a turn."""
         self._turn_seconds += seconds
         if task.is_small and self.is_wrong(task.measured.task):
             self._mending_seconds += seconds
@@ -68,7 +68,7 @@ class TaskChoice:
         return Pace(starts + _RACE_SECONDS, seconds / trials)
 
     def ranked(self, tasks: Sequence[OpenTask]) -> list[OpenTask]:
-        """Returns tasks, the most promising first."""
+        """Return tasks, the most promising first."""
         pace = self.pace
         has_mended_enough = self._mending_seconds > _MENDING * self._turn_seconds
 
@@ -81,11 +81,11 @@ class TaskChoice:
         return sorted(tasks, key=promise, reverse=True)
 
     def is_to_mend(self, task: OpenTask) -> bool:
-        """Tells whether a right candidate of a task is looked for before anything else."""
+        """Return whether a right candidate of a task is looked for before anything else."""
         if task.run is not None:
             return task.run.is_to_mend
         return self.is_wrong(task.measured.task)
 
     def is_wrong(self, task: TuningTask) -> bool:
-        """Tells whether it is known that the compiler's choice for a task computes a wrong result."""
+        """Return whether it is known that the compiler's choice for a task computes a wrong result."""
         return self._judgements is not None and self._judgements.is_wrong(task)

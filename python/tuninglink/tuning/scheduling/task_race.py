@@ -31,7 +31,7 @@ class TaskRace:
         return self.race.due
 
     def advance(self) -> TaskResult | None:
-        """Takes the next step; returns the result of the task after the last one.
+        """Take the next step; return the result of the task after the last one.
 
         Raises:
             DeviceError: the device is gone.
@@ -42,7 +42,7 @@ class TaskRace:
         return None if self.race.result is None else self.conclude(self.race.result)
 
     def run(self) -> TaskResult:
-        """Takes all steps, and waits in the pauses; raises what `advance` does."""
+        """Take all steps, and wait in the pauses; raise what `advance` does."""
         while True:
             time.sleep(max(0.0, self.due - time.monotonic()))
             result = self.advance()

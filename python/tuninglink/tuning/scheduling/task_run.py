@@ -46,6 +46,9 @@ _MENDED: Final = 0.75
 _MENDING_TURNS: Final = 4
 """After so many such turns, a task is tuned like the others."""
 
+_FEWEST_SAMPLES: Final = 3
+"""A right candidate wins over a wrong default without a race if its trial has so many samples."""
+
 _MENDED_FINALISTS: Final = 2
 """Finalists of a task that had one such turn and no other."""
 
@@ -111,7 +114,7 @@ class TaskRun:
         return not self.is_mended and self._mending_turns < _MENDING_TURNS and self.default_is_wrong
 
     def begin_mending(self, budget: Budget) -> None:
-        """Begins to compile the candidates that `mend` will try.
+        """Begin to compile the candidates that `mend` will try.
 
         Args:
             budget: the time, and the trials of all turns.
@@ -124,7 +127,7 @@ class TaskRun:
         is_over: Callable[[], bool] = lambda: False,
         meanwhile: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Tries candidates, a few until a right one is known, and checks the best ones until one of them is right.
+        """Try candidates, a few until a right one is known, and check the best ones until one of them is right.
 
         Args:
             budget: the time, and the trials of all turns.
@@ -157,7 +160,7 @@ class TaskRun:
             self.trials.reject(best, failure)
 
     def _failure(self, trial: TrialResult) -> Failure | None:
-        """Returns what is wrong with what a candidate computes."""
+        """Return what is wrong with what a candidate computes."""
         compiled = self._tuner.compiled(self.prepared, trial)
         if compiled is None or compiled.benchmark is None:
             return Failure(FailureKind.COMPILE, "it does not compile again")
@@ -171,7 +174,7 @@ class TaskRun:
     # --- Deciding --------------------------------------------------------------------------------------------
 
     def _ranked(self) -> list[TrialResult]:
-        """Returns the candidates that may win, best first."""
+        """Return the candidates that may win, best first."""
         is_wrong = self.default_is_wrong
         return best_trials(self.trials.all, self.default_us, at_any_speed=is_wrong)
 
@@ -183,7 +186,7 @@ class TaskRun:
         return self._race_seconds(self._ranked()[:_RESERVED])
 
     def _race_seconds(self, ranked: Sequence[TrialResult]) -> float:
-        """Returns the price of a race of some of the best candidates."""
+        """Return the price of a race of some of the best candidates."""
         benchmark = self.measured.benchmark
         finalists = [contestant(each, benchmark, self.default_us) for each in ranked]
         default = Contestant(benchmark, self.default_us)
@@ -195,7 +198,7 @@ class TaskRun:
         return self._tuner.rules(Budget(), FINALISTS, default_is_wrong=self.default_is_wrong)
 
     def decide(self, budget: Budget) -> TaskResult | TaskRace:
-        """Returns the result, or the race of the best candidates, which gives it.
+        """Return the result, or the race of the best candidates, which gives it.
 
         Args:
             budget: the time for it.
@@ -226,9 +229,25 @@ class TaskRun:
         while places > 1 and self._race_seconds(ranked[:places]) > budget.remaining:
             places -= 1
         if budget.remaining < _LEAST_PRICE * self._race_seconds(ranked[:places]):
+            right = self._fastest_right(ranked)
+            if right is not None:
+                return tuner.unraced(result, right)
             reason = "the budget was over before the race"
             return replace(result, verdict=TaskOutcome.UNDECIDED, reason=reason)
         return tuner.race(result, self._checks, ranked, budget, places)
+
+    def _fastest_right(self, ranked: Sequence[TrialResult]) -> TrialResult | None:
+        """Returns the fastest candidate that is known to be right where the compiler's choice is wrong."""
+        return next(
+            (
+                trial
+                for trial in ranked
+                if trial.candidate.key in self._right
+                and trial.timing is not None
+                and len(trial.timing.samples) >= _FEWEST_SAMPLES
+            ),
+            None,
+        )
 
     @property
     def _most_finalists(self) -> int:
@@ -239,7 +258,7 @@ class TaskRun:
 def tune_task(
     tuner: TaskTuner, prepared: TunableTask, measured: MeasuredTask, budget: Budget
 ) -> TaskResult:
-    """Tunes a task alone.
+    """Tune a task alone.
 
     Args:
         tuner: compiles and measures.

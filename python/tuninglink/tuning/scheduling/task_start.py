@@ -40,7 +40,7 @@ class TaskStart:
         self._by_matcher: dict[str, TuningTask] = {}
 
     def begin(self, task: OpenTask, tasks: Sequence[OpenTask]) -> str:
-        """Prepares a task for its first turn, or gives its weight to the task that the same entry configures.
+        """Prepare a task for its first turn, or give its weight to the task that the same entry configures.
 
         Args:
             task: the task.

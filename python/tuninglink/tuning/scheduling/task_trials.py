@@ -84,7 +84,7 @@ class TaskTrials:
         is_over: Callable[[], bool] = lambda: False,
         meanwhile: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Tries candidates for one turn, which ends with the budget, or between two batches.
+        """Try candidates for one turn, which ends with the budget, or between two batches.
 
         Args:
             budget: the time, and the trials of all turns.
@@ -106,11 +106,11 @@ class TaskTrials:
         self._spend()
 
     def begin(self, budget: Budget) -> None:
-        """Begins to compile the candidates of the next turn; see `Exploration.begin`."""
+        """Begin to compile the candidates of the next turn; see `Exploration.begin`."""
         self._exploration.begin(budget)
 
     def ending(self, budget: Budget) -> Ending | None:
-        """Returns why no more candidates are tried; None if more might be.
+        """Return why no more candidates are tried; None if more might be.
 
         Args:
             budget: what limits the trials of all turns.
@@ -127,7 +127,7 @@ class TaskTrials:
         return None
 
     def reject(self, trial: TrialResult, failure: Failure) -> None:
-        """Counts a candidate that was measured as one that fails.
+        """Count a candidate that was measured as one that fails.
 
         Raises:
             DatabaseError: that cannot be kept.
@@ -141,11 +141,11 @@ class TaskTrials:
         self.progress.withdraw(min([self._default_us, *times]))
 
     def close(self) -> None:
-        """Releases what still compiles and what waits for a device."""
+        """Release what still compiles and what waits for a device."""
         self._exploration.close()
 
     def _search(self) -> Search:
-        """Returns a search that knows what was recorded of this task elsewhere and of similar ones."""
+        """Return a search that knows what was recorded of this task elsewhere and of similar ones."""
         tuner, spaces = self._tuner, self._prepared.spaces
         prior = tuner.journal.prior(self._prepared) if tuner.journal else None
         if prior:
@@ -180,13 +180,13 @@ class TaskTrials:
             tuner.keep_failure(prepared, trial.candidate, trial.failure)
 
     def _spend(self) -> None:
-        """Counts the time of this turn that was not counted yet."""
+        """Count the time of this turn that was not counted yet."""
         now = time.monotonic()
         self.progress.seconds += now - self._since
         self._since = now
 
     def _drop_image(self) -> None:
-        """Drops the image of the slowest of the trials that have one, if they are too many."""
+        """Drop the image of the slowest of the trials that have one, if they are too many."""
         kept = [
             position
             for position, each in enumerate(self.all)

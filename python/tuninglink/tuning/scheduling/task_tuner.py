@@ -84,12 +84,24 @@ class TaskTuner:
         return self.devices.first.description.is_local
 
     def recorded(self, result: TaskResult) -> TaskResult | None:
-        """Returns the result of a task with its last race, if nothing is new since then: it would be the same."""
+        """Return the result of a task with its last race, if nothing is new since then: it would be the same."""
         recorded = self.journal.race(result.prepared) if self.journal else None
         if recorded is None or any(trial.seconds for trial in result.trials):
             return None
         winner = next((x for x in result.trials if x.candidate.key == recorded.winner), None)
         return self._verified(self._decided(result, winner, self._decision(recorded)))
+
+    def unraced(self, result: TaskResult, best: TrialResult) -> TaskResult:
+        """Returns the result with a right candidate that wins without a race, by the samples of its trial.
+
+        Args:
+            result: the result so far; the compiler's choice is wrong.
+            best: the candidate, whose outputs were compared with the reference.
+        """
+        assert best.timing is not None
+        rounds = [(result.default_us, microseconds) for microseconds in best.timing.samples]
+        decision = decide([rounds], self.settings.min_gain, self.settings.seed)
+        return self._verified(self._decided(result, best, decision))
 
     def race(
         self,
@@ -99,7 +111,7 @@ class TaskTuner:
         budget: Budget,
         places: int,
     ) -> TaskRace:
-        """Returns the race of the best candidates with the default.
+        """Return the race of the best candidates with the default.
 
         Args:
             result: the result so far.
@@ -148,7 +160,7 @@ class TaskTuner:
     def compare(
         self, result: TaskResult, default: Benchmark, trial: TrialResult, budget: Budget
     ) -> TaskResult:
-        """Compares one candidate, which is compiled, with the default; what was recorded is not measured again.
+        """Compare one candidate, which is compiled, with the default; what was recorded is not measured again.
 
         Raises:
             DeviceError: the device is gone.
@@ -173,7 +185,7 @@ class TaskTuner:
         return self._raced(result, [trial], race.run())
 
     def provenance(self, result: TaskResult) -> dict[str, object]:
-        """Returns where the configuration of a winner comes from."""
+        """Return where the configuration of a winner comes from."""
         device = self.devices.first.description
         decision = result.decision
         assert decision is not None
@@ -192,7 +204,7 @@ class TaskTuner:
         }
 
     def keep_failure(self, prepared: TunableTask, candidate: Candidate, failure: Failure) -> None:
-        """Keeps a reproducer of a candidate that fails, where reproducers are kept."""
+        """Keep a reproducer of a candidate that fails, where reproducers are kept."""
         if self.reproducers:
             uri = self.devices.first.description.uri
             self.reproducers.keep_candidate(prepared, candidate, failure, uri)
@@ -200,7 +212,7 @@ class TaskTuner:
     # --- Steps -------------------------------------------------------------------------------------------
 
     def checks(self, prepared: TunableTask, default: Benchmark) -> JudgedOutputs:
-        """Returns the checks of what candidates of a task compute, once its default is judged.
+        """Return the checks of what candidates of a task compute, once its default is judged.
 
         Raises:
             DeviceError: the device is gone.
@@ -222,7 +234,7 @@ class TaskTuner:
         )
 
     def announce_wrong_defaults(self) -> None:
-        """Tells of the wrong defaults that are news, and keeps their reproducers."""
+        """Tell of the wrong defaults that are news, and keep their reproducers."""
         for task, judgement in self.judgements.take_news() if self.judgements else ():
             self.listener.default_is_wrong(task, judgement)
             if self.reproducers:
@@ -230,7 +242,7 @@ class TaskTuner:
                 self.reproducers.keep_wrong(task, judgement, uri)
 
     def rules(self, budget: Budget, places: int = 1, *, default_is_wrong: bool) -> RaceRules:
-        """Returns the rules of a race. A right candidate need not be faster than a wrong default."""
+        """Return the rules of a race. A right candidate need not be faster than a wrong default."""
         settings = self.settings
         rules = RaceRules(settings.min_gain, settings.seed, places, deadline=budget.deadline)
         rules = rules.within(settings.seconds)
@@ -239,7 +251,7 @@ class TaskTuner:
         return rules
 
     def compiled(self, prepared: TunableTask, trial: TrialResult) -> TrialResult | None:
-        """Returns a candidate with its benchmark, which is not kept from earlier runs; None if it fails now."""
+        """Return a candidate with its benchmark, which is not kept from earlier runs; None if it fails now."""
         if trial.benchmark is not None:
             return trial
         job = self.compiler.submit(prepared.template, trial.candidate, self.settings.timeout)
@@ -249,7 +261,7 @@ class TaskTuner:
     def _raced(
         self, result: TaskResult, finalists: Sequence[TrialResult], found: RaceResult
     ) -> TaskResult:
-        """Records a race, and returns the result with what came of it."""
+        """Record a race, and return the result with what came of it."""
         if self.journal:
             self.journal.record_race(result.prepared, finalists, found, result.judgement)
         failures = tuple(
@@ -269,7 +281,7 @@ class TaskTuner:
     def _decided(
         self, result: TaskResult, best: TrialResult | None, decision: Decision
     ) -> TaskResult:
-        """Returns the result with a decision about the best candidate."""
+        """Return the result with a decision about the best candidate."""
         # A right result is worth an entry at any speed.
         verdict = TaskOutcome.WON if result.default_is_wrong else _VERDICTS[decision.outcome]
         winner = best if verdict is TaskOutcome.WON else None
@@ -278,7 +290,7 @@ class TaskTuner:
     def _verified(
         self, result: TaskResult, verification: WinnerVerification | None = None
     ) -> TaskResult:
-        """Returns a result whose winner, if there is one, has the binary that a spec gives.
+        """Return a result whose winner, if there is one, has the binary that a spec gives.
 
         Args:
             result: the result.

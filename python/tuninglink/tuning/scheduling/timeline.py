@@ -77,7 +77,7 @@ class DeviceUse:
 
 
 def mean_use(uses: Sequence[DeviceUse]) -> DeviceUse:
-    """Returns the mean of the use of several devices."""
+    """Return the mean of the use of several devices."""
     total, count = sum(uses, DeviceUse()), max(1, len(uses))
     return DeviceUse(total.busy_seconds / count, total.loading_seconds / count)
 
@@ -114,7 +114,7 @@ class UseMeter:
 
     @contextmanager
     def question(self) -> Iterator[None]:
-        """Counts a block."""
+        """Count a block."""
         self._state = (self._state[0], time.monotonic())
         try:
             yield
@@ -122,7 +122,7 @@ class UseMeter:
             self._state = (self.use, None)
 
     def loaded(self, seconds: float) -> None:
-        """Counts the seconds that loading took in the question that runs."""
+        """Count the seconds that loading took in the question that runs."""
         use, began = self._state
         self._state = (use + DeviceUse(0.0, seconds), began)
 
@@ -152,12 +152,12 @@ class Timeline:
         self.began = self._since = clock()
 
     def watch(self, devices: Used) -> None:
-        """Reads the use of devices from now on."""
+        """Read the use of devices from now on."""
         self._devices = devices
 
     @contextmanager
     def stage(self, stage: Stage) -> Iterator[None]:
-        """Counts the time of a block to a stage, and none of it to the stage around."""
+        """Count the time of a block to a stage, and none of it to the stage around."""
         self._close()
         self._stages.append(stage)
         try:
@@ -178,7 +178,7 @@ class Timeline:
         return sum(self.times.values(), StageTime())
 
     def _close(self) -> None:
-        """Adds what passed since the last time to the stage that runs."""
+        """Add what passed since the last time to the stage that runs."""
         now = self._clock()
         use = self._devices.use if self._devices is not None else DeviceUse()
         stage = self._stages[-1]

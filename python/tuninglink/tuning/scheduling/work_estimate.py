@@ -19,7 +19,7 @@ _DIALECTS: Final = ("linalg.", "iree_linalg_ext.")
 
 
 def estimated_work(task: TuningTask) -> float:
-    """Returns the iterations of the loop nests of a task in all its calls: an order, not a time.
+    """Return the iterations of the loop nests of a task in all its calls: an order, not a time.
 
     Args:
         task: the task; a dynamic size counts as 1.

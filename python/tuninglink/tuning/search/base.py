@@ -71,7 +71,7 @@ class Search(ABC):
                 self.tell(pool.default, default_microseconds)
 
     def ask(self, count: int) -> list[Candidate]:
-        """Returns the next candidates, at most `count`; none when all were tried.
+        """Return the next candidates, at most `count`; none when all were tried.
 
         Times of earlier ones may still be missing.
         """
@@ -84,7 +84,7 @@ class Search(ABC):
         return chosen
 
     def tell(self, candidate: Candidate, microseconds: float | None) -> None:
-        """Takes the time of a candidate, or None for one that failed, maybe after it was measured."""
+        """Take the time of a candidate, or None for one that failed, maybe after it was measured."""
         if microseconds is None:
             self._times.pop(candidate.key, None)
             self._failed[candidate.key] = candidate
@@ -93,7 +93,7 @@ class Search(ABC):
 
     @abstractmethod
     def propose(self, count: int) -> Iterable[Candidate]:
-        """Returns candidates, best first; those that were asked for before are skipped.
+        """Return candidates, best first; those that were asked for before are skipped.
 
         Args:
             count: how many are wanted. More cost nothing, fewer mean to be asked again; if all are old, the search
@@ -101,7 +101,7 @@ class Search(ABC):
         """
 
     def drawn(self, count: int) -> Sequence[Candidate]:
-        """Returns candidates from the spaces in random order, the same ones each time."""
+        """Return candidates from the spaces in random order, the same ones each time."""
         if count not in self._drawn:
             result = list(self._pool.sample(count, self._seed))
             self._chance.shuffle(result)
@@ -109,7 +109,7 @@ class Search(ABC):
         return self._drawn[count]
 
     def further(self) -> list[Candidate]:
-        """Returns new candidates from the spaces, other ones each time; none if several draws hold nothing new."""
+        """Return new candidates from the spaces, other ones each time; none if several draws hold nothing new."""
         for _ in range(_EMPTY_DRAWS):
             self._draws += 1
             drawn = self._pool.sample(MOST_CANDIDATES, self._seed + self._draws)
@@ -119,12 +119,12 @@ class Search(ABC):
         return []
 
     def best(self, count: int) -> list[Candidate]:
-        """Returns the fastest candidates so far."""
+        """Return the fastest candidates so far."""
         ranked = sorted(self._times.values(), key=lambda each: each[1])
         return [candidate for candidate, _ in ranked[:count]]
 
     def is_new(self, candidate: Candidate) -> bool:
-        """Tells whether a candidate was not asked for yet."""
+        """Return whether a candidate was not asked for yet."""
         return candidate.key not in self._asked
 
     def _new(self, candidates: Iterable[Candidate], count: int) -> list[Candidate]:

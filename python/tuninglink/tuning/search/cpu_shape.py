@@ -63,7 +63,7 @@ class CpuShape:
 
 
 def cpu_shape_of(problem: SearchProblem, candidate: Candidate) -> CpuShape | None:
-    """Returns the tiles of a candidate that is vectorized for a CPU, None for any other."""
+    """Return the tiles of a candidate that is vectorized for a CPU, None for any other."""
     knobs = candidate.knobs
     if not any(name.startswith("vector_common_parallel_") for name in knobs):
         return None
@@ -89,7 +89,7 @@ def cpu_shape_of(problem: SearchProblem, candidate: Candidate) -> CpuShape | Non
 
 
 def cpu_estimate(shape: CpuShape) -> float:
-    """Returns the logarithm of the time that a candidate takes, up to a constant of the problem.
+    """Return the logarithm of the time that a candidate takes, up to a constant of the problem.
 
     Vectors that are not full, operands that are loaded for few multiply-adds, sums that are kept for few steps or do
     not fit into registers, workgroups too small to be worth starting or too few for the threads.
@@ -107,7 +107,7 @@ def cpu_estimate(shape: CpuShape) -> float:
 
 
 def cpu_features(shape: CpuShape) -> dict[str, float]:
-    """Returns what follows from the tiles of a candidate."""
+    """Return what follows from the tiles of a candidate."""
     rows, columns, steps = shape.vector
     task_rows, task_columns = shape.task
     return {

@@ -50,5 +50,5 @@ class Ensemble:
                 self._trees.append(tree.tree_)
 
     def guesses(self, table: Table) -> Values:
-        """Returns what each tree says about each row: trees by rows."""
+        """Return what each tree says about each row: trees by rows."""
         return np.stack([tree.predict(table)[:, 0] for tree in self._trees])

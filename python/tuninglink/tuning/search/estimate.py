@@ -19,7 +19,7 @@ _ESTIMATED_KINDS: Final = frozenset({"contraction", "convolution", "attention"})
 
 
 def estimate(described: Mapping[str, float]) -> float:
-    """Returns the logarithm of the time that is expected of a candidate, up to a constant; 0 if unknown.
+    """Return the logarithm of the time that is expected of a candidate, up to a constant; 0 if unknown.
 
     Args:
         described: its features.
@@ -29,13 +29,13 @@ def estimate(described: Mapping[str, float]) -> float:
 
 
 def fastest_first(problem: SearchProblem, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Returns candidates in the order of their estimates."""
+    """Return candidates in the order of their estimates."""
     ordered = sorted(candidates, key=lambda candidate: estimate(features(problem, candidate)))
     return ordered if problem.kind in _ESTIMATED_KINDS else _alternating(ordered)
 
 
 def _alternating(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Returns candidates with one of each pipeline in turn, those of a pipeline in their order."""
+    """Return candidates with one of each pipeline in turn, those of a pipeline in their order."""
     by_pipeline: dict[str, list[Candidate]] = {}
     for candidate in candidates:
         by_pipeline.setdefault(candidate.pipeline, []).append(candidate)

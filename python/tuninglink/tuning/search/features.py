@@ -34,7 +34,7 @@ _TILE: Final = re.compile(r"(.+)_(\d+)")
 
 
 def features(problem: SearchProblem, candidate: Candidate) -> dict[str, float]:
-    """Returns what a model knows of a candidate: its knobs, its tiles by side, and what follows from them."""
+    """Return what a model knows of a candidate: its knobs, its tiles by side, and what follows from them."""
     knobs = candidate.knobs
     result = {f"pipeline {candidate.pipeline}": 1.0}
     result |= {f"knob {name}": logarithm(value) for name, value in knobs.items()}

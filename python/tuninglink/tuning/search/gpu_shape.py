@@ -90,7 +90,7 @@ class Shape:
 
 
 def shape_of(problem: SearchProblem, candidate: Candidate) -> Shape | None:
-    """Returns the tiles of a candidate with workgroups of threads, None for any other."""
+    """Return the tiles of a candidate with workgroups of threads, None for any other."""
     knobs = candidate.knobs
     threads = knobs.get("wg_size_x", 0) * knobs.get("wg_size_y", 1) * knobs.get("wg_size_z", 1)
     if threads <= 0 or None in problem.sizes:
@@ -130,7 +130,7 @@ def shape_of(problem: SearchProblem, candidate: Candidate) -> Shape | None:
 
 
 def _aspect(problem: SearchProblem, knobs: Mapping[str, int]) -> float | None:
-    """Returns how many times as many rows as columns a subgroup takes, None if no knob says so."""
+    """Return how many times as many rows as columns a subgroup takes, None if no knob says so."""
     sides = {"m": 1.0, "n": 1.0}
     known = False
     for loop, role in enumerate(problem.roles):
@@ -144,7 +144,7 @@ def _aspect(problem: SearchProblem, knobs: Mapping[str, int]) -> float | None:
 
 
 def estimate(shape: Shape) -> float:
-    """Returns the logarithm of the time that a candidate takes, up to a constant of the problem.
+    """Return the logarithm of the time that a candidate takes, up to a constant of the problem.
 
     A roofline of sorts: the padded work, made slower by operands that are read again by each subgroup and each
     workgroup, by short reduction loops' steps, by too few warps to hide latencies, by a last wave that is not full,
@@ -166,7 +166,7 @@ def estimate(shape: Shape) -> float:
 
 
 def gpu_features(shape: Shape) -> dict[str, float]:
-    """Returns what follows from the tiles of a candidate."""
+    """Return what follows from the tiles of a candidate."""
     _, m, n, k = shape.tile
     rows, columns = shape.subgroup
     waves = shape.workgroups / shape.units

@@ -84,7 +84,7 @@ class ModelSearch(Search):
         self._described: dict[str, dict[str, float]] = {}
 
     def propose(self, count: int) -> Sequence[Candidate]:
-        """Returns the most promising candidates."""
+        """Return the most promising candidates."""
         if self._tried < len(self._first_candidates) or len(self._times) < _FEWEST:
             begun = [candidate for candidate in self._first_candidates if self.is_new(candidate)]
             if begun:
@@ -105,7 +105,7 @@ class ModelSearch(Search):
         return len(self._times) + len(self._failed)
 
     def _ranked(self) -> list[Candidate]:
-        """Returns what was not tried yet, best first; ranked again when there is enough new to learn from."""
+        """Return what was not tried yet, best first; ranked again when there is enough new to learn from."""
         if self._ranking is None or self._tried >= self._ranking[0] + max(_NEW, self._tried // 10):
             rest = [candidate for candidate in self._candidates() if self.is_new(candidate)]
             if len(self._times) < _FEWEST or not rest:
@@ -148,7 +148,7 @@ class ModelSearch(Search):
     # --- The model -------------------------------------------------------------------------------------------
 
     def _scores(self, rest: Sequence[Candidate]) -> np.ndarray:
-        """Returns the optimistic logarithm of the time of candidates, worse for those that may not compile."""
+        """Return the optimistic logarithm of the time of candidates, worse for those that may not compile."""
         measured = [candidate for candidate, _ in self._times.values()]
         failed = list(self._failed.values())
         table = self._table([*measured, *failed, *rest])
@@ -163,7 +163,7 @@ class ModelSearch(Search):
         return scores
 
     def _compiling(self, table: np.ndarray, succeeded: int, failed: int) -> np.ndarray:
-        """Returns the probability that each of the remaining candidates can be compiled and run."""
+        """Return the probability that each of the remaining candidates can be compiled and run."""
         outcomes = np.repeat([1.0, 0.0], [succeeded, failed])
         judge = Ensemble(table[: succeeded + failed], outcomes, self._seed)
         probability = judge.guesses(table[succeeded + failed :]).mean(axis=0)
@@ -183,7 +183,7 @@ class ModelSearch(Search):
         return self._described[candidate.key]
 
     def _estimates(self, candidates: Sequence[Candidate]) -> np.ndarray:
-        """Returns the logarithm of the time that is expected before anything is measured, up to a constant."""
+        """Return the logarithm of the time that is expected before anything is measured, up to a constant."""
         new = [candidate for candidate in candidates if candidate.key not in self._estimated]
         if new:
             array = np.array([estimate(self._features(each)) for each in new])
@@ -198,5 +198,5 @@ class ModelSearch(Search):
 
 
 def _unlike(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Returns candidates without those that came before."""
+    """Return candidates without those that came before."""
     return list({candidate.key: candidate for candidate in candidates}.values())

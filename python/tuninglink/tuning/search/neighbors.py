@@ -25,7 +25,7 @@ class NeighborSearch(Search):
     name: ClassVar[str] = "neighbors"
 
     def propose(self, count: int) -> Sequence[Candidate]:  # noqa: ARG002 - whatever is near
-        """Returns the neighbors of the best few, if there are new ones."""
+        """Return the neighbors of the best few, if there are new ones."""
         if len(self._times) + len(self._failed) >= _FIRST_SAMPLE or self._pool.default is not None:
             for each in self.best(_CLIMBERS):
                 near = [one for one in self._neighbors(each) if self.is_new(one)]

@@ -27,7 +27,7 @@ class CandidatePool(Protocol):
         """Candidates from specs."""
 
     def sample(self, n: int, seed: int) -> Sequence[Candidate]:
-        """Returns candidates that are spread over the spaces, all if there are no more than `n`."""
+        """Return candidates that are spread over the spaces, all if there are no more than `n`."""
 
     def neighbors(self, candidate: Candidate) -> Sequence[Candidate]:
-        """Returns the candidates that differ by a step, the nearest first."""
+        """Return the candidates that differ by a step, the nearest first."""

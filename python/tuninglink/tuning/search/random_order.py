@@ -18,7 +18,7 @@ class RandomSearch(Search):
     name: ClassVar[str] = "random"
 
     def propose(self, count: int) -> Sequence[Candidate]:  # noqa: ARG002 - all at once
-        """Returns all that were drawn, and draws more when they were tried."""
+        """Return all that were drawn, and draw more when they were tried."""
         new = [each for each in self.drawn(FIRST_CANDIDATES) if self.is_new(each)]
         new = new or [each for each in self.drawn(MOST_CANDIDATES) if self.is_new(each)]
         return new or self.further()

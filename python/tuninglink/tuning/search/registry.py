@@ -23,7 +23,7 @@ DEFAULT_SEARCH: Final = "model"
 
 
 def search_names() -> list[str]:
-    """Returns the names of all searches, the default first."""
+    """Return the names of all searches, the default first."""
     return [
         DEFAULT_SEARCH,
         *sorted({*_own(), *(each.name for each in _plug_ins())} - {DEFAULT_SEARCH}),
@@ -31,7 +31,7 @@ def search_names() -> list[str]:
 
 
 def search_named(name: str) -> type[Search]:
-    """Returns a search.
+    """Return a search.
 
     Raises:
         TuninglinkError: there is none of this name, or its plug-in cannot be used.
@@ -47,7 +47,7 @@ def search_named(name: str) -> type[Search]:
 
 
 def check_search(name: str) -> None:
-    """Checks that there is a search, without waiting for the libraries of our own.
+    """Check that there is a search, without waiting for the libraries of our own.
 
     Raises:
         TuninglinkError: see `search_named`.

@@ -25,16 +25,16 @@ _WIDTH: Final = re.compile(r"\d+")
 
 
 def side_of(role: str) -> str:
-    """Returns the side of a role: `m`, `n`, `k`, or `b` for batches and whatever else there is."""
+    """Return the side of a role: `m`, `n`, `k`, or `b` for batches and whatever else there is."""
     return _SIDES.get(role, "b")
 
 
 def operand_bytes(problem: SearchProblem) -> float:
-    """Returns the bytes of an element of the first operand."""
+    """Return the bytes of an element of the first operand."""
     width = _WIDTH.search(problem.element_types[0]) if problem.element_types else None
     return int(width[0]) / 8 if width else 4.0
 
 
 def logarithm(value: float) -> float:
-    """Returns the logarithm to the base of 2, and -1 for what has none."""
+    """Return the logarithm to the base of 2, and -1 for what has none."""
     return math.log2(value) if value > 0 else -1.0

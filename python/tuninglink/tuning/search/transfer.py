@@ -45,7 +45,7 @@ class Transfer:
         self._ensemble = Ensemble(self._table(everything), np.concatenate(residuals), seed)
 
     def corrections(self, described: Sequence[Mapping[str, float]]) -> NDArray[np.float64]:
-        """Returns what to add to the estimate of each candidate, of which the features are given."""
+        """Return what to add to the estimate of each candidate, of which the features are given."""
         mean: NDArray[np.float64] = self._ensemble.guesses(self._table(described)).mean(axis=0)
         return self._weight * mean
 

@@ -39,7 +39,7 @@ def matched_names(site: OperationSite) -> None:
     listed, sequence = site.name_list(), site.sequence
     if listed is None or sequence is None:
         return
-    op_names = [token.text.strip('"') for token in site.asked_names()]
+    op_names = [token.text.strip('"') for token in site.matched_name_tokens()]
     gone = [name for name in op_names if name in KINDS or name in MAPS]
     named = [name for name in op_names if is_named_operation(name)]
     is_for_gpu = site.generalization.configures_gpu(sequence)

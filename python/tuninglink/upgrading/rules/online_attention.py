@@ -31,7 +31,7 @@ def online_attention(site: OperationSite) -> None:
     if site.mark.text == names.MATCH_ATTENTION:
         _restructure(site)
         return
-    name_tokens = site.asked_names()
+    name_tokens = site.matched_name_tokens()
     for token in name_tokens:
         if token.text == _OLD and all(other.text != _NEW for other in name_tokens):
             site.edits.replace(token.start, token.end, _NEW)

@@ -22,7 +22,7 @@ def packs(site: OperationSite) -> None:
         site.edits.replace(site.mark.start, site.mark.end, _NEW[site.mark.text])
         site.changed(f"'{site.mark.text}' is '{_NEW[site.mark.text]}'")
         return
-    for token in site.asked_names():
+    for token in site.matched_name_tokens():
         old = token.text.strip('"')
         if old in _NEW:
             site.edits.replace(token.start, token.end, f'"{_NEW[old]}"')

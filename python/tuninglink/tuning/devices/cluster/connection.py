@@ -63,13 +63,13 @@ class Cluster:
         self.close()
 
     def close(self) -> None:
-        """Ends what runs on the workers for this tuner, and the connection."""
+        """End what runs on the workers for this tuner, and the connection."""
         with suppress(Exception):  # of a worker that is gone, or never had the package
             self.client.run(end_session, self.session, on_error="return")
         self.client.close(timeout=_END_SECONDS)
 
     def workers(self) -> dict[str, Any]:
-        """Returns what the scheduler knows of the workers, by their addresses."""
+        """Return what the scheduler knows of the workers, by their addresses."""
         # Not `scheduler_info`, whose answer a periodic update without workers may replace before it is read.
         identity = self.client.sync(self.client.scheduler.identity, n_workers=-1)
         workers: dict[str, Any] = identity["workers"]
@@ -81,7 +81,7 @@ class Cluster:
         return sum(worker["nthreads"] for worker in self.workers().values())
 
     def devices(self, uri: str) -> list[tuple[str, str]]:
-        """Returns the devices that a URI means: the address of the worker and the name of the resource.
+        """Return the devices that a URI means: the address of the worker and the name of the resource.
 
         Args:
             uri: a device; a driver alone stands for all devices of the driver.
@@ -96,7 +96,7 @@ class Cluster:
     def pool(
         self, workers: int, initializer: Callable[..., object], arguments: tuple[Any, ...]
     ) -> ClusterPool:
-        """Returns a pool whose jobs run on the workers; the arguments are those of `Pool`."""
+        """Return a pool whose jobs run on the workers; the arguments are those of `Pool`."""
         del workers  # as many as there are threads, now and later
         return ClusterPool(self, initializer, arguments)
 
@@ -122,10 +122,10 @@ class ClusterPool:
     def submit(
         self, function: Callable[[*Ts], T], *arguments: *Ts, seconds: float = 60.0
     ) -> Future[T]:
-        """Has a process on a worker call a function; see `Pool.submit`."""
+        """Have a process on a worker call a function; see `Pool.submit`."""
         job: Future[T] = self._executor.submit(self._run, function, arguments, seconds)
         return job
 
     def close(self) -> None:
-        """Cancels all jobs."""
+        """Cancel all jobs."""
         self._executor.shutdown(wait=False)

@@ -85,7 +85,7 @@ class RemoteDevice(Device):
         return self._submit(ask_device, request)
 
     def _submit(self, function: Callable[..., Returned], *arguments: object) -> Returned:
-        """Runs a function on the worker while no other uses the device there."""
+        """Run a function on the worker while no other uses the device there."""
         future: Future[Returned] = self._cluster.client.submit(
             function,
             self._key,
@@ -156,7 +156,7 @@ class ClusterDevices:
         self.close()
 
     def close(self) -> None:
-        """Waits for nothing that is being measured; the devices are closed with the cluster."""
+        """Wait for nothing that is being measured; the devices are closed with the cluster."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     @property
@@ -207,11 +207,11 @@ class ClusterDevices:
         return self._threads.submit(self._measure, benchmark, best_microseconds)
 
     def current(self) -> RemoteDevice:
-        """Returns the device that is the first now."""
+        """Return the device that is the first now."""
         return self._known[0]
 
     def leave(self, device: RemoteDevice, lost: DeviceLostError) -> None:
-        """Goes on without a device.
+        """Go on without a device.
 
         Raises:
             DeviceLostError: it was the last one.
@@ -245,7 +245,7 @@ class ClusterDevices:
                 return device
 
     def _admit_new(self) -> None:
-        """Admits the devices that were not there when it was looked last."""
+        """Admit the devices that were not there when it was looked last."""
         self._looked = time.monotonic()
         places = {each.place for each in self._known} | self._refused
         for uri in self._uris:

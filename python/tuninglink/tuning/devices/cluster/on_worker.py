@@ -29,7 +29,7 @@ Versions = tuple[str, ...]
 
 
 def versions() -> Versions:
-    """Returns the versions in this process."""
+    """Return the versions in this process."""
     return tuple(f"{each} {metadata.version(each)}" for each in _PACKAGES)
 
 
@@ -77,7 +77,7 @@ _devices: dict[DeviceKey, DeviceProcess] = {}
 def run_job(
     key: PoolKey, function: Callable[..., object], arguments: tuple[object, ...], seconds: float
 ) -> object:
-    """Runs a job in a process of a pool of this worker, and returns its result.
+    """Run a job in a process of a pool of this worker, and return its result.
 
     Raises:
         TuninglinkError: the versions here are others.
@@ -92,12 +92,12 @@ def run_job(
 
 
 def describe_device(key: DeviceKey) -> DeviceDescription:
-    """Returns the description of a device of this worker; see `ask_device`."""
+    """Return the description of a device of this worker; see `ask_device`."""
     return _opened(key).description
 
 
 def ask_device(key: DeviceKey, request: Request[Answer]) -> Answer | Failure:
-    """Passes a request to a device of this worker, which is opened for the first one.
+    """Pass a request to a device of this worker, which is opened for the first one.
 
     Raises:
         TuninglinkError: the versions here are others.
@@ -115,7 +115,7 @@ def _opened(key: DeviceKey) -> DeviceProcess:
 
 
 def end_session(session: str) -> None:
-    """Ends the processes that a tuner has started here."""
+    """End the processes that a tuner has started here."""
     with _lock:
         pools = [_pools.pop(each) for each in list(_pools) if each.session == session]
         devices = [_devices.pop(each) for each in list(_devices) if each.session == session]
