@@ -44,7 +44,7 @@ class DefaultQueue:
         self._tuner = tuner
         self._omit = omit
         self._work = {task.key: estimated_work(task) for task in tasks}
-        self._waiting = deque(sorted(tasks, key=lambda each: -self._work[each.key]))
+        self._waiting = deque(sorted(tasks, key=lambda task: -self._work[task.key]))
         self._jobs: dict[str, Future[Compiled | Failure]] = {}
         self._failure: Failure | None = None
         self.measured: list[MeasuredTask] = []
@@ -125,17 +125,19 @@ class DefaultQueue:
 
         The time of those that still wait is estimated from their work.
         """
-        times = {each.task.key: each.task.calls * each.default_us for each in self.measured}
+        times = {
+            default.task.key: default.task.calls * default.default_us for default in self.measured
+        }
         rates = [time / max(1.0, self._work[key]) for key, time in times.items()]
-        rest = sum(self._work[each.key] for each in self._waiting)
+        rest = sum(self._work[task.key] for task in self._waiting)
         total = sum(times.values()) + (median(rates) * rest if rates else 0.0)
         return {key: time / total if total else 0.0 for key, time in times.items()}
 
     def weighed(self) -> list[MeasuredTask]:
         """Return the measured tasks with their shares, the heaviest first."""
         shares = self.shares()
-        weighed = [replace(each, share=shares[each.task.key]) for each in self.measured]
-        return sorted(weighed, key=lambda each: -each.share)
+        weighed = [replace(default, share=shares[default.task.key]) for default in self.measured]
+        return sorted(weighed, key=lambda default: -default.share)
 
     def judge(self, seconds: float) -> None:
         """Judge defaults here, the heaviest first, where nothing judges them in the background.

@@ -96,7 +96,7 @@ class Exploration:
         schedule: which may go on when.
         compile_seconds: how long a candidate may compile.
         default_us: the time of the compiler's choice.
-        known: what earlier runs have found out, by the keys of candidates.
+        recorded: the results of earlier runs, by the keys of candidates.
         report: receives each trial.
         timeline: counts what the stages take.
 
@@ -114,7 +114,7 @@ class Exploration:
         *,
         compile_seconds: float,
         default_us: float,
-        known: Mapping[str, TrialResult],
+        recorded: Mapping[str, TrialResult],
         report: Callable[[TrialResult], None],
         timeline: Timeline | None = None,
     ) -> None:
@@ -123,7 +123,7 @@ class Exploration:
         self._search = search
         self._schedule = schedule
         self._compile_seconds = compile_seconds
-        self._known = known
+        self._recorded = recorded
         self._report = report
         self._timeline = timeline or Timeline()
         self._compiling: dict[Future[Outcome], Candidate] = {}
@@ -216,9 +216,9 @@ class Exploration:
         if not self._schedule.may_measure(len(candidates)):
             feed.close()
         for candidate in candidates:
-            known = self._known.get(candidate.key)
-            if known is not None:
-                self._add(replace(known, candidate=candidate))
+            recorded = self._recorded.get(candidate.key)
+            if recorded is not None:
+                self._add(replace(recorded, candidate=candidate))
                 continue
             job = self._compiler.submit(self._template, candidate, self._compile_seconds)
             self._compiling[job] = candidate

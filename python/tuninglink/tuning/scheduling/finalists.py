@@ -33,12 +33,12 @@ def best_trials(
     """
     near, far = (math.inf, math.inf) if at_any_speed else (_NEAR, _FAR)
     timed = sorted(
-        (each.microseconds, position, each)
-        for position, each in enumerate(trials)
-        if each.microseconds is not None
+        (trial.microseconds, position, trial)
+        for position, trial in enumerate(trials)
+        if trial.microseconds is not None
     )
-    always = [each for us, _, each in timed if each.always_races and us < default_us * far]
-    others = [each for us, _, each in timed if not each.always_races and us < default_us * near]
+    always = [trial for us, _, trial in timed if trial.always_races and us < default_us * far]
+    others = [trial for us, _, trial in timed if not trial.always_races and us < default_us * near]
     return always + others
 
 

@@ -87,7 +87,7 @@ class Generalizer:
             if self._is_good(entry, points):
                 provenance = {
                     **entry.provenance,
-                    "ranges": [f"loop {loop}: {each}" for loop, each in ranges.items()],
+                    "ranges": [f"loop {loop}: {sizes}" for loop, sizes in ranges.items()],
                     "points": len(points),
                 }
                 label = f"{entry.label}_like"

@@ -94,7 +94,7 @@ class Ledger:
 
     def budget(self, account: Account) -> Budget:
         """Return what is left for an account: until its end, all that others have not reserved."""
-        others = sum(each for key, each in self._reserved.items() if key is not account)
+        others = sum(seconds for key, seconds in self._reserved.items() if key is not account)
         return self.whole.until(self.whole.deadline - others)
 
     @contextmanager

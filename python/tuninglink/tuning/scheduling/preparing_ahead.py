@@ -46,7 +46,7 @@ class PreparationAhead:
         """Prepare the first of some tasks that has had no turn; tell whether there was one."""
         if self._tuner.is_local:
             return False  # whose processors measure
-        task = next((each.measured.task for each in tasks if each.run is None), None)
+        task = next((open_task.measured.task for open_task in tasks if open_task.run is None), None)
         if task is None or task.key in self._done:
             return False
         self._draw(task)

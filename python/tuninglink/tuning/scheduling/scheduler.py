@@ -147,13 +147,13 @@ class Scheduler:
         pauses = (
             rules.blocks - 1
         ) * rules.gap_seconds  # those of several races pass at the same time
-        return self._races.seconds + sum(each.race_seconds for each in begun) + pauses
+        return self._races.seconds + sum(run.race_seconds for run in begun) + pauses
 
     def _choose(self) -> OpenTask | None:
         """Return the task that gets the next turn; None if there is none to try."""
         self._admit()
         is_late = self._budget().remaining < _LEAST_SECONDS
-        tasks = [each for each in self._open if each.run is not None or not is_late]
+        tasks = [task for task in self._open if task.run is not None or not is_late]
         return next(iter(self._choice.ranked(tasks)), None)
 
     def _is_small(self, task: OpenTask) -> bool:
@@ -242,7 +242,7 @@ class Scheduler:
     def _decide_all(self) -> None:
         """Decide the tasks that had a turn, those first from which the program gains most."""
         self._ledger.release(Account.REFERENCE)  # races begin with it
-        for task in sorted(self._open, key=lambda each: -each.gain):
+        for task in sorted(self._open, key=lambda open_task: -open_task.gain):
             if task.run is None:
                 continue
             has_won = any(result.verdict is TaskOutcome.WON for result in self.results)
@@ -255,7 +255,7 @@ class Scheduler:
         while self._races:
             self._races.wait()
             self._races.advance()
-        if not any(each.verdict is TaskOutcome.WON for each in self.results):
+        if not any(result.verdict is TaskOutcome.WON for result in self.results):
             self._ledger.release(Account.GUARD)
 
     def _decide(self, task: OpenTask, *, reserved: float | None = None) -> None:
@@ -299,9 +299,11 @@ class Scheduler:
         """Omit the tasks that had no turn."""
         is_stopped = self._ledger.whole.is_stopped
         why = "tuning was interrupted" if is_stopped else "the budget was over"
-        for task in [each for each in self._open if self._choice.is_wrong(each.measured.task)]:
+        for task in [
+            open_task for open_task in self._open if self._choice.is_wrong(open_task.measured.task)
+        ]:
             self._lose(task, f"{why} before its turn")
-        rest = [each.measured.task for each in self._open]
+        rest = [open_task.measured.task for open_task in self._open]
         if not self._is_complete():
             rest += defaults.waiting
         if rest:

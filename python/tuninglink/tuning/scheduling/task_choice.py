@@ -60,10 +60,10 @@ class TaskChoice:
     @property
     def pace(self) -> Pace:
         """How fast tasks are tuned, as far as that is known."""
-        trials = sum(each.trials for each in self._progress)
+        trials = sum(progress.trials for progress in self._progress)
         if trials < _FEWEST_TRIALS:
             return Pace()
-        seconds = sum(each.seconds for each in self._progress)
+        seconds = sum(progress.seconds for progress in self._progress)
         starts = self._start_seconds / len(self._progress)
         return Pace(starts + _RACE_SECONDS, seconds / trials)
 

@@ -185,7 +185,7 @@ class TaskRun:
     def _race_seconds(self, ranked: Sequence[TrialResult]) -> float:
         """Return the price of a race of some of the best candidates."""
         benchmark = self.measured.benchmark
-        finalists = [contestant(each, benchmark, self.default_us) for each in ranked]
+        finalists = [contestant(trial, benchmark, self.default_us) for trial in ranked]
         default = Contestant(benchmark, self.default_us)
         return task_race_seconds(default, finalists, self._rules)
 

@@ -57,10 +57,10 @@ class TaskStart:
             prepared = self._prepare(task.measured.task)
         other = self._by_matcher.setdefault(prepared.matcher, prepared.task)
         if other is not prepared.task:
-            for each in tasks:
-                if each.measured.task is other:
-                    share = each.measured.share + task.measured.share
-                    each.measured = replace(each.measured, share=share)
+            for open_task in tasks:
+                if open_task.measured.task is other:
+                    share = open_task.measured.share + task.measured.share
+                    open_task.measured = replace(open_task.measured, share=share)
             return f"it is configured by the same entry as {other.name}, which is heavier"
         task.run = TaskRun(self._tuner, prepared, task.measured)
         self._choice.count_start(task.run.trials.progress, time.monotonic() - began)

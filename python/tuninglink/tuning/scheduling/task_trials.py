@@ -70,7 +70,7 @@ class TaskTrials:
             self._schedule(),
             compile_seconds=min(seconds, tuner.settings.timeout),
             default_us=default_us,
-            known=tuner.journal.known(prepared) if tuner.journal else {},
+            recorded=tuner.journal.known(prepared) if tuner.journal else {},
             report=self._report,
             timeline=tuner.timeline,
         )
@@ -118,7 +118,7 @@ class TaskTrials:
         if self._exploration.is_exhausted:
             if not self.all:
                 return Ending.NO_CANDIDATES
-            failed = all(each.failure is not None for each in self.all)
+            failed = all(trial.failure is not None for trial in self.all)
             return Ending.ALL_FAILED if failed else Ending.EXHAUSTED
         if self.progress.has_converged:
             return Ending.CONVERGED
@@ -137,7 +137,7 @@ class TaskTrials:
         if self._tuner.journal:
             self._tuner.journal.record(self._prepared, rejected)
         self._exploration.reject(trial.candidate)
-        times = [each.microseconds for each in self.all if each.microseconds is not None]
+        times = [other.microseconds for other in self.all if other.microseconds is not None]
         self.progress.withdraw(min([self._default_us, *times]))
 
     def close(self) -> None:
@@ -149,7 +149,7 @@ class TaskTrials:
         tuner, spaces = self._tuner, self._prepared.spaces
         prior = tuner.journal.prior(self._prepared) if tuner.journal else None
         if prior:
-            self._winners = {each.key for each in prior.winners_elsewhere(spaces)}
+            self._winners = {winner.key for winner in prior.winners_elsewhere(spaces)}
         return search_named(tuner.settings.search)(
             spaces,
             tuner.settings.seed,
@@ -189,9 +189,11 @@ class TaskTrials:
         """Drop the image of the slowest of the trials that have one, if they are too many."""
         kept = [
             position
-            for position, each in enumerate(self.all)
-            if each.benchmark is not None and not each.always_races
+            for position, trial in enumerate(self.all)
+            if trial.benchmark is not None and not trial.always_races
         ]
         if len(kept) > _IMAGES:
-            slowest = max(kept, key=lambda each: self.all[each].microseconds or float("inf"))
+            slowest = max(
+                kept, key=lambda position: self.all[position].microseconds or float("inf")
+            )
             self.all[slowest] = replace(self.all[slowest], benchmark=None)

@@ -108,7 +108,7 @@ class TaskTuner:
             budget: no confirmation is extended after its end.
             places: how many of them race, besides those that always do.
         """
-        places += sum(each.always_races for each in ranked[places:])
+        places += sum(trial.always_races for trial in ranked[places:])
         self.listener.racing(result.prepared, places)
         verification = self._verification(result.prepared)
         result = replace(result, judgement=checks.default_judgement)
@@ -247,21 +247,21 @@ class TaskTuner:
         return None if isinstance(result, Failure) else replace(trial, benchmark=result)
 
     def _raced(
-        self, result: TaskResult, finalists: Sequence[TrialResult], found: RaceResult
+        self, result: TaskResult, finalists: Sequence[TrialResult], race: RaceResult
     ) -> TaskResult:
         """Record a race, and return the result with what came of it."""
         if self.journal:
-            self.journal.record_race(result.prepared, finalists, found, result.judgement)
+            self.journal.record_race(result.prepared, finalists, race, result.judgement)
         failures = tuple(
-            (finalists[position].candidate, each) for position, each in found.failures.items()
+            (finalists[position].candidate, failure) for position, failure in race.failures.items()
         )
         for candidate, failure in failures:
             self.keep_failure(result.prepared, candidate, failure)
-        result = replace(result, failures=(*result.failures, *failures), reason=found.reason)
-        if found.winner is None or found.decision is None:
-            verdict = TaskOutcome.UNDECIDED if found.reason else TaskOutcome.DEFAULT
+        result = replace(result, failures=(*result.failures, *failures), reason=race.reason)
+        if race.winner is None or race.decision is None:
+            verdict = TaskOutcome.UNDECIDED if race.reason else TaskOutcome.DEFAULT
             return replace(result, verdict=verdict)
-        return self._decided(result, finalists[found.winner], found.decision)
+        return self._decided(result, finalists[race.winner], race.decision)
 
     def _decision(self, recorded: RecordedRace) -> Decision:
         return decide(recorded.blocks, self.settings.min_gain, self.settings.seed)
