@@ -1,4 +1,4 @@
-"""The start of a task: it is prepared, or left to another task that the same entry configures."""
+"""The start of a task: preparation, or a merge into a task that the same entry configures."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class TaskStart:
     Args:
         tuner: compiles and measures.
         prepare: prepares a task; raises an exception if it cannot be tuned.
-        choice: counts what the start takes.
+        choice: records the duration of the start.
     """
 
     def __init__(
@@ -40,17 +40,17 @@ class TaskStart:
         self._by_matcher: dict[str, TuningTask] = {}
 
     def begin(self, task: OpenTask, tasks: Sequence[OpenTask]) -> str:
-        """Prepare a task for its first turn, or give its weight to the task that the same entry configures.
+        """Prepare a task for its first turn, or add its weight to the task that the same entry configures.
 
         Args:
             task: the task.
             tasks: all open tasks.
 
         Returns:
-            Why it does not begin; nothing if it does.
+            The reason for not starting; empty if the task starts.
 
         Raises:
-            Exception: it cannot be tuned.
+            Exception: the task cannot be tuned.
         """
         began = time.monotonic()
         with self._tuner.timeline.stage(Stage.SPACES):
