@@ -8,7 +8,7 @@
 // CHECK: model_mlp.mlir:20:13: error: expected sizes to be non-negative, but got -16
 // CHECK: failing.mlir:9:3: note: entry 'match_model_dispatch_0_matmul_32x256x128_f32' of 'failing.mlir' configured linalg.matmul at {{.*}}model_mlp.mlir:20:13 in @model_dispatch_0::@embedded_elf_x86_64
 // CHECK-NEXT: transform.named_sequence @match_model_dispatch_0_matmul_32x256x128_f32
-// CHECK: note: 'tuninglink check SPEC --target znver4 --compile' says what is wrong with a configuration
+// CHECK: note: 'tuninglink check SPEC --target znver4 --compile' checks the configuration
 
 // RUN: not tuninglink check failing.mlir --target znver4 2>&1 | filecheck %s --check-prefix=WHY
 // WHY: failing.mlir:{{[0-9]+}}:{{[0-9]+}}: error: entry 'match_model_dispatch_0_matmul_32x256x128_f32': 'vector_reduction' is [0, 0, -16], and none may be negative
@@ -22,7 +22,7 @@
 // RUN: not tuninglink compile stripped.mlirbc --spec failing.mlir --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=znver4 -o none 2>&1 | filecheck %s --check-prefix=STRIPPED
 // STRIPPED: error: expected sizes to be non-negative, but got -16
 // STRIPPED: failing.mlir:9:3: note: entry 'match_model_dispatch_0_matmul_32x256x128_f32' of 'failing.mlir' configured linalg.matmul in @model_dispatch_0::@embedded_elf_x86_64
-// STRIPPED: note: 'tuninglink check SPEC --target znver4 --compile' says what is wrong with a configuration; '--skip-failing-entries' compiles the dispatch without specs
+// STRIPPED: note: 'tuninglink check SPEC --target znver4 --compile' checks the configuration; '--skip-failing-entries' compiles the dispatch without specs
 
 // Only one of the two entries fails: the other one stays.
 // RUN: sed '10,18s/vector_reduction = .0, 0, 16./vector_reduction = [0, 0, -16]/' %S/../../examples/spec_mlp_cpu.mlir > one.mlir

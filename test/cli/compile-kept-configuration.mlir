@@ -6,7 +6,7 @@
 // RUN: iree-compile %s --iree-hal-target-backends=vmvx --iree-hal-dump-executable-benchmarks-to=%t -o %t/out.vmfb
 // RUN: tuninglink compile %t/module_add_dispatch_0_vmvx_bytecode_fb_benchmark.mlir --spec %t/mine.mlir --iree-hal-target-backends=vmvx --compile-to=executable-configurations -o %t/kept.mlir 2>&1 | filecheck %s --check-prefix=KEPT
 // KEPT: benchmark.mlir:{{[0-9:]+}}: warning: spec '{{.*}}/mine.mlir' matched in @add_dispatch_0::@vmvx_bytecode_fb, which kept another configuration
-// KEPT: note: a dispatch that is configured already stays so; 'tuninglink-opt --tuninglink-strip-configs' strips it
+// KEPT: note: an existing configuration of a dispatch is kept; 'tuninglink-opt --tuninglink-strip-configs' removes it
 // RUN: filecheck %s --check-prefix=UNTUNED --input-file=%t/kept.mlir
 // UNTUNED: lowering_config = #iree_cpu.lowering_config<distribution = [64]>
 

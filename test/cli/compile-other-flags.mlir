@@ -5,7 +5,7 @@
 // RUN: echo "--iree-llvmcpu-vector-pproc-strategy=peel" > %t/tuned.flags
 // RUN: tuninglink compile %s -o %t/a.vmfb --spec %t/tuned.mlir --no-default-specs --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=x86-64-v4 2>&1 | filecheck %s
 // CHECK: warning: spec '{{.*}}tuned.mlir' was tuned under other flags: --iree-llvmcpu-vector-pproc-strategy=peel
-// CHECK-NEXT: note: give them too, as in @FILE.flags
+// CHECK-NEXT: note: add them, for example as @FILE.flags
 // RUN: tuninglink compile %s -o %t/b.vmfb @%t/tuned.flags --spec %t/tuned.mlir --no-default-specs --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=x86-64-v4 2>%t/err
 // RUN: not grep "other flags" %t/err
 // RUN: iree-compile %s -o %t/c.vmfb @%t/tuned.flags --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=x86-64-v4

@@ -20,7 +20,7 @@
 // FIRST: lowering_config = #iree_cpu.lowering_config<distribution = [8], vector_common_parallel = [4]>
 // FIRST-NOT: tuninglink
 // SECOND: warning: spec '{{.*}}/second.mlir' configured nothing: its entry was never the first to match
-// SECOND: note: 'tuninglink explain' says of each dispatch why
+// SECOND: note: 'tuninglink explain' gives the reason for each dispatch
 
 // A spec that matches nothing is worth a warning and changes nothing.
 // RUN: tuninglink compile %s --spec %t/packs.mlir --iree-hal-target-backends=llvm-cpu --iree-llvmcpu-target-cpu=generic -o %t/ours 2>&1 | filecheck %s --check-prefix=NOTHING

@@ -17,12 +17,12 @@ from tuninglink.iree import known_targets
         (["--iree-hal-target-backends=vmx"], "target backend 'vmx' is not registered"),
         (["--iree-hal-local-target-device-backends=vmvx,llvm-cpu"], "is not registered"),
         (["--iree-hal-local-host-device-backends=vmx"], "is not registered"),
-        (["--iree-cuda-target=sm_1"], "the compiler refuses --iree-cuda-target=sm_1"),
+        (["--iree-cuda-target=sm_1"], "the compiler rejects --iree-cuda-target=sm_1"),
         (["--iree-vulkan-target=vulcan"], "Unknown Vulkan target 'vulcan'"),
         (["--iree-llvmcpu-target-triple=x87"], "createTargetMachine"),
         (["--iree-llvmcpu-target-data-layout=x"], "LLVM ERROR"),
         (["--iree-llvmcpu-target-triple=x86_64", "--iree-llvmcpu-target-cpu=zen"], "Unknown CPU"),
-        (["--iree-llvmcpu-target-triple=x86_64", "--iree-llvmcpu-target-cpu-features=x"], "refuses"),
+        (["--iree-llvmcpu-target-triple=x86_64", "--iree-llvmcpu-target-cpu-features=x"], "rejects"),
     ],
 )  # fmt: skip
 def test_unknown_targets_are_refused(flags: list[str], message: str) -> None:

@@ -81,7 +81,7 @@ def refuse(diagnostic: Diagnostic) -> None:
 
 def test_a_content_is_compiled_under_its_name(program: Path) -> None:
     flags = [*VMVX, "--mlir-print-debuginfo"]
-    with pytest.raises(CompileError, match=r"'--mlir-print-debuginfo' holds for a whole process"):
+    with pytest.raises(CompileError, match=r"'--mlir-print-debuginfo' applies to a whole process"):
         tuninglink.compile(PROGRAM.encode(), flags=flags)
     text = tuninglink.compile(PROGRAM.encode(), flags=VMVX, name=str(program))
     assert text.output == tuninglink.compile(program, flags=VMVX).output
@@ -112,10 +112,10 @@ def test_flags_of_other_sessions_do_not_reach_a_compilation(program: Path) -> No
     [
         (["--iree-opt-level=O9"], "malformed flag: Error parsing flags:"),
         (["--iree-opt-data-tiling=maybe"], "option parse error for: iree-opt-data-tiling=maybe"),
-        (["--mlir-timing"], "'--mlir-timing' holds for a whole process"),
+        (["--mlir-timing"], "'--mlir-timing' applies to a whole process"),
         (["--no-such-flag"], "unknown flag '--no-such-flag'"),
-        (["program.mlir"], "'program.mlir' is no flag"),
-        (["-o", "out.vmfb"], "'-o' is of no use here"),
+        (["program.mlir"], "'program.mlir' is not a flag"),
+        (["-o", "out.vmfb"], "'-o' is not supported here"),
         (["--iree-hal-target-backends=vmx"], "target backend 'vmx' is not registered"),
     ],
 )

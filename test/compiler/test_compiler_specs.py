@@ -486,7 +486,7 @@ def test_two_entries_that_configure_one_dispatch_are_both_named(
         f"entry 'fills' of '{paths[1]}' configured linalg.fill at two.mlir:6:11 in {dispatch}",
         f"entry 'match_generics' of '{paths[0]}' configured linalg.generic at two.mlir:7:10 in {dispatch}",
         (
-            "'tuninglink check SPEC --target vmvx --compile' says what is wrong with a configuration; "
+            "'tuninglink check SPEC --target vmvx --compile' checks the configuration; "
             "'--skip-failing-entries' compiles the dispatch without specs"
         ),
     ]

@@ -109,4 +109,4 @@ def test_a_dispatch_that_no_matcher_finds_is_named_with_the_reason() -> None:
     source = (PROGRAMS / "reduction.mlir").read_text()
     (left_out,) = init(source, "hip", dispatches=["normalization_dispatch_1"]).left_out
     assert left_out.dispatches == ("@normalization_dispatch_1::@rocm_hsaco_fb",)
-    assert "regions use values from around it" in left_out.reason
+    assert "regions use outer values" in left_out.reason

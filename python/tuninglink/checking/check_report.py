@@ -111,6 +111,7 @@ class SpecReport:
         for entry in self.entries:
             yield from _refuted(entry)
             yield from _discouraged(entry)
+            yield from _miscompiled(entry)
             yield from _open(entry)
             for match in entry.in_model or ():
                 yield from _in_model(entry, match)
@@ -176,6 +177,17 @@ def _discouraged(report: EntryReport) -> Iterator[Finding]:
             said = f"{what}: {answer.warning}"
             at = report.knob_place if rule is Rule.DISCOURAGED else None
             yield _finding(rule, rule.severity, report, said, answer.details, place=at)
+
+
+def _miscompiled(report: EntryReport) -> Iterator[Finding]:
+    """Yields that the compiler generates wrong code for the configuration of an entry."""
+    rule = Rule.WRONG_RESULT
+    for answer in report.answers.values():
+        if answer is not None and answer.miscompilation:
+            message = (
+                f"has a configuration whose code computes wrong results: {answer.miscompilation}"
+            )
+            yield _finding(rule, rule.severity, report, message, place=report.knob_place)
 
 
 def _open(report: EntryReport) -> Iterator[Finding]:

@@ -13,6 +13,7 @@ from tuninglink.mlir import names
 from tuninglink.payloads import configured
 from tuninglink.solver.answers import Verdict
 from tuninglink.spaces.configuration import read_configuration
+from tuninglink.spaces.miscompilation import miscompilation
 from tuninglink.spaces.verification import verify_configuration
 
 if TYPE_CHECKING:
@@ -123,6 +124,9 @@ class ConfigurationChecks:
                 reason = "it sets no lowering_config, so there is nothing to check"
                 return Judged(Answer(Verdict.NOT_DECIDED, reason))
             judged = _judged(result, key)
+            reason = self._miscompilation(dispatch)
+            if reason:
+                judged = replace(judged, answer=replace(judged.answer, miscompilation=reason))
             self._known[key] = replace(judged, details=None)  # which would keep the constraints
         return judged
 
@@ -136,6 +140,12 @@ class ConfigurationChecks:
         if configuration is None:
             return None
         return verify_configuration(dispatch, configuration, self._registry, self._limits)
+
+    @staticmethod
+    def _miscompilation(dispatch: Workload) -> str:
+        """Returns why the code of a dispatch computes wrong results; empty if no reason is known."""
+        configuration = read_configuration(dispatch.root, dispatch.function)
+        return miscompilation(dispatch, configuration) if configuration is not None else ""
 
 
 def _judged(found: ConfigurationAnswer, key: bytes) -> Judged:

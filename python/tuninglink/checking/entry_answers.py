@@ -26,6 +26,7 @@ class Answer:
         warning: what the compiler's own constraints reject, or why the code may crash, if it is not refuted; empty for
             nothing.
         knobs: the knobs that the answer is about, the one to change first; empty for none.
+        miscompilation: why the code computes wrong results although it compiles; empty if no reason is known.
     """
 
     verdict: Verdict
@@ -33,6 +34,7 @@ class Answer:
     details: tuple[str, ...] = ()
     warning: str = ""
     knobs: tuple[str, ...] = ()
+    miscompilation: str = ""
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ class Rule(Enum):
     DISCOURAGED = "discouraged-configuration"
     DOES_NOT_COMPILE = "does-not-compile"
     STACK_OVERFLOW = "stack-overflow"
+    WRONG_RESULT = "wrong-result"
     UNREACHABLE = "unreachable-entry"
     UNDECIDED = "undecided"
 
@@ -42,12 +43,14 @@ _DESCRIPTIONS = {
     Rule.DISCOURAGED: "The compiler's own constraints reject the configuration",
     Rule.DOES_NOT_COMPILE: "The configured program does not compile",
     Rule.STACK_OVERFLOW: "The configured program overflows the stack of the runtime's workers",
+    Rule.WRONG_RESULT: "The compiler generates wrong code for the configuration",
     Rule.UNREACHABLE: "The entry is never reached",
     Rule.UNDECIDED: "A question about the entry was not decided",
 }
 _SEVERITIES = {
     Rule.DISCOURAGED: Severity.WARNING,
     Rule.STACK_OVERFLOW: Severity.WARNING,
+    Rule.WRONG_RESULT: Severity.WARNING,
     Rule.UNREACHABLE: Severity.WARNING,
     Rule.UNDECIDED: Severity.REMARK,
 }

@@ -1,4 +1,4 @@
-"""The in-process compilation: phases, and specs applied between them."""
+"""In-process compilation: phases, and the specs applied between them."""
 
 from typing import TYPE_CHECKING
 
@@ -17,4 +17,4 @@ _HOMES = {
     "compile": "compiler.api",
 }
 
-__getattr__ = lazy_getattr(__name__, _HOMES)  # reading flags needs no specs
+__getattr__ = lazy_getattr(__name__, _HOMES)  # reading flags does not need specs

@@ -1,4 +1,4 @@
-"""Compiling as a function."""
+"""Compilation as a function."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tuninglink.mlir.diagnostics import Diagnostic
 
 
-def compile(  # noqa: A001 - as in `re`, the module's own word for what it does
+def compile(  # noqa: A001 - the usual word, as in `re`
     source: str | os.PathLike[str] | bytes,
     *,
     specs: Iterable[Spec | str | os.PathLike[str] | bytes] = (),
@@ -41,39 +41,37 @@ def compile(  # noqa: A001 - as in `re`, the module's own word for what it does
     upgrade: bool = True,
     diagnostics: DiagnosticSink | None = None,
 ) -> Compilation:
-    """Compiles a program in this process, tuned by specs.
+    """Compile a program in this process, with tuning specs.
 
-    It may be called any number of times, also from several threads: flags hold for one call.
+    It may be called repeatedly, also from several threads. The flags apply to one call.
 
     Args:
-        source: the path of a program in MLIR, or its content; text or bytecode either way.
+        source: the path of a program in MLIR, or its content; text or bytecode.
         specs: the user's specs in order of precedence: loaded ones, paths, or contents.
-        default_specs: whether the default spec of each target comes last.
-        spec_directories: where default specs are looked up before those that are shipped.
-        flags: flags of `iree-compile`, such as `--iree-hal-target-device=hip` or `--compile-to=flow`, as far
-            as they belong to one compilation and not to the whole process.
-        dump_specs_to: a directory that gets the specs that were linked for the targets.
-        name: what diagnostics and locations call a content.
-        trace: whether it is found out which entry configured what. Else it is which spec did, and the entry
-            only where it has an action of its own or is one of few; with a thousand entries that saves a tenth
-            of the time.
-        prune: whether each dispatch gets only the entries that may match in it. That saves time and memory, and
-            configures nothing otherwise.
-        derived_entries: whether entries are derived for ops that have another form of a problem than the entry for it.
-        upgrade: whether specs that were written for an older compiler are upgraded; else they are refused. One
-            that is loaded already is taken as it is.
-        diagnostics: told about warnings and remarks as they are emitted. Errors are raised.
+        default_specs: whether to apply the default spec of each target last.
+        spec_directories: directories of default specs, searched before the shipped ones.
+        flags: flags of `iree-compile`, such as `--iree-hal-target-device=hip` or `--compile-to=flow`, except for
+            process-wide ones.
+        dump_specs_to: a directory for the linked specs of each target.
+        name: the name of a program given as content, in diagnostics and locations.
+        trace: whether to determine which entry configured which operation. Otherwise the spec is known, and its entry
+            only if it has a separate action or is one of few; with a thousand entries that saves a tenth of the time.
+        prune: whether each dispatch gets only the entries that may match in it. That saves time and memory, and the
+            configurations are the same.
+        derived_entries: whether to derive entries for ops that have another form of a problem than its entry.
+        upgrade: whether to upgrade specs that were written for an older compiler; otherwise they are rejected. Loaded
+            specs are not affected.
+        diagnostics: receives warnings and remarks as they are emitted. Errors are raised.
 
     Returns:
-        What `iree-compile` would have written, and what took effect.
+        The output of `iree-compile`, and the applied entries.
 
     Raises:
-        CompileError: the program or a flag is malformed, or the compiler reported an error, whatever it
-            returned.
+        CompileError: the program or a flag is malformed, or the compiler reported an error, whatever its exit code.
         SpecError: a spec is malformed, or cannot be linked.
         TuninglinkError: a file or a directory cannot be read or written.
     """
-    asked = read_request(
+    request = read_request(
         specs=specs,
         default_specs=default_specs,
         spec_directories=spec_directories,
@@ -81,27 +79,27 @@ def compile(  # noqa: A001 - as in `re`, the module's own word for what it does
         derived_entries=derived_entries,
         upgrade=upgrade,
     )
-    dump = os.fspath(dump_specs_to) or asked.options.spec_dumps
-    prune = prune and asked.options.prune
-    choice = replace(asked.choice, exact=trace, dump=dump, prune=prune)
+    dump = os.fspath(dump_specs_to) or request.options.spec_dumps
+    prune = prune and request.options.prune
+    choice = replace(request.choice, exact=trace, dump=dump, prune=prune)
     report = diagnostics.emit if diagnostics else None
-    compiler = Compiler(asked.options, choice, asked.options.flags, report, asked.said)
+    compiler = Compiler(request.options, choice, request.options.flags, report, request.warnings)
     return compile_with(compiler, source, name)
 
 
 @dataclass(frozen=True)
 class CompileRequest:
-    """What a call asks for.
+    """The request of a call.
 
     Attributes:
-        options: what its flags say.
+        options: the options from its flags.
         choice: the specs, loaded.
-        said: warnings about them.
+        warnings: warnings about them.
     """
 
     options: CompileOptions
     choice: SpecChoice
-    said: tuple[Diagnostic, ...]
+    warnings: tuple[Diagnostic, ...]
 
 
 def read_request(
@@ -113,15 +111,15 @@ def read_request(
     upgrade: bool,
     derived_entries: bool = True,
 ) -> CompileRequest:
-    """Reads the flags of a call, and loads its specs; see `compile` for the arguments and for what is raised."""
+    """Read the flags of a call, and load its specs. For the arguments and exceptions see `compile`."""
     options = parse_arguments(flags)
     _check_flags(options)
     upgrade = upgrade and options.upgrade
     library = None
     if default_specs and options.default_specs:
         library = DefaultLibrary((*spec_directories, *options.spec_directories), upgrade=upgrade)
-    said: list[Diagnostic] = []
-    sink = DiagnosticSink(said.append)
+    warnings: list[Diagnostic] = []
+    sink = DiagnosticSink(warnings.append)
     given: list[Spec] = []
     automatic: set[int] = set()
     for spec in (*specs, *options.specs):
@@ -135,13 +133,13 @@ def read_request(
             given.append(load_spec(spec, upgrade=upgrade, diagnostics=sink))
     derives = derived_entries and options.derived_entries
     choice = SpecChoice(given, automatic=frozenset(automatic), library=library, derive=derives)
-    return CompileRequest(options, choice, tuple(said))
+    return CompileRequest(options, choice, tuple(warnings))
 
 
 def compile_with(
     compiler: Compiler, source: str | os.PathLike[str] | bytes, name: str
 ) -> Compilation:
-    """Compiles a program: a file, or content that is called `name`.
+    """Compile a file, or content with the given name.
 
     Raises:
         CompileError: see `compile`.
@@ -152,19 +150,23 @@ def compile_with(
 
 
 def _check_flags(options: CompileOptions) -> None:
-    """Refuses what a call cannot do, or the process would not survive."""
+    """Check that a call supports the flags and that the process survives them."""
     if options.input is not None:
-        raise CompileError(error(f"'{options.input}' is no flag; the program is given as source"))
+        raise CompileError(
+            error(f"'{options.input}' is not a flag; the program is the argument 'source'")
+        )
     if options.explanation is not None:
-        raise CompileError(error("flag '--explain' is of no use here: call 'tuninglink.explain'"))
+        raise CompileError(
+            error("flag '--explain' is not supported here: call 'tuninglink.explain'")
+        )
     if options.output != STANDARD_STREAM:
-        raise CompileError(error("flag '-o' is of no use here: the output is returned"))
+        raise CompileError(error("flag '-o' is not supported here: the output is returned"))
     for flag in options.flags:
         flag_name = flag.partition("=")[0]
         if flag_name not in session_flags():
             message = (
-                f"flag '{flag_name}' holds for a whole process, not for one compilation; "
-                "'tuninglink compile' takes it"
+                f"flag '{flag_name}' applies to a whole process, not to one compilation; "
+                "use 'tuninglink compile'"
             )
             raise CompileError(error(message))
     check_targets(options.flags)

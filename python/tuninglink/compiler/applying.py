@@ -1,4 +1,4 @@
-"""Applying specs within a compilation: embedding them, and reading what became of them."""
+"""Application of specs within a compilation: embedding them, and reading their effect."""
 
 from __future__ import annotations
 
@@ -39,27 +39,27 @@ if TYPE_CHECKING:
 
 
 _TRACED: Final = 32
-"""Up to how many entries each is traced in any case: that costs nothing then, and errors can name it."""
+"""The number of entries up to which each is traced in any case: it is cheap, and errors can name the entry."""
 
 
 _CHECKED: Final = 1_000
-"""Up to how many entries of a spec have their configurations checked where all of them are embedded."""
+"""The number of entries of a spec up to which all configurations are checked if all entries are embedded."""
 
 
 @dataclass(frozen=True)
 class SpecChoice:
-    """Which specs a compilation applies, and what else becomes of them.
+    """The specs of a compilation, and how they are applied.
 
     Attributes:
         given: the user's specs, in order of precedence.
-        from_project: how many of them, the last ones, a project file names: they need not be for the program.
-        automatic: the positions of those that nothing asks for by name: they need not configure anything.
-        library: where the default spec of each target is looked up; None for nowhere.
-        exact: whether each entry is traced, or only each spec.
-        dump: a directory that gets the linked specs, `-` for standard output, or nothing.
-        prune: whether each dispatch gets only the entries that may match in it, unless the specs are dumped or
-            the program is written while it carries them.
-        derive: whether entries are derived for ops that have another form of a problem than the entry for it.
+        from_project: the number of specs from a project file, which come last. They may be for other programs.
+        automatic: the positions of specs that the user did not name. They need not configure anything.
+        library: the library of default specs, or None.
+        exact: whether to trace each entry, or only each spec.
+        dump: a directory for the linked specs, `-` for standard output, or nothing.
+        prune: whether each dispatch gets only the entries that may match in it, unless the specs are dumped or the
+            program is written with its specs.
+        derive: whether to derive entries for ops that have another form of a problem than its entry.
     """
 
     given: Sequence[Spec] = ()
@@ -76,10 +76,10 @@ class SpecChoice:
 
 
 class Application:
-    """Applies specs to the programs of one compilation, and reports what is wrong with their configurations.
+    """The application of specs to the programs of one compilation, with checks of their configurations.
 
     Attributes:
-        applied: what took effect so far.
+        applied: the effects so far.
     """
 
     def __init__(self, choice: SpecChoice, report: Callable[[Diagnostic], None]) -> None:
@@ -95,11 +95,11 @@ class Application:
         self.applied: list[Applied] = []
 
     def skip(self, dispatches: Collection[str], applied: Sequence[Applied]) -> None:
-        """Begins the program anew, and embeds nothing in some of its dispatches.
+        """Start the program again, without specs in some of its dispatches.
 
         Args:
             dispatches: their names.
-            applied: what took effect before this program.
+            applied: the effects before this program.
         """
         self._skipped = set(dispatches)
         self._skipped_specs |= {
@@ -111,29 +111,31 @@ class Application:
 
     @contextmanager
     def prepared(self) -> Iterator[None]:
-        """Reads the specs while the block runs, so that large ones cost no time if it waits for the compiler.
+        """Read the specs while the block runs, so that large specs cost no time if it waits for the compiler.
 
-        Nothing else may touch the specs, or what lives in their context, within the block.
+        The block must not use the specs, or anything in their context.
         """
         with ThreadPoolExecutor(max_workers=1) as executor:
-            executor.submit(self._prepare)  # What fails will fail again.
+            executor.submit(self._prepare)  # A failure is repeated, and reported, later.
             yield
 
     def _prepare(self) -> None:
         for spec in self._choice.given:
             if self._choice.prune:
                 self._pruning.prepare(spec)
-        # The bindings would do so when they meet the first operation of the dialect; it takes 30 ms.
+        # The bindings import it at the first operation of the dialect, which takes 30 ms.
         import_module("iree.compiler.dialects.hal")
 
     def embed(self, module: mlir.Operation, *, tagged: bool) -> bool:
-        """Embeds specs in the dispatches of a program at `executable-sources`; tells whether one has a spec.
+        """Embed specs in the dispatches of a program at `executable-sources`. Return whether one has a spec.
+
+        Tagged specs leave tags, for `read`.
 
         Tagged specs leave tags, for `read`.
 
         Raises:
             SpecError: a spec cannot be linked.
-            TuninglinkError: the default library cannot be read, or the dump not written.
+            TuninglinkError: the default library cannot be read, or the dump cannot be written.
         """
         if not any(container.name == names.EXECUTABLE_VARIANT for container in containers(module)):
             return False
@@ -142,7 +144,7 @@ class Application:
             module,
             choice.given,
             library=choice.library,
-            # A program that is written with its specs, or specs that are, go elsewhere: they are whole.
+            # Specs that are written, with or without the program, must be complete.
             pruning=self._pruning if choice.prune and tagged and not choice.dump else None,
             derives=choice.derive,
             diagnostics=DiagnosticSink(self._report),
@@ -160,19 +162,19 @@ class Application:
             self._dump(module)
         if tagged:
             self._embed_tagged(dispatches, module.context)
-        self._targets.update(each.dispatch.target for each in dispatches)
-        return any(each.linked for each in dispatches)
+        self._targets.update(dispatch.dispatch.target for dispatch in dispatches)
+        return any(dispatch.linked for dispatch in dispatches)
 
     def _check_configurations(self, dispatches: Iterable[LinkedDispatch]) -> None:
-        """Warns of what is wrong with configurations: with all in a spec that is not large, else with those linked."""
-        given = {each.source for each in self._choice.given}
+        """Check configurations: all of a spec unless it is large, or else those of linked entries."""
+        given = {spec.source for spec in self._choice.given}
         checked: dict[tuple[int, Target | None], tuple[Spec, dict[int, None]]] = {
-            (id(each), None): (each, dict.fromkeys(_checked(each))) for each in self._choice.given
+            (id(spec), None): (spec, dict.fromkeys(_checked(spec))) for spec in self._choice.given
         }
         for dispatch in dispatches:
             for part in dispatch.linked.parts if dispatch.linked else ():
                 if part.spec.source in given:
-                    # What is linked is not foreign to the target.
+                    # Linked entries are not foreign to the target.
                     key = id(part.spec), dispatch.dispatch.target
                     kept = _checked(part.spec) if part.kept is None else part.kept
                     checked.setdefault(key, (part.spec, {}))[1].update(dict.fromkeys(kept))
@@ -181,9 +183,11 @@ class Application:
 
     @cached_property
     def _warnings(self) -> DiagnosticSink:
-        """Says each finding once, however many parts a program has, as a warning."""
+        """A sink that reports each finding once, as a warning, for all parts of a program."""
         return once(
-            DiagnosticSink(lambda each: self._report(replace(each, severity=Severity.WARNING)))
+            DiagnosticSink(
+                lambda finding: self._report(replace(finding, severity=Severity.WARNING))
+            )
         )
 
     def _embed_tagged(self, dispatches: Iterable[LinkedDispatch], context: mlir.Context) -> None:
@@ -214,25 +218,25 @@ class Application:
     def read(
         self, module: mlir.Operation, *, search: bool = False
     ) -> list[tuple[mlir.Operation, Applied]]:
-        """Reads what took effect from a program at `executable-configurations`, and leaves no trace of tags.
+        """Read the effects in a program at `executable-configurations`, and remove all tags.
 
         Args:
             module: the program.
-            search: whether entries without a tag of their own are looked for by their configuration.
+            search: whether to find entries without a separate tag by their configuration.
         """
-        result: list[tuple[mlir.Operation, Applied]] = []
+        effects: list[tuple[mlir.Operation, Applied]] = []
         for dispatch in find_dispatches(module):
             tagged = self._tagged.pop(dispatch.name, None)
             if tagged is not None:
                 kept = dispatch.name in self._configured
                 first = 0 if search else len(self._choice.given)
-                result += take_tags(dispatch, tagged, kept=kept, search_from=first)
-        self.applied += (each for _, each in result)
-        return result
+                effects += take_tags(dispatch, tagged, kept=kept, search_from=first)
+        self.applied += (applied for _, applied in effects)
+        return effects
 
     @property
     def outcomes(self) -> SpecOutcomes:
-        """What became of the specs so far."""
+        """The outcomes of the specs so far."""
         return SpecOutcomes(
             given=self._choice.given,
             from_project=self._choice.from_project,
@@ -246,7 +250,7 @@ class Application:
 
 
 def _checked(spec: Spec) -> range:
-    """Returns the positions of the entries to check whether they are linked or not."""
+    """Return the positions of the entries to check even if they are not linked."""
     count = len(spec.anatomy.pairs)
     return range(count if count <= _CHECKED else 0)
 

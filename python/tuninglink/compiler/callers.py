@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def callers(location: mlir.Location) -> Iterator[Diagnostic]:
-    """Yields a note for each caller of a location, from the inside out."""
+    """Yield a note for each caller of a location, the innermost first."""
     site = _call_site(location)
     while site is not None:
         yield note("called from", site.caller)
@@ -21,7 +21,7 @@ def callers(location: mlir.Location) -> Iterator[Diagnostic]:
 
 
 def _call_site(location: mlir.Location) -> mlir.CallSiteLoc | None:
-    """Returns the first call site in `location`, through names and fusions, or None."""
+    """Return the first call site in `location`, through names and fusions, or None."""
     if isinstance(location, mlir.CallSiteLoc):
         return location
     if isinstance(location, mlir.NameLoc):

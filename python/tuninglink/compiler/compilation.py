@@ -1,4 +1,4 @@
-"""One compilation in this process: parse, run, apply specs on the way, and hand out the result."""
+"""A compilation in this process: parsing, running phases, applying specs, and writing the result."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ _OUTPUTS: Final = {
 
 @dataclass(frozen=True)
 class Compilation:
-    """What came of a compilation.
+    """The result of a compilation.
 
     Attributes:
         output: the result, such as the bytes of a `.vmfb`.
-        applied: which entry of which spec configured what.
-        diagnostics: warnings and remarks, in the order in which they were emitted.
+        applied: the configured operations, each with its spec and entry.
+        diagnostics: warnings and remarks, in the order of emission.
     """
 
     output: bytes
@@ -61,16 +61,16 @@ class Compilation:
 
 
 class Compiler:
-    """Runs one compilation.
+    """A compilation.
 
     Args:
-        options: what is asked for; specs and flags in it are not looked at.
+        options: the options; specs and flags in them are ignored.
         specs: the specs to apply.
-        session_flags: flags to give to the session; those of the whole process are set already.
-        report: called with each warning and remark as it is emitted, and with nothing else.
-        said: warnings about the specs that came up before, to be reported first.
-        observer: what else looks at the program, None for nothing.
-        step: called with the name of each step as it begins.
+        session_flags: the flags of the session. Process-wide flags are set already.
+        report: receives each warning and remark as it is emitted.
+        warnings: earlier warnings about the specs, to be reported first.
+        observer: an observer of the program, or None.
+        step: receives the name of each step at its start.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Compiler:
         specs: SpecChoice,
         session_flags: Sequence[str] = (),
         report: Callable[[Diagnostic], None] | None = None,
-        said: Iterable[Diagnostic] = (),
+        warnings: Iterable[Diagnostic] = (),
         *,
         observer: Observer | None = None,
         step: Callable[[str], None] = lambda _: None,
@@ -91,27 +91,27 @@ class Compiler:
         self._application = Application(specs, self._report)
         self._session_flags = session_flags
         self._forward = report
-        self._said: list[Diagnostic] = []
+        self._diagnostics: list[Diagnostic] = []
         self._errors: list[Diagnostic] = []
-        for each in said:
-            self._report(each)
+        for diagnostic in warnings:
+            self._report(diagnostic)
 
     def _report(self, diagnostic: Diagnostic) -> None:
         if diagnostic.severity is Severity.ERROR:
             self._errors.append(diagnostic)
             return
-        if diagnostic in self._said:
+        if diagnostic in self._diagnostics:
             return  # of a part that is compiled again
-        self._said.append(diagnostic)
+        self._diagnostics.append(diagnostic)
         if self._forward:
             self._forward(diagnostic)
 
-    def _check(self, succeeded: bool, doing: str) -> None:  # noqa: FBT001 - it is what a step returned
-        """Fails if a step did, or if the compiler reported an error while it claims success.
+    def _check(self, succeeded: bool, doing: str) -> None:  # noqa: FBT001 - a result of the C interface
+        """Raise an error if a step failed, or if the compiler reported an error despite its success.
 
         Args:
-            succeeded: what the step returned.
-            doing: what to say of it, should the compiler have said nothing.
+            succeeded: the result of the step.
+            doing: a description of the step, in case the compiler emitted no diagnostic.
         """
         if self._errors:
             raise CompileError(*self._errors)
@@ -119,7 +119,7 @@ class Compiler:
             raise CompileError(error(f"the compiler failed {doing}"))
 
     def compile_file(self, path: str) -> Compilation:
-        """Compiles a file; `-` is standard input.
+        """Compile a file, or standard input for `-`.
 
         Raises:
             CompileError: the file cannot be read, or the compiler reported an error.
@@ -128,16 +128,16 @@ class Compiler:
             return self._compile(session, source)
 
     def compile_bytes(self, data: bytes, name: str) -> Compilation:
-        """Compiles a program in memory, which locations and diagnostics call `name`.
+        """Compile a program in memory, called `name` in locations and diagnostics.
 
         Raises:
-            CompileError: the data is no program, or the compiler reported an error.
+            CompileError: the data is not a program, or the compiler reported an error.
         """
         with Session(self._session_flags) as session, wrap_program(session, data, name) as source:
             return self._compile(session, source)
 
     def _compile(self, session: Session, source: NativeHandle) -> Compilation:
-        # One output for all parts: where the program stands in it changes its padding.
+        # One output for all parts: the padding of a program depends on its position in it.
         with Output() as output:
             if self._options.split_input:
                 self._compile_parts(session, split(source), output)
@@ -145,10 +145,10 @@ class Compiler:
                 self._compile_part(session, source, output)
             self._warn_about_specs()
             applied = tuple(self._application.applied)
-            return Compilation(output.content(), applied, tuple(self._said))
+            return Compilation(output.content(), applied, tuple(self._diagnostics))
 
     def _compile_parts(self, session: Session, parts: list[NativeHandle], output: Output) -> None:
-        """Compiles all parts, so that the errors of all of them are known, also behind one that fails."""
+        """Compile all parts, and report the errors of all of them."""
         failures: list[Diagnostic] = []
         for part in parts:
             with part:
@@ -161,7 +161,7 @@ class Compiler:
             raise CompileError(*failures)
 
     def _compile_part(self, session: Session, source: NativeHandle, output: Output) -> None:
-        """Compiles one program; without specs in dispatches that fail with them, if the options say so.
+        """Compile one program. With `skip_failing`, dispatches that fail with specs are compiled without.
 
         Raises:
             CompileError: the compiler reported an error.
@@ -169,6 +169,7 @@ class Compiler:
         before = tuple(self._application.applied)
         try:
             self._compile_program(session, source, output)
+        # Name the entries that caused the error, or skip them and compile again.
         except CompileError as failure:
             outcomes, errors = self._application.outcomes, failure.diagnostics
             explained = outcomes.explain(errors)
@@ -200,7 +201,7 @@ class Compiler:
             self._write(invocation, output)
 
     def _linked(self, session: Session, source: NativeHandle) -> list[bytes]:
-        """Returns the executables of a program with their specs; none if it does not get so far."""
+        """Return the executables of a program with their specs; none if the compilation fails before."""
         here = self._options.compile_from
         if not self._reaches_dispatches or self._options.mode is not Mode.STANDARD:
             return []
@@ -225,7 +226,7 @@ class Compiler:
 
     @property
     def _reaches_dispatches(self) -> bool:
-        """Whether the compilation passes the point at which specs are embedded, and has any, or an observer."""
+        """Whether the compilation passes the phase at which specs are embedded, and has specs or an observer."""
         options = self._options
         if not (self._specs or self._observer) or options.mode not in (
             Mode.STANDARD,
@@ -236,11 +237,11 @@ class Compiler:
         return first <= Phase.EXECUTABLE_SOURCES <= last and first is not last
 
     def _run_with_specs(self, session: Session, invocation: Invocation) -> None:
-        """Stops where specs are embedded and, if some are, where they have taken effect."""
+        """Stop where specs are embedded, and again where they have taken effect."""
         options = self._options
         here, last = options.compile_from, options.compile_to
         if options.mode is Mode.HAL_EXECUTABLE:
-            here = Phase.EXECUTABLE_SOURCES  # What is given in this mode are dispatches.
+            here = Phase.EXECUTABLE_SOURCES  # The input in this mode consists of dispatches.
         if here < Phase.EXECUTABLE_SOURCES:
             self._step("forming dispatches")
             with self._application.prepared():
@@ -248,17 +249,19 @@ class Compiler:
         materialize_encodings(invocation.module())
         if self._observer:
             self._observer.before_specs(invocation.module())
+        # Link and embed the specs.
         tagged = last is not Phase.EXECUTABLE_SOURCES
         self._step("linking specs")
         embedded = self._application.embed(invocation.module(), tagged=tagged)
         self._check(succeeded=True, doing="embedding specs")
+        # Choose configurations, and read which entries took effect.
         if tagged and (embedded or self._observer):
             self._step("choosing configurations")
             configured = Phase.EXECUTABLE_CONFIGURATIONS
             try:
                 self._run(invocation, here, here := configured, Pipeline.STANDARD)
             except CompileError:
-                # What was configured may be why.
+                # A configuration may be the cause.
                 self._application.read(invocation.module(), search=True)
                 raise
             applied = self._application.read(invocation.module())
@@ -267,6 +270,7 @@ class Compiler:
                 self._observer.after_specs(
                     invocation.module(), applied, partial(self._configure, session)
                 )
+        # Generate code.
         if here < last:
             self._step("generating code")
             self._run(invocation, here, last, _PIPELINES[options.mode])
@@ -275,19 +279,19 @@ class Compiler:
     def _configure(
         session: Session, program: bytes, look: Callable[[mlir.Operation], None]
     ) -> tuple[Diagnostic, ...]:
-        """Configures another program for an observer, see `Configure`."""
-        said: list[Diagnostic] = []
+        """Configure another program for an observer, see `Configure`."""
+        diagnostics: list[Diagnostic] = []
         first, last = Phase.EXECUTABLE_SOURCES, Phase.EXECUTABLE_CONFIGURATIONS
         with (
             session.wrap(program, "<executables>") as source,
-            Invocation(session, said.append) as invocation,
+            Invocation(session, diagnostics.append) as invocation,
         ):
             succeeded = invocation.parse(source) and invocation.run(first, last)
-            errors = tuple(each for each in said if each.severity is Severity.ERROR)
+            errors = tuple(entry for entry in diagnostics if entry.severity is Severity.ERROR)
             if succeeded and not errors:
                 look(invocation.module())
                 return ()
-        return errors or (error("the compiler failed without a word"),)
+        return errors or (error("the compiler failed without a diagnostic"),)
 
     def _run(self, invocation: Invocation, first: Phase, last: Phase, pipeline: Pipeline) -> None:
         succeeded = invocation.run(first, last, pipeline)
@@ -297,18 +301,22 @@ class Compiler:
         options = self._options
         reason = ""
         if options.mode in (Mode.VM, Mode.PRECOMPILE):
-            reason = f"nothing is configured in --compile-mode={options.mode.value}"
+            reason = f"specs are not applied in --compile-mode={options.mode.value}"
         elif options.compile_to < Phase.EXECUTABLE_SOURCES:
             reason = f"the compilation ends before '{Phase.EXECUTABLE_SOURCES.value}'"
         elif options.compile_from > Phase.EXECUTABLE_SOURCES:
             reason = f"the input is past '{Phase.EXECUTABLE_SOURCES.value}' already"
         elif options.compile_to is Phase.EXECUTABLE_SOURCES:
-            return  # They are embedded, for a later compilation to apply.
+            return  # They are embedded, for a later compilation.
         outcomes, is_explained = self._application.outcomes, self._observer is not None
         remarks = () if is_explained else outcomes.remarks()  # An explanation names them.
-        others = () if reason else outcomes.flag_warnings(options.flags)
-        for each in (*outcomes.warnings(reason, is_explained=is_explained), *others, *remarks):
-            self._report(each)
+        flag_warnings = () if reason else outcomes.flag_warnings(options.flags)
+        for diagnostic in (
+            *outcomes.warnings(reason, is_explained=is_explained),
+            *flag_warnings,
+            *remarks,
+        ):
+            self._report(diagnostic)
 
     def _write(self, invocation: Invocation, output: Output) -> None:
         options = self._options

@@ -1,9 +1,9 @@
-"""Materialized encodings: data-tiled dispatches in the form in which specs can configure them.
+"""Materialization of encodings: data-tiled dispatches in the form that specs can configure.
 
-Backends for CPUs apply specs before they materialize encodings, the layouts of data-tiled operands. Matchers would see
-`linalg.matmul` there and do not test for an encoding, while a configuration takes effect on the `linalg.mmt4d` that the
-compiler makes of it afterwards: its loops are others, and code generation fails. Materialized before that, encodings are
-gone by the time the compiler comes to them, and the code that it generates is the same.
+CPU backends apply specs before they materialize encodings, the layouts of data-tiled operands. Matchers would see
+`linalg.matmul`, and do not test for an encoding, whereas the configuration would apply to the resulting
+`linalg.mmt4d`, which has other loops: code generation fails. Materialized earlier, encodings are gone when the
+compiler reaches that step, and the generated code is the same.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _PIPELINE: Final = f"builtin.module(func.func({names.MATERIALIZE_ENCODINGS}))"
 
 
 def materialize_encodings(program: mlir.Operation) -> None:
-    """Materializes the encodings in the dispatches of a program at `executable-sources`.
+    """Materialize the encodings in the dispatches of a program at `executable-sources`.
 
     Raises:
         CompileError: the compiler cannot materialize them.
@@ -47,7 +47,7 @@ def materialize_encodings(program: mlir.Operation) -> None:
 
 
 def has_encodings(module: mlir.Operation) -> bool:
-    """Tells whether an operation of a dispatch has a result with an encoding."""
+    """Return whether an operation of a dispatch has a result with an encoding."""
     encoded: list[mlir.Operation] = []
 
     def visitor(operation: mlir.Operation) -> mlir.WalkResult | None:

@@ -1,4 +1,4 @@
-"""What the compiler makes of flags that name a target."""
+"""The executable targets that the compiler derives from flags."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ func.func @target(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
 
 
 def executable_target(flags: Iterable[str], context: mlir.Context) -> mlir.Attribute:
-    """Returns the `#hal.executable.target` that the compiler makes of flags; of several, the first.
+    """Return the `#hal.executable.target` that the compiler derives from flags; of several, the first.
 
     Args:
         flags: flags of the compiler that name a target, each `--name=value`.
-        context: where the attribute is to live.
+        context: the context of the attribute.
 
     Raises:
-        CompileError: the compiler does not know the target.
+        CompileError: the target is unknown.
     """
     return mlir.Attribute.parse(_executable_target(tuple(flags)), context)
 
 
 @lru_cache(maxsize=64)
 def _executable_target(flags: tuple[str, ...]) -> str:
-    """Returns the attribute as text, which belongs to no context."""
+    """Return the attribute as text, which is valid in any context."""
     result = compile_program(
         _PROGRAM,
         default_specs=False,

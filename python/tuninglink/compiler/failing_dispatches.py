@@ -1,4 +1,4 @@
-"""Dispatches that do not compile with their specs and do without, each compiled alone."""
+"""Dispatches that compile only without their specs, found by compiling each alone."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def executables_with_specs(program: mlir.Operation) -> list[bytes]:
-    """Returns the executables of a program at `executable-sources` that carry a spec, as bytecode."""
+    """Return the executables of a program at `executable-sources` that have a spec, as bytecode."""
     return [
         to_bytecode(executable)
         for executable in containers(program)
@@ -33,11 +33,11 @@ def executables_with_specs(program: mlir.Operation) -> list[bytes]:
 
 
 def failing_dispatches(session: Session, executables: list[bytes]) -> dict[str, Diagnostic]:
-    """Returns the dispatches that fail because of their specs, with the first error of each.
+    """Return the dispatches that fail because of their specs, with their first errors.
 
     Args:
-        session: has the flags of the compilation.
-        executables: executables that carry specs; see `executables_with_specs`.
+        session: a session with the flags of the compilation.
+        executables: executables with specs; see `executables_with_specs`.
     """
     failing: dict[str, Diagnostic] = {}
     for content in executables:
@@ -55,7 +55,7 @@ def failing_dispatches(session: Session, executables: list[bytes]) -> dict[str, 
 
 
 def _first_error(session: Session, program: bytes) -> Diagnostic | None:
-    """Compiles a program of executables to machine code; returns its first error."""
+    """Compile a program of executables to machine code. Return its first error, or None."""
     diagnostics: list[Diagnostic] = []
     first, last = Phase.EXECUTABLE_SOURCES, Phase.EXECUTABLE_TARGETS
     with (

@@ -1,8 +1,8 @@
-"""Reading the arguments of `iree-compile`, and ours beside them.
+"""The arguments of `iree-compile`, and those of Tuninglink.
 
-Three programs' worth of flags meet on one command line: those of the driver (`-o`, `--compile-to`), which
-`iree-compile` itself reads and we read here; those about specs, which are ours or which the compiler would
-read too late; and everything else, which is handed to the compiler as it is.
+One command line combines three kinds of flags. Driver flags (`-o`, `--compile-to`), which `iree-compile` implements,
+are implemented here. Flags about specs are Tuninglink's, or would be read too late by the compiler. All other flags
+are passed to the compiler.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class OutputFormat(Enum):
-    """What becomes of the compiled program, named as in `--output-format`."""
+    """The format of the compiled program, named as in `--output-format`."""
 
     BYTECODE = "vm-bytecode"
     C_SOURCE = "vm-c"
@@ -44,7 +44,7 @@ class OutputFormat(Enum):
 
 
 class Mode(Enum):
-    """What is run, named as in `--compile-mode`."""
+    """The compiler's pipeline, named as in `--compile-mode`."""
 
     STANDARD = "std"
     VM = "vm"
@@ -53,7 +53,7 @@ class Mode(Enum):
 
 
 class ExplanationFormat(Enum):
-    """How an explanation is written, named as in `--format`."""
+    """The format of an explanation, named as in `--format`."""
 
     TABLE = "table"
     JSON = "json"
@@ -62,36 +62,36 @@ class ExplanationFormat(Enum):
 
 @dataclass(frozen=True)
 class CompileOptions:
-    """What the arguments of a compilation ask for.
+    """The options of a compilation.
 
     Attributes:
-        input: the path of the program, `-` for standard input, None where none was given.
-        output: where the result goes, `-` for standard output.
-        output_format: what the result is, unless the compilation ends early.
-        mode: what is run.
-        compile_from: the phase that the input has gone through already.
-        compile_to: the phase to end after.
-        verify: whether the IR is verified after each pass.
+        input: the path of the program, `-` for standard input, or None.
+        output: the path of the result, `-` for standard output.
+        output_format: the format of the result, unless the compilation ends early.
+        mode: the pipeline.
+        compile_from: the last phase that the input has been through.
+        compile_to: the last phase to run.
+        verify: whether to verify the IR after each pass.
         phase_dumps: a directory for the IR after each phase, or nothing.
-        emit_bytecode: whether IR is written as bytecode.
+        emit_bytecode: whether to write IR as bytecode.
         bytecode_version: the version of that bytecode, or -1 for the current one.
-        remarks_filter: which remarks are written to a file, or nothing.
+        remarks_filter: a pattern of the remarks to write to a file, or nothing.
         remarks_file: that file.
-        split_input: whether the parts of the input between `// -----` are compiled one by one.
+        split_input: whether to compile the parts of the input between `// -----` separately.
         specs: the paths of the user's specs, in order of precedence.
-        spec_directories: where default specs are looked for beside the shipped ones.
-        default_specs: whether default specs are used.
-        upgrade: whether specs that were written for an older compiler are upgraded; else they are refused.
+        spec_directories: directories of default specs, searched before the shipped ones.
+        default_specs: whether to use default specs.
+        upgrade: whether to upgrade specs that were written for an older compiler; otherwise they are rejected.
         spec_dumps: a directory for the linked specs, `-` for standard output, or nothing.
         prune: whether each dispatch gets only the entries that may match in it.
-        derived_entries: whether entries are derived for other forms of their problems.
-        skip_failing: whether a dispatch that fails to compile because of a spec is compiled without.
-        explanation: the file that gets an explanation, or nothing for standard error; None for no explanation.
+        derived_entries: whether to derive entries for other forms of their problems.
+        skip_failing: whether to compile a dispatch without specs if it fails with them.
+        explanation: the file for an explanation, empty for standard error; None for no explanation.
         profile: a file with measured times for an explanation, or None.
         database: a database of trials for an explanation, or None.
-        sizes: the sizes of dynamic dimensions that an explanation gives costs for.
-        report_format: how it is written, None where the name of the file tells.
-        flags: everything else, one `--name` or `--name=value` each.
+        sizes: the sizes of dynamic dimensions for the costs in an explanation.
+        report_format: the format of the explanation, or None to derive it from the file name.
+        flags: all other flags, each as `--name` or `--name=value`.
     """
 
     input: str | None = None
@@ -158,8 +158,8 @@ COMPILE_FLAGS: Final = {
         read_name,
         repeats=True,
         metavar="SPEC",
-        help="A tuning spec, as text or bytecode: a file, a directory, a pattern, library:NAME or a URL, with "
-        "#sha256=HASH behind it if it must not change; library:auto applies all shipped libraries that fit the "
+        help="A tuning spec, as text or bytecode: a file, a directory, a pattern, library:NAME or a URL, "
+        "followed by #sha256=HASH if it must not change; library:auto applies all shipped libraries that fit the "
         "target. May be repeated: the first wins. TARGET=SPEC applies it to the dispatches of a target only: an "
         "SKU, an architecture or a family.",
         values=spec_names,
@@ -175,19 +175,19 @@ COMPILE_FLAGS: Final = {
         "default_specs",
         _unless,
         switch=True,
-        help="Use no default spec: neither from a directory nor a shipped one.",
+        help="Do not apply default specs, neither from a directory nor shipped ones.",
     ),
     "no-upgrade": Flag(
         "upgrade",
         _unless,
         switch=True,
-        help="Refuse specs that were written for an older compiler, instead of upgrading them.",
+        help="Reject specs that were written for an older compiler, instead of upgrading them.",
     ),
     "no-derived-entries": Flag(
         "derived_entries",
         _unless,
         switch=True,
-        help="Apply entries as they are written only. By default an entry is also applied to the other forms of its "
+        help="Apply entries only as they are written. By default an entry also applies to other forms of its "
         "problem: with a batch of 1 added or removed, and with its loops in another order.",
     ),
     "skip-failing-entries": Flag(
@@ -195,34 +195,34 @@ COMPILE_FLAGS: Final = {
         read_boolean,
         switch=True,
         help="Compile a dispatch without specs if it fails to compile because of one, with a warning that names the "
-        "entry; else that is an error.",
+        "entry. Otherwise that is an error.",
     ),
     "prune": Flag(
         "prune",
         _switch,
         metavar="=off",
-        help="Give every dispatch all entries, not only those that may match in it. That takes longer and "
-        "configures nothing otherwise.",
+        help="Give every dispatch all entries, not only those that may match in it. That takes longer, "
+        "with the same configurations.",
         values=lambda: ("on", "off"),
     ),
     "dump-specs-to": Flag(
         "spec_dumps",
         read_name,
         metavar="DIR",
-        help="Write the specs that were linked for each target to DIR, or - for standard output.",
+        help="Write the linked specs of each target to DIR, or - for standard output.",
     ),
     _EXPLAIN: Flag(
         "explanation",
         switch=True,
         metavar="[=FILE]",
-        help="Say what the specs did, dispatch by dispatch: in FILE (*.json and *.html as JSON and as a page), or on "
+        help="Explain the effect of the specs, dispatch by dispatch: in FILE (*.json and *.html as JSON and as a page), or on "
         "standard error. See `tuninglink explain --help`.",
     ),
     "iree-codegen-tuning-spec-path": Flag("specs", repeats=True),
     "iree-codegen-enable-default-tuning-specs": Flag("default_specs", read_boolean, switch=True),
     "iree-codegen-dump-tuning-specs-to": Flag("spec_dumps"),
 }
-"""The flags of `tuninglink compile` that are read here."""
+"""The flags that `tuninglink compile` implements."""
 
 DIM_FLAG: Final = Flag(
     "sizes",
@@ -260,7 +260,7 @@ EXPLAIN_FLAGS: Final = {
         "report_format",
         member_of(ExplanationFormat),
         metavar="FORMAT",
-        help="table, json or html. Default: what the name of FILE says, or table.",
+        help="table, json or html. Default: the suffix of FILE, or table.",
         values=values_of(ExplanationFormat),
     ),
     "o": replace(
@@ -269,16 +269,16 @@ EXPLAIN_FLAGS: Final = {
         help="Where to write the explanation. Default: standard output.",
     ),
 }
-"""Those of `tuninglink explain`."""
+"""The flags that `tuninglink explain` implements."""
 
 
 def parse_explain_arguments(arguments: Iterable[str]) -> CompileOptions:
-    """Reads the arguments of `tuninglink explain`; see `parse_arguments`."""
+    """Read the arguments of `tuninglink explain`; see `parse_arguments`."""
     return _options(FlagReader(EXPLAIN_FLAGS, arguments))
 
 
 def parse_arguments(arguments: Iterable[str]) -> CompileOptions:
-    """Reads the arguments of `tuninglink compile` that come after the program's name.
+    """Read the arguments of `tuninglink compile` after the program's name.
 
     Raises:
         CompileError: a value is malformed or missing, a flag is given twice, there is more than one input,
@@ -293,29 +293,29 @@ def _options(reader: FlagReader) -> CompileOptions:
 
 
 class FlagReader:
-    """Reads the arguments of a command that takes flags of the compiler beside its own.
+    """A parser of command lines with flags of the compiler and of the command.
 
     Args:
-        known: the flags that the command reads itself, by their names without dashes.
-        arguments: the arguments that come after the program's name.
+        own_flags: the command's own flags, by name without dashes.
+        arguments: the arguments after the program's name.
 
     Attributes:
-        values: what the command's own flags say, by the field that they are for.
-        flags: everything else, one `--name` or `--name=value` each.
+        values: the values of the command's own flags, by field.
+        flags: all other flags, each as `--name` or `--name=value`.
         inputs: the other arguments, which are paths.
 
     Raises:
         CompileError: a value is malformed or missing, a flag is given twice, or a flag is unknown.
     """
 
-    def __init__(self, known: Mapping[str, Flag], arguments: Iterable[str]) -> None:
+    def __init__(self, own_flags: Mapping[str, Flag], arguments: Iterable[str]) -> None:
         try:
-            line = CommandLine(known, arguments)
+            line = CommandLine(own_flags, arguments)
         except UsageError as failure:
             raise CompileError(error(str(failure))) from None
-        for each in line.unknown:
-            _check_known(each.name, known)
-        # A single word is the input: no list of all flags is needed, which takes 20 ms to make.
+        for flag in line.unknown:
+            _check_known(flag.name, own_flags)
+        # A single word is the input. A list of all flags, which takes 20 ms, is not needed then.
         flags, inputs = line.split(line.unknown, compiler_options if len(line.words) > 1 else dict)
         self.values = line.values
         self.flags = tuple(f"--{flag.lstrip('-')}" for flag in flags)
@@ -323,7 +323,7 @@ class FlagReader:
 
     @property
     def input(self) -> str | None:
-        """The path of the program, None where none was given.
+        """The path of the program, or None.
 
         Raises:
             CompileError: there is more than one input.
@@ -334,16 +334,16 @@ class FlagReader:
         return self.inputs[0] if self.inputs else None
 
 
-def _check_known(name: str, known: Iterable[str]) -> None:
-    # Most flags belong to sessions; only for the others is a list of everything needed.
+def _check_known(name: str, own_flags: Iterable[str]) -> None:
+    # Most flags belong to sessions. Other flags require the list of all flags.
     if f"--{name}" not in session_flags() and name not in compiler_options():
-        hint = _suggestion(name, known)
+        hint = _suggestion(name, own_flags)
         raise CompileError(error(f"unknown flag '{dashed(name)}'{hint}"))
 
 
-def _suggestion(name: str, known: Iterable[str]) -> str:
-    """Returns a suggestion; one of LLVM's own flags, which are many, only where it is hardly another word."""
-    users = [*known, *(option for option in compiler_options() if option.startswith("iree-"))]
+def _suggestion(name: str, own_flags: Iterable[str]) -> str:
+    """Return a suggestion. LLVM's own flags, which are numerous, must be more similar to be suggested."""
+    users = [*own_flags, *(option for option in compiler_options() if option.startswith("iree-"))]
     return did_you_mean(dashed(name), map(dashed, users), cutoff=_LIKE) or did_you_mean(
         dashed(name), map(dashed, compiler_options()), cutoff=_HARDLY_ANOTHER
     )

@@ -1,7 +1,6 @@
-"""The compiler's C interface, typed.
+"""The compiler's C interface, with types.
 
-`iree.compiler.api` wraps a part of it. This module binds what the rest of the layer needs, and nothing outside
-of this layer uses it.
+`iree.compiler.api` wraps a part of it. This module binds the functions that this package needs, and is private to it.
 """
 
 from __future__ import annotations
@@ -81,17 +80,17 @@ output_hal_executable = function(
 
 
 def take_message(failure: int) -> str:
-    """Returns the message of an error, and destroys it."""
+    """Return the message of an error, and destroy the error."""
     message: str = error_message(failure).decode(errors="replace")
     destroy_error(failure)
     return message
 
 
 def check(failure: int | None, doing: str = "") -> None:
-    """Raises the error that a function of the interface returned, if any; `doing` says what failed.
+    """Raise the error that a function of the interface returned, if any. `doing` describes the operation.
 
     Raises:
-        CompileError: there is an error.
+        CompileError: the function failed.
     """
     if failure is not None:
         message = take_message(failure)

@@ -1,4 +1,4 @@
-"""What else looks at a program while it is compiled."""
+"""Observers of a program during its compilation."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 
 class Observer(Protocol):
-    """Looks at a program at the two points between which specs are applied to it.
+    """An observer of a program before and after specs are applied to it.
 
-    It changes nothing, and keeps no handle to an operation of the program.
+    It must not change the program, nor keep handles to its operations.
     """
 
     def before_specs(self, program: mlir.Operation) -> None:
-        """Looks at a program at `executable-sources`, before specs are embedded."""
+        """Inspect a program at `executable-sources`, before specs are embedded."""
 
     def forget(self) -> None:
-        """Forgets the last program: it is compiled once more, with other specs."""
+        """Discard the last program, which is compiled again with other specs."""
 
     def after_specs(
         self,
@@ -35,10 +35,10 @@ class Observer(Protocol):
         applied: Sequence[tuple[mlir.Operation, Applied]],
         configure: Configure,
     ) -> None:
-        """Looks at the same program at `executable-configurations`.
+        """Inspect the same program at `executable-configurations`.
 
         Args:
             program: the program.
-            applied: what specs configured in it: the operation, and what did.
-            configure: configures other programs as this one was, but for specs.
+            applied: the configured operations, each with its spec and entry.
+            configure: configures other programs in the same way, but without specs.
         """

@@ -1,4 +1,4 @@
-"""What became of the specs of a compilation, as diagnostics: notes on its errors, warnings and remarks."""
+"""The outcomes of specs in a compilation, as diagnostics: notes on errors, warnings and remarks."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
     from tuninglink.specs.spec import Spec
 
 _MOST_READ: Final = 1_000
-"""Up to how many entries of a spec are read for the flags that they were tuned under."""
+"""The number of entries of a spec up to which they are read for the flags of their tuning."""
 
 
 @dataclass(frozen=True)
 class SpecOutcomes:
-    """What became of the specs of a compilation.
+    """The outcomes of the specs of a compilation.
 
     Attributes:
         given: the user's specs, in order of precedence.
-        from_project: how many of them, the last ones, a project file names.
-        automatic: the positions of those that nothing asks for by name.
-        library: where the default spec of each target was looked up; None for nowhere.
-        applied: what took effect.
+        from_project: the number of specs from a project file, which come last.
+        automatic: the positions of specs that the user did not name.
+        library: the library of default specs, or None.
+        applied: the configured operations.
         targets: the targets of the program.
-        traceable: the positions of the specs that leave a trace wherever they configure.
-        skipped: the positions of the specs that were left out of dispatches that fail with them.
+        traceable: the positions of the specs that tag every configured operation.
+        skipped: the positions of specs left out of dispatches that fail with them.
     """
 
     given: Sequence[Spec]
@@ -53,14 +53,14 @@ class SpecOutcomes:
     def explain(
         self, errors: Sequence[Diagnostic], failing: Collection[str] = ()
     ) -> tuple[Diagnostic, ...]:
-        """Returns the errors of a compilation, the first one of each dispatch with what configured the dispatch.
+        """Return the errors of a compilation with notes on the entries that configured the failing dispatches.
 
-        Two entries that configure one dispatch exclude each other, and a configuration may be one that the
-        backend does not take: the compiler only knows the place in the program.
+        Two entries may exclude each other in one dispatch, or the backend may reject a configuration. The compiler
+        only reports the place in the program.
 
         Args:
             errors: the errors.
-            failing: the names of dispatches that fail because of specs, where the errors have no place.
+            failing: the names of dispatches that fail because of specs, in case the errors have no place.
         """
         explained: list[Diagnostic] = []
         named: set[str] = set()
@@ -75,10 +75,10 @@ class SpecOutcomes:
         return tuple(explained)
 
     def skips(self, failing: Mapping[str, Diagnostic]) -> Iterator[Diagnostic]:
-        """Yields a warning for each dispatch that is compiled without specs because it fails with them.
+        """Yield a warning for each dispatch that is compiled without specs because it fails with them.
 
         Args:
-            failing: the first error of each of them by name.
+            failing: the first error of each of them, by name.
         """
         for dispatch, failure in failing.items():
             applieds = [applied for applied in self.applied if applied.dispatch == dispatch]
@@ -91,17 +91,17 @@ class SpecOutcomes:
             )
 
     def warnings(self, why: str = "", *, is_explained: bool = False) -> Iterator[Diagnostic]:
-        """Yields a warning for each given spec that configured nothing, or less than it matched.
+        """Yield a warning for each spec that configured nothing, or less than it matched.
 
         Args:
-            why: what kept all specs from being applied; by default nothing did.
-            is_explained: whether somebody looks at what becomes of each dispatch anyway.
+            why: the reason why specs were not applied at all, or nothing.
+            is_explained: whether the command explains each dispatch anyway.
         """
         if not why and not self.targets:
             why = "there is no dispatch to configure"
         for position, spec in enumerate(self.given):
-            applied = [each for each in self.applied if each.position == position]
-            kept = [each for each in applied if each.is_own is False]
+            applied = [operation for operation in self.applied if operation.position == position]
+            kept = [operation for operation in applied if operation.is_own is False]
             if kept:
                 yield _kept(spec, kept)
             elif position in self.automatic or position in self.skipped:
@@ -110,17 +110,17 @@ class SpecOutcomes:
                 other_target = "" if why else self._is_for_others(spec)
                 if other_target and position >= len(self.given) - self.from_project:
                     continue
-                known = why or other_target or self._why_it_sets_nothing(spec)
-                reason = known or _never_matched(len(spec.anatomy.pairs))
+                cause = why or other_target or self._why_it_sets_nothing(spec)
+                reason = cause or _never_matched(len(spec.anatomy.pairs))
                 remedy = (
                     ""
-                    if known or is_explained
-                    else "'tuninglink explain' says of each dispatch why"
+                    if cause or is_explained
+                    else "'tuninglink explain' gives the reason for each dispatch"
                 )
                 yield _warning(f"spec '{spec.source}' configured nothing: {reason}", remedy=remedy)
 
     def flag_warnings(self, flags: Sequence[str]) -> Iterator[Diagnostic]:
-        """Yields a warning for each given spec that was tuned under flags that the compilation does not have."""
+        """Yield a warning for each spec that was tuned under flags that the compilation lacks."""
         for spec in self.given:
             if spec.kind is SpecKind.OPAQUE or len(spec.anatomy.pairs) > _MOST_READ:
                 continue
@@ -128,42 +128,42 @@ class SpecOutcomes:
             for matcher, _ in spec.anatomy.pairs:
                 tuned_under = provenance_of(spec.anatomy.table, matcher).get(FLAGS)
                 if isinstance(tuned_under, list):
-                    missing.update(dict.fromkeys(each for each in tuned_under if each not in flags))
+                    missing.update(dict.fromkeys(flag for flag in tuned_under if flag not in flags))
             if missing:
                 message = f"spec '{spec.source}' was tuned under other flags: {' '.join(missing)}"
-                remedy = (
-                    "give them too, as in @FILE.flags, which 'tuninglink tune' writes with a spec"
-                )
+                remedy = "add them, for example as @FILE.flags, which 'tuninglink tune' writes with a spec"
                 yield _warning(message, remedy=remedy)
 
     def remarks(self) -> Iterator[Diagnostic]:
-        """Yields remarks on derived entries, on entries for like targets, and on the default specs that took effect."""
-        derived = [each for each in self.applied if each.derivation and each.is_own is not False]
+        """Yield remarks on derived entries, entries for like targets, and default specs that took effect."""
+        derived = [item for item in self.applied if item.derivation and item.is_own is not False]
         if derived:
             yield _derived_remark(derived)
-        like = [each for each in self.applied if each.like_target and each.is_own is not False]
+        like = [item for item in self.applied if item.like_target and item.is_own is not False]
         if like:
             yield _like_remark(like)
-        result: dict[DefaultSpecFile, list[Applied]] = {}
-        for each in self.applied:
-            if each.position < len(self.given) or each.is_own is False:
+        by_file: dict[DefaultSpecFile, list[Applied]] = {}
+        for item in self.applied:
+            if item.position < len(self.given) or item.is_own is False:
                 continue
-            file = self.library.find(each.target) if self.library and each.target else None
-            if file is not None and file.path == each.spec:  # Else it was carried by the program.
-                result.setdefault(file, []).append(each)
-        for file, applied in result.items():
+            file = self.library.find(item.target) if self.library and item.target else None
+            if (
+                file is not None and file.path == item.spec
+            ):  # Otherwise the program contained the spec.
+                by_file.setdefault(file, []).append(item)
+        for file, applied in by_file.items():
             yield _remark(file, applied)
 
     def _is_for_others(self, spec: Spec) -> str:
-        """Returns why a spec is for none of the program's targets; nothing if it is for one."""
-        result = (
+        """Return the reason why a spec applies to none of the program's targets, or nothing."""
+        target_names = (
             ", ".join(sorted(str(target) for target in self.targets if target)) or "no known target"
         )
         binding = binding_of(spec.module)
-        if all(Applicability(spec, each).is_bound_elsewhere for each in self.targets):
-            return f"it is bound to {', '.join(binding or ()) or 'no target'}, the program is for {result}"
-        if all(Applicability(spec, each).is_empty for each in self.targets):
-            return f"none of its entries is for {result}"
+        if all(Applicability(spec, target).is_bound_elsewhere for target in self.targets):
+            return f"it is bound to {', '.join(binding or ()) or 'no target'}, the program is for {target_names}"
+        if all(Applicability(spec, target).is_empty for target in self.targets):
+            return f"none of its entries is for {target_names}"
         return ""
 
     @staticmethod
@@ -174,26 +174,26 @@ class SpecOutcomes:
         return ""
 
     def _would_have_told(self, position: int, spec: Spec) -> bool:
-        """Whether a spec that has left no tag has configured nothing; an opaque one can do so untraced."""
+        """Return whether a spec without tags configured nothing. An opaque one may configure without a trace."""
         return position in self.traceable or spec.kind is SpecKind.MATCHER_LIST
 
 
 def _with_causes(failure: Diagnostic, applied: Sequence[Applied]) -> Diagnostic:
-    """Returns an error with notes on what configured the dispatch that it is in, if something did."""
+    """Return an error with notes on the entries that configured its dispatch."""
     return replace(failure, notes=(*failure.notes, *_causes(applied))) if applied else failure
 
 
 def _causes(applied: Sequence[Applied]) -> Iterator[Diagnostic]:
-    """Yields notes on what configured a dispatch that does not compile, each at its entry, and the remedy."""
-    for each in applied:
-        entry = f"entry '{each.entry.matcher}' of " if each.entry else ""
-        at = f" at {each.place}" if each.place else ""
-        message = f"{entry}'{each.spec}' configured {each.operation}{at} in {each.dispatch}"
-        yield note(message, each.entry.place if each.entry else None)
-    for target in {str(each.target): None for each in applied if each.target}:
+    """Yield notes on the entries that configured a dispatch that does not compile, and the remedy."""
+    for item in applied:
+        entry = f"entry '{item.entry.matcher}' of " if item.entry else ""
+        at = f" at {item.place}" if item.place else ""
+        message = f"{entry}'{item.spec}' configured {item.operation}{at} in {item.dispatch}"
+        yield note(message, item.entry.place if item.entry else None)
+    for target in {str(item.target): None for item in applied if item.target}:
         check = f"tuninglink check SPEC --target {target} --compile"
         skip = "'--skip-failing-entries' compiles the dispatch without specs"
-        yield note(f"'{check}' says what is wrong with a configuration; {skip}")
+        yield note(f"'{check}' checks the configuration; {skip}")
 
 
 def _kept(spec: Spec, kept: Sequence[Applied]) -> Diagnostic:
@@ -202,8 +202,8 @@ def _kept(spec: Spec, kept: Sequence[Applied]) -> Diagnostic:
     return _warning(
         f"spec '{spec.source}' matched in {first.dispatch}{more}, which kept another configuration",
         first.place,
-        "a dispatch that is configured already stays so; "
-        "'tuninglink-opt --tuninglink-strip-configs' strips it",
+        "an existing configuration of a dispatch is kept; "
+        "'tuninglink-opt --tuninglink-strip-configs' removes it",
     )
 
 
@@ -218,10 +218,10 @@ def _never_matched(entries: int) -> str:
 
 
 def _remark(file: DefaultSpecFile, applied: Sequence[Applied]) -> Diagnostic:
-    """Returns a remark on a default spec: which of its entries configured how many operations."""
+    """Return a remark on a default spec with the number of operations that each entry configured."""
     first = applied[0]
     counts = Counter(
-        f"entry '{each.entry.matcher}'" if each.entry else "an entry" for each in applied
+        f"entry '{item.entry.matcher}'" if item.entry else "an entry" for item in applied
     )
     notes = [note(f"{what} configured {_operations(count)}") for what, count in counts.items()]
     message = (
@@ -233,8 +233,8 @@ def _remark(file: DefaultSpecFile, applied: Sequence[Applied]) -> Diagnostic:
 
 
 def _derived_remark(applied: Sequence[Applied]) -> Diagnostic:
-    """Returns a remark on derived entries: from which entries they were derived, and what was changed."""
-    counts = Counter(f"entry of '{each.spec}' derived {each.derivation}" for each in applied)
+    """Return a remark on derived entries with their origins and changes."""
+    counts = Counter(f"entry of '{item.spec}' derived {item.derivation}" for item in applied)
     notes = [note(f"{what}: {_operations(count)}") for what, count in counts.items()]
     message = (
         f"entries derived for other forms of their problems configured {_operations(len(applied))}; "
@@ -244,11 +244,11 @@ def _derived_remark(applied: Sequence[Applied]) -> Diagnostic:
 
 
 def _like_remark(applied: Sequence[Applied]) -> Diagnostic:
-    """Returns a remark on entries for other targets: which, and what decides whether they are fast here."""
+    """Return a remark on entries for other targets."""
     counts = Counter(
-        f"entry '{each.entry.matcher}' of '{each.spec}' is for {each.like_target}"
-        for each in applied
-        if each.entry
+        f"entry '{item.entry.matcher}' of '{item.spec}' is for {item.like_target}"
+        for item in applied
+        if item.entry
     )
     notes = [note(f"{what}: {_operations(count)}") for what, count in counts.items()]
     notes.append(note("'tuninglink retune' measures which of them are faster here"))

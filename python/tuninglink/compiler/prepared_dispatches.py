@@ -1,8 +1,8 @@
 """Dispatches as matchers see them.
 
-Matchers run in the middle of what a backend does to configure a dispatch. Backends for GPUs choose
-configurations right behind them, so that a configured program shows what matchers saw. llvm-cpu and vmvx go on
-to change it: for these, what stands before the matchers in their pipelines is run once more, on a copy.
+Matchers run while a backend configures a dispatch. GPU backends choose configurations right after them, so that a
+configured program shows the input of the matchers. llvm-cpu and vmvx change it further. For these, the passes before
+the matchers run again, on a copy.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
 _CHANGING_BACKENDS: Final = frozenset({"llvm-cpu", "vmvx", "vmvx-inline"})
-"""The backends that change a dispatch after matchers have seen it."""
+"""The backends that change a dispatch after matchers have run."""
 
 _BEFORE_MATCHERS: Final = (
     "builtin.module(hal.executable(hal.executable.variant("
@@ -34,7 +34,7 @@ _BEFORE_MATCHERS: Final = (
     "iree-codegen-bufferize-copy-only-dispatches,iree-codegen-decompose-softmax,"
     "iree-linalg-ext-convert-attention-to-online-attention)))))"
 )
-"""What these run before matchers, all of them the same, in IREE 3.13."""
+"""The passes of these backends before matchers, in IREE 3.13."""
 
 
 class DispatchSources:
@@ -52,11 +52,11 @@ class DispatchSources:
         }
 
     def names(self) -> Collection[str]:
-        """Returns the names of the executables."""
+        """Return the names of the executables."""
         return self._executables.keys()
 
     def program(self, executables: Iterable[str]) -> mlir.Module:
-        """Returns a program of some of the executables, without any spec, in a context of our own."""
+        """Return a program of some of the executables, without specs, in the context of this thread."""
         context = thread_context()
         with context, mlir.Location.unknown():
             module = mlir.Module.create()
@@ -74,25 +74,26 @@ class PreparedDispatches:
 
     Args:
         configured: the program at `executable-configurations`.
-        sources: what it was at `executable-sources`.
-        wanted: the names of the dispatches that are asked for.
+        sources: its executables at `executable-sources`.
+        dispatch_names: the names of the required dispatches.
 
     Attributes:
-        unsure: why dispatches that a backend changes cannot be shown; nothing if they can.
+        unsure: the reason why dispatches of changing backends cannot be shown; empty if they can.
     """
 
     def __init__(
-        self, configured: mlir.Operation, sources: DispatchSources, wanted: Collection[str]
+        self, configured: mlir.Operation, sources: DispatchSources, dispatch_names: Collection[str]
     ) -> None:
         self.unsure = ""
         self._backends: dict[mlir.Attribute, str] = {}
         self._changed = {
             dispatch.name: executable_name(dispatch.name)
             for dispatch in find_dispatches(configured)
-            if dispatch.name in wanted and self._backend(dispatch.module) in _CHANGING_BACKENDS
+            if dispatch.name in dispatch_names
+            and self._backend(dispatch.module) in _CHANGING_BACKENDS
         }
         self._program = sources.program(
-            dict.fromkeys(each for each in self._changed.values() if each in sources.names())
+            dict.fromkeys(name for name in self._changed.values() if name in sources.names())
         )
         context = self._program.context
         with collected_diagnostics(context):
@@ -100,13 +101,13 @@ class PreparedDispatches:
                 PassManager.parse(_BEFORE_MATCHERS, context).run(self._program.operation)
             except (mlir.MLIRError, ValueError) as failure:
                 lines = str(failure).strip().splitlines()
-                self.unsure = f"what matchers saw cannot be shown: {lines[0]}"
+                self.unsure = f"the input of matchers cannot be shown: {lines[0]}"
         self._prepared = {
-            each.name: each.module for each in find_dispatches(self._program.operation)
+            dispatch.name: dispatch.module for dispatch in find_dispatches(self._program.operation)
         }
 
     def _backend(self, module: mlir.Operation) -> str:
-        """Returns what the compiler calls the backend of a dispatch; nothing where no target is written."""
+        """Return the compiler's name of the backend of a dispatch, or nothing without a target."""
         around = module.parent
         if around is None or around.operation.name != names.EXECUTABLE_VARIANT:
             return ""
@@ -117,7 +118,7 @@ class PreparedDispatches:
         return self._backends[target]
 
     def module(self, name: str, configured: mlir.Operation) -> mlir.Operation | None:
-        """Returns the module of a dispatch as matchers saw it, None if that is not known.
+        """Return the module of a dispatch as matchers saw it, or None if it is unknown.
 
         Args:
             name: the name of the dispatch.
@@ -129,11 +130,13 @@ class PreparedDispatches:
 
 
 def executable_name(dispatch: str) -> str:
-    """Returns the symbol of the executable that a dispatch is in."""
+    """Return the symbol of the executable that contains a dispatch."""
     return dispatch.partition("::")[0].removeprefix("@")
 
 
 def functions(module: mlir.Operation) -> tuple[str, ...]:
-    """Returns the names of the functions of a dispatch."""
-    result = collect(module, names.FUNCTION, names.UTIL_FUNCTION)
-    return tuple(symbol_name(each) or "" for each in result if each.regions[0].blocks)
+    """Return the names of the functions of a dispatch."""
+    functions_ = collect(module, names.FUNCTION, names.UTIL_FUNCTION)
+    return tuple(
+        symbol_name(function) or "" for function in functions_ if function.regions[0].blocks
+    )

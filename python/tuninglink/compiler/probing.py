@@ -1,7 +1,7 @@
-"""Asking `iree-compile` in a process of its own, about what would end this one.
+"""Runs of `iree-compile` in a separate process, for flags that could end this one.
 
-Some targets that the compiler does not know make it crash or exit, which is for a tool to bear and not for
-a library. They are tried on a tiny program first, unless they are known to be good.
+The compiler crashes or exits on some unknown targets, which a library must not. Targets that are not known to be valid
+are tried on a tiny program first.
 """
 
 from __future__ import annotations
@@ -45,24 +45,24 @@ _PROBED: Final = {
     "--iree-llvmcpu-target-cpu-features": "llvm-cpu",
     "--iree-llvmcpu-target-data-layout": "llvm-cpu",
 }
-"""Flags with values that the compiler may not survive, and the backend that reads them."""
+"""Flags whose values may crash the compiler, and the backend that reads them."""
 
 _SECONDS: Final = 120
 """The time limit of the compiler's own tool."""
 
 _CUDA_TARGETS: Final = frozenset({"sm_60", "sm_70", "sm_75", "sm_80", "sm_86", "sm_89"})
-"""Targets that need no trial."""
+"""Targets known to be valid."""
 
 
 def iree_compile() -> Path:
-    """Returns the path of the `iree-compile` that belongs to the compiler in this process."""
+    """Return the path of the `iree-compile` of this process's compiler."""
     return Path(_mlir_libs.__path__[0]) / "iree-compile"
 
 
 @cache
 def compiler_options() -> Mapping[str, bool]:
-    """Returns the names of all options of `iree-compile`, each with whether it needs a value."""
-    listing = subprocess.run(  # noqa: S603 - it is the compiler's own tool
+    """Return the names of all options of `iree-compile`, and whether each requires a value."""
+    listing = subprocess.run(  # noqa: S603 - the compiler's own tool
         [iree_compile(), "--help-list-hidden"],
         capture_output=True,
         text=True,
@@ -74,7 +74,7 @@ def compiler_options() -> Mapping[str, bool]:
 
 
 def check_targets(flags: Sequence[str]) -> None:
-    """Refuses flags that name backends or targets which the compiler does not know.
+    """Check that the compiler supports the backends and targets in flags.
 
     Args:
         flags: flags of the compiler, each `--name=value` or `--name`.
@@ -96,7 +96,7 @@ def check_targets(flags: Sequence[str]) -> None:
 
 
 def _are_known(flags: tuple[str, ...]) -> bool:
-    """Tells whether `flags`, all for one backend, name a target that the compiler is known to take."""
+    """Return whether `flags`, all for one backend, name a target that is known to be valid."""
     given = dict(flag.split("=", 1) for flag in flags if "=" in flag)
     instruction_set = given.get("--iree-llvmcpu-target-triple", platform.machine()).partition("-")[
         0
@@ -134,16 +134,16 @@ def _probe(backend: str, flags: tuple[str, ...]) -> None:
             timeout=_SECONDS,
         )
     except subprocess.TimeoutExpired:
-        message = f"the compiler did not answer within {_SECONDS} s when given {' '.join(flags)}"
+        message = f"the compiler did not finish within {_SECONDS} s with {' '.join(flags)}"
         raise CompileError(error(message)) from None
     if result.returncode:
-        raise CompileError(error(f"the compiler refuses {' '.join(flags)}: {_reason(result)}"))
+        raise CompileError(error(f"the compiler rejects {' '.join(flags)}: {_reason(result)}"))
 
 
 def _reason(result: subprocess.CompletedProcess[str]) -> str:
-    """Returns the first thing that the compiler said, without its place in the program of ours."""
+    """Return the compiler's first error, without its place in the tiny program."""
     for line in result.stderr.splitlines():
         reason = line.rpartition("error: ")[2].strip()
         if reason and not reason.startswith(("Please report", "Stack dump")):
             return reason
-    return f"it ends with status {result.returncode}"
+    return f"it exits with status {result.returncode}"

@@ -1,4 +1,4 @@
-"""Programs as sources of the compiler; what is none is told better than the parser would."""
+"""Programs as sources of the compiler, with better diagnostics for other files than the parser's."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ if TYPE_CHECKING:
     from tuninglink.compiler.session import NativeHandle, Session
 
 _BEGINNING: Final = 4096
-"""How much of a file is looked at to tell MLIR from anything else."""
+"""The number of bytes to read for telling MLIR from other files."""
 
 
 def refuse_spec(module: mlir.Operation) -> None:
-    """Refuses a tuning spec as a program; nothing would be left of it after a few passes.
+    """Reject a tuning spec as a program, since passes would remove its content.
 
     Raises:
         CompileError: the module is a spec.
     """
     if is_only_a_spec(module):
         message = (
-            "this is a tuning spec, not a program; give it with --spec, and a program as input"
+            "this is a tuning spec, not a program; pass it with --spec, and a program as input"
         )
         raise CompileError(error(message, module))
 
 
 def open_program(session: Session, path: str) -> NativeHandle:
-    """Opens a file as a source of the compiler: MLIR, or a model of ONNX, which is imported; `-` is standard input.
+    """Open a file as a source of the compiler: MLIR, an ONNX model to import, or `-` for standard input.
 
     Raises:
-        CompileError: the file is missing, unreadable, certainly no program, or a model that cannot be imported.
+        CompileError: the file is missing, unreadable, certainly not a program, or a model that cannot be imported.
     """
     if path == STANDARD_STREAM:
         return session.open_file(path)
@@ -52,10 +52,10 @@ def open_program(session: Session, path: str) -> NativeHandle:
 
 
 def wrap_program(session: Session, data: bytes, name: str) -> NativeHandle:
-    """Makes a source of a program in memory, which locations and diagnostics call `name`.
+    """Make a source of a program in memory, called `name` in locations and diagnostics.
 
     Raises:
-        CompileError: the data is certainly no program.
+        CompileError: the data is certainly not a program.
     """
     _check_is_mlir(data, name)
     data = without_byte_order_mark(data)
@@ -63,7 +63,7 @@ def wrap_program(session: Session, data: bytes, name: str) -> NativeHandle:
 
 
 def _read_beginning(path: Path) -> bytes | None:
-    """Returns the first bytes of a file, None for a pipe: what was read from one is gone."""
+    """Return the first bytes of a file, or None for a pipe, which can be read only once."""
     if path.exists() and not path.is_file() and not path.is_dir():
         return None
     try:
@@ -81,16 +81,16 @@ def _check_is_mlir(beginning: bytes, name: str) -> None:
 
 
 SUFFIX: Final = ".onnx"
-"""Marks a model: its format has no signature."""
+"""The suffix of a model, whose format has no signature."""
 
 _OPSET: Final = 17
-"""The version of ONNX's operators that IREE's documentation recommends to raise older models to."""
+"""The ONNX operator version that IREE's documentation recommends to convert older models to."""
 
 
 def import_onnx(path: Path) -> bytes:
-    """Returns a model as a program in the dialect `torch`, as bytecode. Its function has the name of the graph.
+    """Import a model as a program in the dialect `torch`, as bytecode. Its function has the name of the graph.
 
-    Weights are in the program, also those that the model keeps in files beside it.
+    The program contains the weights, also those in separate files of the model.
 
     Raises:
         CompileError: the package `onnx` is missing, or the model cannot be imported.
@@ -107,7 +107,7 @@ def import_onnx(path: Path) -> bytes:
         module = model.create_module(context=importer.Context()).operation
         importer.onnx_importer.NodeImporter.define_function(model.main_graph, module).import_all()
         module.verify()
-    except Exception as failure:  # noqa: BLE001 - each library that the importer calls has its own
+    except Exception as failure:  # noqa: BLE001 - each library of the importer raises its own exceptions
         reason = " ".join(str(failure).split()) or type(failure).__name__
         remedy = note(f"'iree-import-onnx {path} -o model.mlir' has options for models like it")
         raise CompileError(error(f"cannot import '{path}': {reason}", notes=[remedy])) from None

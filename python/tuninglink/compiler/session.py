@@ -1,4 +1,4 @@
-"""Sessions, sources and invocations of the compiler in this process, with lifetimes that hold."""
+"""Sessions, sources and invocations of the compiler in this process, with safe lifetimes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Pipeline(IntEnum):
-    """What an invocation runs, in the numbering of the C interface."""
+    """The pipeline of an invocation, as numbered in the C interface."""
 
     STANDARD = 0
     HAL_EXECUTABLE = 1
@@ -36,7 +36,7 @@ class Pipeline(IntEnum):
 
 
 class NativeHandle:
-    """An object of the C interface, destroyed on leaving its `with` block; `keep` lives as long as it does."""
+    """An object of the C interface, destroyed at the end of its `with` block. It keeps `keep` alive."""
 
     def __init__(self, pointer: int, destroy: Callable[[int], None], keep: object = None) -> None:
         self.pointer = pointer
@@ -44,7 +44,7 @@ class NativeHandle:
         self._keep = keep
 
     def close(self) -> None:
-        """Destroys the object; a second call does nothing."""
+        """Destroy the object. A second call has no effect."""
         pointer, self.pointer = self.pointer, 0
         if pointer:
             self._destroy(pointer)
@@ -57,10 +57,10 @@ class NativeHandle:
 
 
 class Session(NativeHandle):
-    """A context and the flags that are in force in it; used by one thread at a time.
+    """A context and its flags, for one thread at a time.
 
-    A few flags live in variables of the whole process, so that a session would see what an earlier one was
-    given. A new session starts from what the first one of the process saw.
+    A few flags live in process-wide variables, so that a session would inherit the flags of an earlier one. A new
+    session starts from the defaults of the first one.
 
     Args:
         flags: flags of the compiler that belong to a session, each `--name=value` or `--name`.
@@ -85,7 +85,7 @@ class Session(NativeHandle):
         native.check(native.set_flags(self.pointer, len(flags), arguments), "malformed flag")
 
     def open_file(self, path: str) -> NativeHandle:
-        """Opens a source file; `-` is standard input.
+        """Open a source file, or standard input for `-`.
 
         Raises:
             CompileError: the file cannot be opened.
@@ -95,7 +95,7 @@ class Session(NativeHandle):
         return _source(source.value)
 
     def wrap(self, data: bytes, name: str) -> NativeHandle:
-        """Makes a source of bytecode or of text that ends with a null; locations call it `name`."""
+        """Make a source of bytecode, or of text that ends with a null, called `name` in locations."""
         source = c_void_p()
         is_text = data.endswith(b"\0")
         native.check(
@@ -110,21 +110,20 @@ _QUOTE_OPERATIONS = "--mlir-print-op-on-diagnostic"
 
 
 def set_up_command_line(program: str, flags: Sequence[str]) -> None:
-    """Sets flags for the whole process, as the compiler's own tools do at their start: all flags there are.
+    """Set process-wide flags, as the compiler's own tools do at their start; any flag is allowed.
 
     A malformed flag ends the process with a message and status 1, and so does a second call.
 
-    Unless a flag says otherwise, diagnostics do not quote the operation that they are about: to quote one, the
-    compiler verifies it, and where the verifier has a warning, that does not end (a `foreach_match` with the
-    same matcher twice takes the process with it).
+    By default, diagnostics do not quote their operation. To quote it, the compiler verifies it, which does not
+    terminate if the verifier emits a warning (a `foreach_match` that names a matcher twice crashes the process).
 
     Args:
-        program: what to call the program in such a message.
+        program: the name of the program in messages.
         flags: flags of the compiler, each `--name=value` or `--name`.
     """
     if not any(flag.startswith(_QUOTE_OPERATIONS) for flag in flags):
         flags = (f"{_QUOTE_OPERATIONS}=false", *flags)
-    arguments = [each.encode() for each in (program, *flags)]
+    arguments = [text.encode() for text in (program, *flags)]
     native.set_up_command_line(
         len(arguments),
         (c_char_p * len(arguments))(*arguments),
@@ -135,7 +134,7 @@ def set_up_command_line(program: str, flags: Sequence[str]) -> None:
 
 
 def session_flags() -> frozenset[str]:
-    """Returns the names of the flags that a session has, each with its dashes."""
+    """Return the names of the flags of sessions, with their dashes."""
     return frozenset(_default_flags())
 
 
@@ -162,14 +161,14 @@ def _flags(session: int) -> dict[str, str]:
 
 @cache
 def registered_backends() -> tuple[str, ...]:
-    """Returns the names of the target backends that the compiler was built with, sorted."""
-    result: list[str] = []
+    """Return the sorted names of the target backends in this build of the compiler."""
+    backends: list[str] = []
 
     def keep(name: bytes, _: int | None) -> None:
-        result.append(name.decode())
+        backends.append(name.decode())
 
     native.enumerate_backends(native.NameCallback(keep), None)
-    return tuple(sorted(result))
+    return tuple(sorted(backends))
 
 
 def _source(pointer: int | None, keep: object = None) -> NativeHandle:
@@ -178,7 +177,7 @@ def _source(pointer: int | None, keep: object = None) -> NativeHandle:
 
 
 def split(source: NativeHandle) -> list[NativeHandle]:
-    """Returns the parts of a source between `// -----`, each a source of its own."""
+    """Return the parts of a source between `// -----` as sources."""
     parts: list[int] = []
 
     def keep(part: int, _: int | None) -> None:
@@ -189,9 +188,9 @@ def split(source: NativeHandle) -> list[NativeHandle]:
 
 
 class Invocation(NativeHandle):
-    """One run of the compiler over one source. It can run on: each `run` continues where the last ended.
+    """A run of the compiler over one source. Each `run` continues where the last one ended.
 
-    Its session must outlive it. It calls `report` with each diagnostic as the compiler emits it.
+    Its session must outlive it. It passes each diagnostic to `report` as the compiler emits it.
     """
 
     def __init__(self, session: Session, report: Report) -> None:
@@ -202,7 +201,7 @@ class Invocation(NativeHandle):
         self._detach = attach(native.borrow_context(session.pointer), self._handle)
 
     def close(self) -> None:
-        """Destroys the invocation and its module; no handle to an operation in it may be left."""
+        """Destroy the invocation and its module. Handles to operations in the module must not be used afterwards."""
         if not self.pointer:
             return
         super().close()
@@ -213,10 +212,10 @@ class Invocation(NativeHandle):
     def _handle(self, diagnostic: int) -> None:
         try:
             self._report(read_diagnostic(diagnostic, callers))
-        except BaseException as failure:  # noqa: BLE001 - C++ lies between here and the caller
+        except BaseException as failure:  # noqa: BLE001 - exceptions must not pass through C++
             self._failures.append(failure)
 
-    def _succeeded(self, result: bool) -> bool:  # noqa: FBT001 - it is what C returned
+    def _succeeded(self, result: bool) -> bool:  # noqa: FBT001 - a result of the C interface
         if self._failures:
             raise self._failures[0]
         return result
@@ -224,12 +223,12 @@ class Invocation(NativeHandle):
     def configure(
         self, *, verify: bool = True, phase_dumps: str = "", remarks: tuple[str, str] | None = None
     ) -> None:
-        """Sets what is to happen along the way.
+        """Set options of the run.
 
         Args:
-            verify: whether the IR is verified after each pass.
+            verify: whether to verify the IR after each pass.
             phase_dumps: a directory that gets the IR after each phase, or nothing.
-            remarks: a pattern of remarks to be written, and the file for them.
+            remarks: a pattern of remarks to write, and their file.
         """
         native.set_verification(self.pointer, verify)
         native.set_phase_dumps(self.pointer, phase_dumps.encode())
@@ -237,11 +236,13 @@ class Invocation(NativeHandle):
             native.set_remarks(self.pointer, *(remark.encode() for remark in remarks))
 
     def parse(self, source: NativeHandle) -> bool:
-        """Parses and verifies the source; tells whether that worked."""
+        """Parse and verify the source. Return whether that succeeded."""
         return self._succeeded(native.parse_source(self.pointer, source.pointer))
 
     def run(self, first: Phase, last: Phase, pipeline: Pipeline = Pipeline.STANDARD) -> bool:
-        """Runs what comes after the phase `first` up to and including `last`; tells whether it worked.
+        """Run the phases after `first`, up to and including `last`. Return whether that succeeded.
+
+        Handles to operations inside the module become invalid.
 
         Handles to operations inside the module do not survive it.
         """
@@ -250,11 +251,11 @@ class Invocation(NativeHandle):
         return self._succeeded(native.run_pipeline(self.pointer, pipeline))
 
     def module(self) -> mlir.Operation:
-        """Returns a view of the module, between runs.
+        """Return a view of the module, between runs.
 
-        Python never owns it: bindings that meet a context that they did not make keep it referenced for
-        good and treat its modules as somebody else's. So the session destroys the context and this object
-        the module, and memory stays flat over any number of sessions.
+        Python never owns it: the bindings keep a reference to a context of others forever, and do not free its
+            modules. So the session destroys the context, and this object the module, and memory stays constant over
+            many sessions.
         """
         if not self._module:
             self._module = native.steal_module(self.pointer)
@@ -263,10 +264,10 @@ class Invocation(NativeHandle):
     def write(
         self, output: Output, function: Callable[..., int | None], *arguments: int
     ) -> str | None:
-        """Writes the module with one of the output functions of the C interface.
+        """Write the module with one of the output functions of the C interface.
 
         Returns:
-            What the compiler said if it could not; there may be diagnostics as well.
+            The compiler's message if it failed; there may be diagnostics as well.
         """
         failure = function(self.pointer, output.pointer, *arguments)
         if self._failures:
@@ -275,7 +276,7 @@ class Invocation(NativeHandle):
 
 
 class Output(NativeHandle):
-    """What invocations write, kept in memory."""
+    """The output of invocations, in memory."""
 
     def __init__(self) -> None:
         pointer = c_void_p()
@@ -283,7 +284,7 @@ class Output(NativeHandle):
         super().__init__(pointer.value or 0, native.destroy_output)
 
     def content(self) -> bytes:
-        """Returns what was written so far."""
+        """Return the output so far."""
         data, size = c_void_p(), c_uint64()
         native.check(native.map_output(self.pointer, byref(data), byref(size)))
         return ctypes.string_at(data, size.value) if size.value else b""

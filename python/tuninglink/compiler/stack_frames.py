@@ -1,4 +1,4 @@
-"""Stack frames of code for CPUs, as LLVM reports them. The runtime's workers have little stack."""
+"""Stack frames of CPU code, as LLVM reports them. The stacks of the runtime's workers are small."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from functools import cache
 from typing import Final
 
 WORKER_STACK_BYTES: Final = 128 << 10
-"""The stack of a worker of `local-task`: the default of IREE's flag `--task_worker_stack_size`."""
+"""The stack size of a worker of `local-task`: the default of IREE's flag `--task_worker_stack_size`."""
 
 _OWN_BYTES: Final = 8 << 10
-"""What the task system takes of that stack: code with a frame of 217 KiB runs with 224 KiB and crashes with 220."""
+"""The part used by the task system: code with a frame of 217 KiB runs with 224 KiB and crashes with 220."""
 
 
 def stack_report_flag() -> str:
-    """Returns the flag that makes LLVM report stack frames; it belongs on the command line of the process."""
+    """Return the process-wide flag that makes LLVM report stack frames."""
     return f"--stack-usage-file=/proc/self/fd/{_report()}"
 
 
 def stack_overflow() -> str:
-    """Returns why the code that was compiled last overflows the stack of a worker; nothing if it does not.
+    """Return the reason why the last compiled code overflows the stack of a worker, or an empty string.
 
-    The report is that of the executable that was compiled last: of a program with several, it is not certain which.
+    The report covers the last compiled executable. In a program with several, it is not certain which one that is.
     """
     frame = _largest_frame()
     if frame <= WORKER_STACK_BYTES - _OWN_BYTES:
@@ -31,7 +31,7 @@ def stack_overflow() -> str:
 
 
 def _largest_frame() -> int:
-    """Returns the bytes of the largest frame in the report, 0 without one."""
+    """Return the size of the largest frame in the report in bytes, 0 without one."""
     descriptor = _report()
     text = os.pread(descriptor, os.fstat(descriptor).st_size, 0).decode(errors="replace")
     os.ftruncate(descriptor, 0)
@@ -42,5 +42,5 @@ def _largest_frame() -> int:
 
 @cache
 def _report() -> int:
-    """Returns the descriptor of a file in memory; LLVM replaces its content for each executable."""
+    """Return the descriptor of a file in memory, whose content LLVM replaces for each executable."""
     return os.memfd_create("stack-frames")

@@ -1,7 +1,7 @@
-"""Copies of linked specs that leave a trace: whatever they configure is tagged with who did it.
+"""Copies of linked specs that tag the operations that they configure.
 
-A tag is a private attribute beside the configuration, written by the same action. So what the tags say is
-what the compiler did, not what somebody expects it to do.
+A tag is a private attribute next to the configuration, written by the same action. So the tags show the actual
+behaviour of the compiler.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ TAG: Final = "tuninglink.entry"
 
 @dataclass(frozen=True)
 class Origin:
-    """What a tag stands for.
+    """The origin of a tag.
 
     Attributes:
-        position: the position of the spec among those that were linked.
-        spec: the spec whose action left the tag.
-        entry: the entry that the action belongs to; None if it may be one of several.
+        position: the position of the spec among the linked ones.
+        spec: the spec of the action that wrote the tag.
+        entry: the entry of the action; None if several share it.
     """
 
     position: int
@@ -54,17 +54,17 @@ class Origin:
 
 
 class TaggedSpec:
-    """A copy of a linked spec that tags what it configures.
+    """A copy of a linked spec that tags the operations that it configures.
 
     Args:
         linked: the spec.
-        exact: whether each entry has a tag of its own. Else entries share the tags of their action, which
-            costs next to nothing, however many entries there are.
+        exact: whether each entry has a separate tag. Otherwise entries share the tags of their action, which is cheap
+            for any number of entries.
 
     Attributes:
         linked: the spec.
         content: the copy, as bytecode.
-        origins: what the tags stand for; tag 0 is the first.
+        origins: the origins of the tags, by number.
     """
 
     def __init__(self, linked: LinkedSpec, *, exact: bool) -> None:
@@ -79,7 +79,7 @@ class TaggedSpec:
         self.content = to_bytecode(module)
 
     def _tag_annotations(self, scope: _Scope) -> None:
-        """Adds a tag beside every annotation that configures."""
+        """Add a tag next to every annotation that configures."""
         users = scope.users_of_annotations()
         for annotation in filter(_configures, collect(scope.module, names.ANNOTATE)):
             entries = users.get(annotation, [])
@@ -89,7 +89,7 @@ class TaggedSpec:
                     self._add_tag(annotation.operands[0], origin)
 
     def _tag_entries(self, scope: _Scope) -> None:
-        """Gives every entry whose action only annotates an action of its own, with a tag of its own."""
+        """Give every entry whose action only annotates a separate action and tag."""
         fresh = FreshNames(symbols(scope.module))
         actions: dict[mlir.Operation, list[mlir.Attribute]] = {}
         origins = iter(scope.origins)
@@ -108,7 +108,7 @@ class TaggedSpec:
     def _add_action(
         self, scope: _Scope, action: str, name: str, targets: Sequence[int], origin: Origin
     ) -> None:
-        """Adds a sequence that does what `action` does and then tags some of its arguments."""
+        """Add a sequence that runs `action` and then tags some of its arguments."""
         original = scope.table.lookup(action)
         assert original is not None
         kind = signature(original)
@@ -138,7 +138,7 @@ class _Pair:
 
 
 class _Scope:
-    """A module whose sequences see each other, with the entries in it and what they come from."""
+    """A module whose sequences can refer to each other, with its entries and their origins."""
 
     def __init__(self, module: mlir.Operation, parts: Sequence[tuple[int, Part]]) -> None:
         self.module = module
@@ -157,14 +157,14 @@ class _Scope:
         self._whole = Origin(parts[0][0], parts[0][1].spec, None) if len(parts) == 1 else None
 
     def origin(self, entries: Sequence[int]) -> Origin | None:
-        """Returns what an annotation that these entries share comes from, None for nobody's."""
+        """Return the origin of an annotation that these entries share, or None."""
         if not entries:
             return self._whole
         first = self.origins[entries[0]]
         return first if len(entries) == 1 else replace(first, entry=None)
 
     def users_of_annotations(self) -> dict[mlir.Operation, list[int]]:
-        """Returns the entries that each annotation which configures is reached from."""
+        """Return the entries that reach each configuring annotation."""
         entries: dict[str, list[int]] = {}
         for position, pair in enumerate(self.pairs):
             entries.setdefault(pair.action, []).append(position)
@@ -175,7 +175,7 @@ class _Scope:
         return users
 
     def configured_arguments(self, action: str) -> list[int]:
-        """Returns which arguments `action` configures, if it only annotates and keeps its handles."""
+        """Return the arguments that `action` configures, if it only annotates and keeps its handles."""
         sequence = self.table.lookup(action)
         annotations = self.table.annotations(action)
         if sequence is None or annotations is None:
@@ -209,6 +209,6 @@ def _configures(annotation: mlir.Operation) -> bool:
 
 
 def _reached(table: SequenceTable, path: str) -> Iterator[mlir.Operation]:
-    """Yields the annotations that configure in a sequence and in all that it runs."""
+    """Yield the configuring annotations in a sequence and in the sequences that it runs."""
     for _, sequence in table.closure(path):
         yield from filter(_configures, collect(sequence, names.ANNOTATE))

@@ -1,4 +1,4 @@
-"""What took effect: which entry of which spec configured which dispatch, read from the configured program."""
+"""The effects of specs: the entry that configured each dispatch, read from the configured program."""
 
 from __future__ import annotations
 
@@ -36,17 +36,16 @@ class Applied:
     Attributes:
         dispatch: the dispatch, such as `@executable::@variant`.
         function: the function in it.
-        target: what the dispatch is compiled for.
+        target: the target of the dispatch.
         operation: the kind of the operation, such as `linalg.generic`.
-        place: where the operation stands in the program, None where it does not say.
-        position: the position of the spec among those that were linked.
-        spec: where the spec comes from: `Spec.source`.
-        spec_name: what the spec is called: `Spec.name`.
-        entry: the entry, with the names of the spec as it was given; None if the spec was not traced exactly,
-            or is opaque, and several entries share an action.
-        is_own: whether the configuration of the operation and its function is the entry's own, all of it.
-            A dispatch that was configured before keeps what it had. None where the entry is not known, or
-            computes its configuration.
+        place: the place of the operation in the program, or None.
+        position: the position of the spec among the linked ones.
+        spec: the source of the spec: `Spec.source`.
+        spec_name: the name of the spec: `Spec.name`.
+        entry: the entry, with the names of the original spec; None if the spec was not traced exactly, or is opaque,
+            and several entries share an action.
+        is_own: whether the whole configuration of the operation and its function is the entry's. A dispatch that was
+            configured before keeps its configuration. None if the entry is unknown, or computes its configuration.
     """
 
     dispatch: str
@@ -62,14 +61,14 @@ class Applied:
 
     @property
     def derivation(self) -> str:
-        """Which entry the entry was derived from, and what was changed; nothing if it is one of the spec's own."""
+        """The entry that this one was derived from, with the changes; empty for an entry of the spec itself."""
         if self.entry is None:
             return ""
         return str(provenance_of(self.entry.anatomy.table, self.entry.matcher).get(DERIVED, ""))
 
     @property
     def like_target(self) -> str:
-        """The targets that the entry is bound to if they are others that are like this one; else nothing."""
+        """The targets that the entry is bound to, if they are like this one but not this one; otherwise empty."""
         binding = entry_binding(self.entry) if self.entry is not None else None
         return "" if covers(binding, self.target) else ", ".join(binding or ())
 
@@ -81,43 +80,43 @@ class Applied:
 def take_tags(
     dispatch: Dispatch, tagged: TaggedSpec, *, kept: bool, search_from: int
 ) -> list[tuple[mlir.Operation, Applied]]:
-    """Reads the tags in a configured dispatch, and removes them; returns what they say, each of its operation.
+    """Read and remove the tags in a configured dispatch. Return the effects with their operations.
 
     Args:
         dispatch: the dispatch.
-        tagged: the spec that it carried.
-        kept: whether it was configured before, so that the spec has changed nothing.
-        search_from: the position of the first spec of which an entry that has no tag of its own is looked for by
-            its configuration.
+        tagged: its spec.
+        kept: whether it was configured before, so that the spec changed nothing.
+        search_from: the position of the first spec for which entries without a separate tag are found by their
+            configuration.
     """
-    result: list[tuple[mlir.Operation, Origin]] = []
+    tagged_ops: list[tuple[mlir.Operation, Origin]] = []
 
     def visitor(operation: mlir.Operation) -> None:
         tag = operation.attributes.get(TAG)
         if isinstance(tag, mlir.IntegerAttr):
-            result.append((operation, tagged.origins[tag.value]))
+            tagged_ops.append((operation, tagged.origins[tag.value]))
 
     visit(dispatch.module, visitor)
     applied = []
-    for operation, origin in result:
+    for operation, origin in tagged_ops:
         del operation.attributes[TAG]
         entry = origin.entry
         if entry is None and origin.position >= search_from:
             entry = _entry_of(operation, origin.spec)
-        found_here = replace(origin, entry=entry)
-        applied.append((operation, _applied(dispatch, operation, found_here, kept=kept)))
+        resolved = replace(origin, entry=entry)
+        applied.append((operation, _applied(dispatch, operation, resolved, kept=kept)))
     return applied
 
 
 def _entry_of(operation: mlir.Operation, spec: Spec) -> Entry | None:
-    """Returns the only entry of `spec` that gives what `operation` has, None if there are more."""
+    """Return the only entry of `spec` with the configuration of an operation, or None if there are several."""
     function = _function(operation)
     info = str(operation.attributes.get(names.COMPILATION_INFO))
     entries = [
         entry
         for entry in spec.entries
         if (settings := settings_of(spec, entry))
-        # Where the compiler fails, it has not taken the configuration apart.
+        # If the compiler failed, the compilation info is still in one piece.
         and (
             str(settings.get(names.COMPILATION_INFO)) == info or _has(operation, function, settings)
         )
@@ -144,7 +143,7 @@ def _applied(
 
 
 def _function(operation: mlir.Operation) -> mlir.Operation:
-    """Returns the function around `operation`: what stands directly in a module."""
+    """Return the function around `operation`, a direct child of a module."""
     for ancestor in (operation, *ancestors(operation)):
         if ancestor.parent is not None and ancestor.parent.operation.name == names.MODULE:
             return ancestor
@@ -161,7 +160,7 @@ def _is_own(origin: Origin, operation: mlir.Operation, function: mlir.Operation)
 def _has(
     operation: mlir.Operation, function: mlir.Operation, settings: dict[str, mlir.Attribute]
 ) -> bool:
-    # The two live in different contexts, so their attributes are compared as they are printed.
+    # The contexts differ, so attributes are compared as text.
     return all(
         attribute is None or str(holder.attributes.get(name)) == str(attribute)
         for name, attribute, holder in _expected(settings, operation, function)

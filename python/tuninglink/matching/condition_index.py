@@ -66,19 +66,19 @@ class ConditionIndex:
         self._dimensions: dict[ConditionGroup, frozenset[Dimension]] = {}
 
     def first_alike(self, opaque: Opaque) -> int | None:
-        """Returns the position of the first matcher that does the same as one that is not understood."""
+        """Return the position of the first matcher that does the same as one that is not understood."""
         return self._first_of_key.get(opaque.key)
 
     def is_empty(self, position: int) -> bool:
-        """Tells whether the condition at a position is understood and never holds."""
+        """Return whether the condition at a position is understood and never holds."""
         return position in self._empty
 
     def group(self, position: int) -> ConditionGroup | None:
-        """Returns the group of the condition at a position; None if it is opaque or never holds."""
+        """Return the group of the condition at a position; None if it is opaque or never holds."""
         return self._group_of.get(position)
 
     def box(self, position: int, seen_from: ConditionGroup) -> Box:
-        """Returns the box of a condition, with the names of loops of another group where it has none."""
+        """Return the box of a condition, with the names of loops of another group where it has none."""
         condition = self.conditions[position]
         assert isinstance(condition, Condition)
         loops = seen_from.condition.loops
@@ -87,7 +87,7 @@ class ConditionIndex:
         return box(condition.sizes_by(loops))
 
     def sizes(self, group: ConditionGroup, seen_from: ConditionGroup) -> SizeIndex:
-        """Returns the index of a group, with the names of loops of another one where it has none."""
+        """Return the index of a group, with the names of loops of another one where it has none."""
         other = seen_from.condition
         is_renamed = bool(other.loops) and not group.condition.loops
         key = group, (other.maps, other.kinds, other.names) if is_renamed else None
@@ -97,7 +97,7 @@ class ConditionIndex:
         return self._indexes[key]
 
     def containing(self, group: ConditionGroup, narrow: Box, before: int) -> int | None:
-        """Returns the first condition that holds for all of some operations.
+        """Return the first condition that holds for all of some operations.
 
         Args:
             group: what the operations are, sizes aside.
@@ -111,7 +111,7 @@ class ConditionIndex:
         return None if first == before else first
 
     def used(self, group: ConditionGroup) -> frozenset[Dimension]:
-        """Returns the dimensions that any condition on the ops of a group constrains."""
+        """Return the dimensions that any condition on the ops of a group constrains."""
         if group not in self._dimensions:
             indexes = [self.sizes(each, group) for each in around(group)]
             self._dimensions[group] = frozenset(
@@ -121,12 +121,12 @@ class ConditionIndex:
 
 
 def around(group: ConditionGroup) -> list[ConditionGroup]:
-    """Returns the groups that hold, sizes aside, for all ops of a group."""
+    """Return the groups that hold, sizes aside, for all ops of a group."""
     return [other for other, relation in group.related if relation is Relation.WITHIN]
 
 
 def are_independent(dimensions: Iterable[Dimension]) -> bool:
-    """Tells whether dimensions can have any sizes together.
+    """Return whether dimensions can have any sizes together.
 
     Loops are free of each other, as are the dimensions of roles; sizes of operands are not.
     """

@@ -76,7 +76,7 @@ class Condition:
         }
 
     def sizes_by(self, loops: Mapping[Dimension, Dimension]) -> frozenset[HasExtent]:
-        """Returns `sizes` with dimensions named by their loops, of an operation whose loops are these."""
+        """Return `sizes` with dimensions named by their loops, of an operation whose loops are these."""
         if self.loops or not loops:
             return self.sizes
         return frozenset(
@@ -101,7 +101,7 @@ class Opaque:
 
 
 def is_universal(condition: Condition | Opaque) -> bool:
-    """Tells whether a condition holds for every operation."""
+    """Return whether a condition holds for every operation."""
     return (
         isinstance(condition, Condition)
         and not condition.sizes
@@ -111,7 +111,7 @@ def is_universal(condition: Condition | Opaque) -> bool:
 
 
 def exclude_each_other(first: Condition, second: Condition) -> bool:
-    """Tells whether two conditions obviously cannot both hold.
+    """Return whether two conditions obviously cannot both hold.
 
     This needs no solver: conditions on different operations, types or fixed sizes never reach it.
     """
@@ -119,7 +119,7 @@ def exclude_each_other(first: Condition, second: Condition) -> bool:
 
 
 def exclude_but_for_sizes(first: Condition, second: Condition) -> bool:
-    """Tells whether the discrete parts of two conditions obviously cannot both hold."""
+    """Return whether the discrete parts of two conditions obviously cannot both hold."""
     if first.names is not None and second.names is not None and not first.names & second.names:
         return True
     for one, other in ((first, second), (second, first)):
@@ -145,7 +145,7 @@ def exclude_but_for_sizes(first: Condition, second: Condition) -> bool:
 
 
 def implies_but_for_sizes(narrow: Condition, wide: Condition) -> bool:
-    """Tells whether the discrete part of `narrow` implies that of `wide`.
+    """Return whether the discrete part of `narrow` implies that of `wide`.
 
     A negative answer may mean that it is not known.
     """

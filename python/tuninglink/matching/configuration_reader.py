@@ -26,7 +26,7 @@ class ConfigurationReader:
         self._structures: dict[str, Hashable] = {}
 
     def configuration(self, matcher: str, action: str) -> Hashable:
-        """Returns what an entry does to the operation that it matches; equal for entries that do the same.
+        """Return what an entry does to the operation that it matches; equal for entries that do the same.
 
         Of an action that only annotates that is the attributes which an operation has afterwards; of another
         one what it consists of, with what the matcher gives it.
@@ -48,7 +48,7 @@ class ConfigurationReader:
         )
 
     def _yielded(self, path: str, position: int) -> Hashable:
-        """Returns what stands for a value that a matcher yields."""
+        """Return what stands for a value that a matcher yields."""
         yielded = self._table.yielded(path, position)
         return (path, position) if yielded is None else yielded
 

@@ -69,7 +69,7 @@ class MatcherComparison:
 
 
 def compare(matcher: Matcher, op: OpInfo) -> MatcherComparison:
-    """Compares a matcher with an op, which may live in different contexts."""
+    """Compare a matcher with an op, which may live in different contexts."""
     result: list[Difference] = []
     try:
         for predicate in matcher.predicates:
@@ -80,7 +80,7 @@ def compare(matcher: Matcher, op: OpInfo) -> MatcherComparison:
 
 
 def differences(predicate: pred.Predicate, op: OpInfo) -> Iterator[Difference]:  # noqa: C901, PLR0912 - a table
-    """Yields in what an op differs from a predicate.
+    """Yield in what an op differs from a predicate.
 
     A predicate about something that the op does not have, such as a third operand, yields nothing where another one
     of the matcher tells that already.
@@ -153,7 +153,7 @@ def _maps(predicate: pred.HasMaps, op: OpInfo) -> Iterator[Difference]:
 
 
 def _layout(maps: Sequence[str], op: OpInfo) -> str:
-    """Returns the layout of a convolution that has these indexing maps, as MLIR writes them."""
+    """Return the layout of a convolution that has these indexing maps, as MLIR writes them."""
     context = op.operation.context
     parsed = [mlir.Attribute.parse(f"affine_map<{map_}>", context) for map_ in maps]
     return layout(affine_maps(mlir.ArrayAttr.get(parsed, context)))
@@ -171,7 +171,7 @@ def _agree(actual: Sizes, wanted: Sizes) -> bool:
 
 
 def _type_of(value: pred.ValueRef, op: OpInfo) -> ValueType | None:
-    """Returns the type of an operand or result, None if there is no such value."""
+    """Return the type of an operand or result, None if there is no such value."""
     values = op.operands if value.group == pred.OPERAND else op.results
     return values[value.number] if value.number < len(values) else None
 

@@ -85,7 +85,7 @@ class SignatureReader:
         self._types: dict[mlir.Type, str | None] = {}
 
     def read(self, module: mlir.Operation) -> DispatchSignature:
-        """Returns what is preserved of a dispatch at `executable-sources`.
+        """Return what is preserved of a dispatch at `executable-sources`.
 
         Args:
             module: the `builtin.module` with its code.
@@ -95,14 +95,14 @@ class SignatureReader:
         return reading.signature()
 
     def element_type(self, kind: mlir.Type) -> str | None:
-        """Returns the element type of a shaped type, or the type itself; None if it may not stay."""
+        """Return the element type of a shaped type, or the type itself; None if it may not stay."""
         if kind not in self._types:
             text = str(element_type(kind))
             self._types[kind] = text if text in _STABLE_TYPES else None
         return self._types[kind]
 
     def loops(self, maps: mlir.Attribute | None, types: Sequence[mlir.Type]) -> LoopTuple | None:
-        """Returns the loops of an operation with these maps on operands of these types; None if unknown."""
+        """Return the loops of an operation with these maps on operands of these types; None if unknown."""
         if maps is None:
             return None
         key = maps, tuple(types)
@@ -164,7 +164,7 @@ class _Reading:
         return mlir.WalkResult.INTERRUPT
 
     def _visit_structured(self, operation: mlir.Operation) -> bool:
-        """Notes the loops of an operation; tells whether it is one with maps."""
+        """Record the loops of an operation; tells whether it is one with maps."""
         maps = StructuredOp(operation).maps_attribute
         if maps is None:
             return False

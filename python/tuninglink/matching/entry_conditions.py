@@ -75,7 +75,7 @@ class EntryConditions:
     def _comparable(
         self, start: int, conditions: list[Condition | Opaque]
     ) -> Sequence[Condition | Opaque]:
-        """Returns the conditions without those of entries that are not for the targets of most entries.
+        """Return the conditions without those of entries that are not for the targets of most entries.
 
         Where an entry does not apply, a later one decides about what it matches.
         """
@@ -89,7 +89,7 @@ class EntryConditions:
         ]
 
     def entry(self, position: int) -> Entry:
-        """Returns the entry at a position."""
+        """Return the entry at a position."""
         return self.spec.anatomy.entry(position)
 
     @cached_property
@@ -101,7 +101,7 @@ class EntryConditions:
         return [numbers.setdefault(each, len(numbers)) for each in result]
 
     def changing(self, entries: EntryList) -> list[int]:
-        """Returns the positions, within a list, of the entries whose matchers may change the payload."""
+        """Return the positions, within a list, of the entries whose matchers may change the payload."""
         pairs = self.spec.anatomy.pairs
         return [
             position

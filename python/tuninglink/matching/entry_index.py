@@ -32,26 +32,26 @@ class _Family:
         table.setdefault(key.loops.sizes, []).append(position)
 
     def all(self) -> Iterator[int]:
-        """Yields every entry."""
+        """Yield every entry."""
         for table in (self._complete, self._partial):
             for positions in table.values():
                 yield from positions
 
     def fitting(self, loops: LoopTuple) -> Iterator[int]:
-        """Yields the entries that an operation with these loops can match."""
+        """Yield the entries that an operation with these loops can match."""
         yield from self._complete.get(loops, ())
         for some in subsets(loops):
             yield from self._partial.get(some, ())
 
     def fitting_part_of(self, loops: LoopTuple) -> Iterator[int]:
-        """Yields the entries that an operation with some of these loops can match."""
+        """Yield the entries that an operation with some of these loops can match."""
         for some in subsets(loops):
             yield from self._complete.get(some, ())
             yield from self._partial.get(some, ())
 
 
 def subsets(loops: LoopTuple) -> set[LoopTuple]:
-    """Returns the loops that are some of `loops`, in their order."""
+    """Return the loops that are some of `loops`, in their order."""
     return {some for count in range(len(loops) + 1) for some in combinations(loops, count)}
 
 
@@ -77,7 +77,7 @@ class EntryIndex:
                 self._structured.add(position, key)
 
     def candidates(self, signature: DispatchSignature) -> tuple[int, ...]:
-        """Returns the positions of the entries that may match in a dispatch, in ascending order.
+        """Return the positions of the entries that may match in a dispatch, in ascending order.
 
         Equal dispatches get the same tuple.
         """
@@ -114,14 +114,14 @@ class EntryIndex:
             yield from self._passing(fitting, attention)
 
     def _with_types(self, positions: Iterable[int], signature: DispatchSignature) -> Iterator[int]:
-        """Keeps the entries whose element types are all there."""
+        """Keep the entries whose element types are all there."""
         there = signature.element_types
         for position in positions:
             if there is None or self._keys[position].element_types <= there:
                 yield position
 
     def _passing(self, positions: Iterable[int], loops: LoopTuple) -> Iterator[int]:
-        """Keeps the entries each of whose extents admits some loop."""
+        """Keep the entries each of whose extents admits some loop."""
         for position in positions:
             if all(any(map(extent.admits, loops)) for extent in self._keys[position].extents):
                 yield position

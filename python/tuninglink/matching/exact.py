@@ -24,7 +24,7 @@ _MATCHED_KINDS: Final = frozenset({OpKind.CONTRACTION, OpKind.CONVOLUTION})
 
 
 def exact_condition(matcher: Matcher) -> Condition | Opaque:
-    """Returns the condition under which a matcher matches.
+    """Return the condition under which a matcher matches.
 
     An op matches if and only if the condition holds. A matcher with anything in it that is not understood is opaque as
     a whole, and says why.
@@ -78,7 +78,7 @@ class _Fold:
         )
 
     def add(self, predicate: pred.Predicate) -> None:  # noqa: C901, PLR0912 - a table
-        """Adds what a predicate asks for."""
+        """Add what a predicate asks for."""
         match predicate:
             case pred.NameIn(accepted):
                 known = frozenset(accepted) if self.names is None else self.names
@@ -127,7 +127,7 @@ class _Fold:
                 self.kinds |= {kind} & _MATCHED_KINDS
 
     def _refuse_mask(self) -> None:
-        """Leaves out maps of an online attention with a mask, which its matcher op refuses all the same."""
+        """Leave out maps of an online attention with a mask, which its matcher op refuses all the same."""
         unmasked = pred.UNMASKED_INPUTS + ATTENTION_OUTPUTS[names.ONLINE_ATTENTION]
         is_online = self.names is not None and names.ONLINE_ATTENTION in self.names
         if is_online and self.maps is not None and len(self.maps.operands) > unmasked:
@@ -159,7 +159,7 @@ class _Fold:
         self.sizes.add(fact)
 
     def _add_type(self, number: int, wanted: ValueType) -> None:
-        """Adds the type that an operand can be cast to."""
+        """Add the type that an operand can be cast to."""
         self._need_operands(number + 1)
         is_shaped = wanted.is_tensor or wanted.element != wanted.text
         if is_shaped and (not wanted.is_tensor or wanted.encoding):
@@ -178,7 +178,7 @@ class _Fold:
         }
 
     def condition(self) -> Condition:
-        """Returns the condition, with dimensions named by their loops where the maps are known."""
+        """Return the condition, with dimensions named by their loops where the maps are known."""
         self._add_results()
         loops = loops_of(self.maps.loops, self.maps.roles) if self.maps else None
         if loops:
@@ -230,7 +230,7 @@ class _Fold:
         self.ranks |= loops.ranks
 
     def _add_results(self) -> None:
-        """Takes what is asked of the result as asked of the output, whose type and sizes it has."""
+        """Take what is asked of the result as asked of the output, whose type and sizes it has."""
         if not self.results:
             return
         has_known_operands = OpKind.CONTRACTION in self.kinds or self.maps is not None
@@ -252,7 +252,7 @@ class _Fold:
 
 
 def _require(known: dict[Any, Any], key: Hashable, value: object, what: str) -> None:
-    """Notes what is asked for by value, which can be asked for only once."""
+    """Record what is asked for by value, which can be asked for only once."""
     if known.setdefault(key, value) != value:
         raise NotUnderstoodError(f"it asks for different {what}")
 

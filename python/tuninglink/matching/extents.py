@@ -25,7 +25,7 @@ Box = dict[Dimension, Extent]
 
 
 def conjunction(constraints: Iterable[tuple[Dimension, Extent]]) -> Box:
-    """Returns constraints per dimension, those on one dimension as one."""
+    """Return constraints per dimension, those on one dimension as one."""
     result: Box = {}
     for dimension, each in constraints:
         result[dimension] = result[dimension].both(each) if dimension in result else each
@@ -33,19 +33,19 @@ def conjunction(constraints: Iterable[tuple[Dimension, Extent]]) -> Box:
 
 
 def box(sizes: Iterable[HasExtent]) -> Box:
-    """Returns predicates on dimensions as constraints per dimension."""
+    """Return predicates on dimensions as constraints per dimension."""
     return conjunction((size.dimension, size.extent) for size in sizes)
 
 
 def static_box(*boxes: Box) -> Box:
-    """Returns the conjunction of boxes if all dimensions are static, so that those of one loop have one size."""
+    """Return the conjunction of boxes if all dimensions are static, so that those of one loop have one size."""
     return conjunction(
         (representative(dimension), extent) for each in boxes for dimension, extent in each.items()
     )
 
 
 def is_empty(constraints: Box) -> bool:
-    """Tells whether no dimensions, static or dynamic, satisfy constraints."""
+    """Return whether no dimensions, static or dynamic, satisfy constraints."""
     if any(constraint.static_size() is None for constraint in constraints.values()):
         return True
     fixed = {
@@ -55,7 +55,7 @@ def is_empty(constraints: Box) -> bool:
 
 
 def contains(wide: Box, narrow: Box) -> bool:
-    """Tells whether all dimensions, static or dynamic, that satisfy `narrow` satisfy `wide`.
+    """Return whether all dimensions, static or dynamic, that satisfy `narrow` satisfy `wide`.
 
     Args:
         wide: any box.
@@ -66,7 +66,7 @@ def contains(wide: Box, narrow: Box) -> bool:
 
 
 def static_sizes(constraints: Box) -> dict[Dimension, int] | None:
-    """Returns static sizes of at least 1 that satisfy constraints, None if there are none.
+    """Return static sizes of at least 1 that satisfy constraints, None if there are none.
 
     Args:
         constraints: as `static_box` returns them.
@@ -77,5 +77,5 @@ def static_sizes(constraints: Box) -> dict[Dimension, int] | None:
 
 
 def point(sizes: Mapping[Dimension, int], dimensions: Iterable[Dimension]) -> Box:
-    """Returns the constraints that only static dimensions of these sizes satisfy."""
+    """Return the constraints that only static dimensions of these sizes satisfy."""
     return {dimension: Extent(size=sizes[representative(dimension)]) for dimension in dimensions}

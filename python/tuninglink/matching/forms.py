@@ -37,7 +37,7 @@ class MatcherForm:
 
 
 def form_of(conjunction: Iterable[pred.Predicate]) -> MatcherForm:
-    """Splits the predicates of a matcher."""
+    """Split the predicates of a matcher."""
     open_: list[pred.Predicate] = []
     sizes: dict[pred.Dimension, int] = {}
     bounds: list[pred.HasExtent] = []
@@ -69,7 +69,7 @@ def _without_sizes(type_: ValueType) -> ValueType:
 
 
 def kind_of(conjunction: Iterable[pred.Predicate]) -> OpKind | None:
-    """Returns the kind of op that predicates ask for, None if they do not tell.
+    """Return the kind of op that predicates ask for, None if they do not tell.
 
     It is one of those that have `ROLES`.
     """

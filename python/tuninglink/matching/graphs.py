@@ -67,7 +67,7 @@ class Graph:
 
 
 def _producers(operation: mlir.Operation) -> list[mlir.Operation]:
-    """Returns what makes the operands of an op of a graph, as far as the graph asks for it."""
+    """Return what makes the operands of an op of a graph, as far as the graph asks for it."""
     if NAME_ONLY in operation.attributes:
         return []
     results = [operand for operand in operation.operands if isinstance(operand, mlir.OpResult)]
@@ -75,7 +75,7 @@ def _producers(operation: mlir.Operation) -> list[mlir.Operation]:
 
 
 def _own_key(operation: mlir.Operation) -> Hashable:
-    """Returns the key of an op but for its operands."""
+    """Return the key of an op but for its operands."""
     return (
         operation.name,
         _attributes(operation),
@@ -86,7 +86,7 @@ def _own_key(operation: mlir.Operation) -> Hashable:
 
 
 def computation_of(operation: mlir.Operation) -> str:
-    """Returns the names of the operations in the regions of an operation."""
+    """Return the names of the operations in the regions of an operation."""
     result: list[str] = []
 
     def visitor(inner: mlir.Operation) -> None:
@@ -98,12 +98,12 @@ def computation_of(operation: mlir.Operation) -> str:
 
 
 def _attributes(operation: mlir.Operation) -> Hashable:
-    """Returns the attributes in a form that compares across contexts."""
+    """Return the attributes in a form that compares across contexts."""
     return frozenset((name, str(value)) for name, value in operation.attributes.items())
 
 
 def regions_key(operation: mlir.Operation) -> Hashable:
-    """Returns a key that is equal for regions that do the same, whatever their values are called.
+    """Return a key that is equal for regions that do the same, whatever their values are called.
 
     Raises:
         NotUnderstoodError: a region uses values from around it.

@@ -59,7 +59,7 @@ class ConditionGroups:
 
 
 def make_groups(conditions: Iterable[tuple[int, Condition]]) -> ConditionGroups:
-    """Puts conditions into groups.
+    """Put conditions into groups.
 
     Args:
         conditions: each with its position, in order.
@@ -88,7 +88,7 @@ def _key(condition: Condition) -> Hashable:
 
 
 def _values(condition: Condition) -> dict[Hashable, Hashable]:
-    """Returns what a condition asks for by value: of two that ask for different ones, one holds at most."""
+    """Return what a condition asks for by value: of two that ask for different ones, one holds at most."""
     values: dict[Hashable, Hashable] = {
         (part, key): value
         for part, asked in (
@@ -107,7 +107,7 @@ def _values(condition: Condition) -> dict[Hashable, Hashable]:
 
 
 def _relate(groups: Sequence[ConditionGroup]) -> bool:
-    """Fills in how the groups are related; returns whether there are few enough pairs to do so."""
+    """Fill in how the groups are related; returns whether there are few enough pairs to do so."""
     values = [_values(group.condition) for group in groups]
     patterns: dict[frozenset[Hashable], list[int]] = defaultdict(list)
     for index, each in enumerate(values):
@@ -131,7 +131,7 @@ def _relate(groups: Sequence[ConditionGroup]) -> bool:
 
 
 def _work(group: ConditionGroup, other: ConditionGroup) -> int:
-    """Returns how much is looked at if two groups are related: one for all of the other, or both under other names."""
+    """Return how much is looked at if two groups are related: one for all of the other, or both under other names."""
     is_renamed = bool(group.condition.loops) != bool(other.condition.loops)
     return len(group.members) + (len(other.members) if is_renamed else 0)
 

@@ -46,7 +46,7 @@ def index_matchers(
     longest: int = LONGEST_LIST,
     diagnostics: DiagnosticSink | None = None,
 ) -> Indexing:
-    """Arranges the entries of a spec, and of those nested in it, in a tree of lists.
+    """Arrange the entries of a spec, and of those nested in it, in a tree of lists.
 
     The program is configured exactly as before. A module without an entry point stays as it is, and so does a
     spec that is no matcher list.
@@ -73,7 +73,7 @@ def index_matchers(
 
 
 def _specs(module: mlir.Operation) -> list[mlir.Operation]:
-    """Returns the specs in a module, or itself: what runs them one after the other has no entries."""
+    """Return the specs in a module, or itself: what runs them one after the other has no entries."""
     nested = [op for op in body(module) if op.name == names.MODULE and has_entry_point(op)]
     return nested or ([module] if has_entry_point(module) else [])
 

@@ -59,7 +59,7 @@ class IndexBuilder:
         self._sequences: list[mlir.Operation] = []
 
     def build(self, items: Sequence[Item]) -> None:
-        """Replaces the entries by `items`, which are entries and groups of structures."""
+        """Replace the entries by `items`, which are entries and groups of structures."""
         foreach_match = self._anatomy.foreach_match
         with self._module.context, mlir.Location.unknown():
             self._any_op = any_op()
@@ -78,7 +78,7 @@ class IndexBuilder:
     # --- Groups --------------------------------------------------------------------------------------------
 
     def _group(self, group: IndexGroup) -> Pair:
-        """Adds the sequences of a group, those of the groups in it behind them."""
+        """Add the sequences of a group, those of the groups in it behind them."""
         check = group.check
         matcher = self._range(check) if isinstance(check, Range) else self._structure(check)
         action = self._add("search", 1, ownership=names.CONSUMED)
@@ -102,7 +102,7 @@ class IndexBuilder:
         return _symbol(matcher), _symbol(action)
 
     def _structure(self, structure: Structure) -> mlir.Operation:
-        """Adds the matcher of a group of the first level."""
+        """Add the matcher of a group of the first level."""
         with mlir.InsertionPoint(self._block):
             sequence = self._checks[structure].clone().operation
         sequence.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(self._fresh_name("group"))
@@ -110,7 +110,7 @@ class IndexBuilder:
         return sequence
 
     def _range(self, check: Range) -> mlir.Operation:
-        """Adds the matcher of a group inside of another one."""
+        """Add the matcher of a group inside of another one."""
         sequence = self._add("group", 2, [self._any_op])
         operation, _ = sequence.regions[0].blocks[0].arguments
         number, dimension = check.axis
@@ -135,7 +135,7 @@ class IndexBuilder:
         return sequence
 
     def _leaving_inside(self) -> tuple[mlir.Operation, mlir.Operation]:
-        """Adds the matcher of every operation but the root of a list, and an action that does nothing."""
+        """Add the matcher of every operation but the root of a list, and an action that does nothing."""
         matcher = self._add("is_inside", 2)
         block = matcher.regions[0].blocks[0]
         parameter = mlir.Type.parse("!transform.param<i64>")
@@ -172,7 +172,7 @@ class IndexBuilder:
         results: Sequence[mlir.Type] = (),
         ownership: str = names.READONLY,
     ) -> mlir.Operation:
-        """Adds an empty sequence that takes some operations."""
+        """Add an empty sequence that takes some operations."""
         with mlir.InsertionPoint(self._block):
             arguments = [self._any_op] * operations
             sequence = named_sequence(self._fresh_name(name), arguments, results, ownership)
@@ -182,7 +182,7 @@ class IndexBuilder:
     # --- Matchers of entries in groups ---------------------------------------------------------------------
 
     def _adapted_matcher(self, entry: IndexEntry) -> mlir.Attribute:
-        """Returns a matcher that takes the root of a list as well: the entry's own if nothing else uses it."""
+        """Return a matcher that takes the root of a list as well: the entry's own if nothing else uses it."""
         if entry.position not in self._adapted:
             path = reference(self._pairs[entry.position][0])
             sequence = self._anatomy.table.lookup(path)
@@ -208,7 +208,7 @@ class IndexBuilder:
 
 
 def _forget_locations(sequence: mlir.Operation) -> None:
-    """Leaves a location to a matcher as a whole only.
+    """Leave a location to a matcher as a whole only.
 
     What cannot report anything needs no others, and they are most of what the compiler reads of a spec for
     every dispatch.

@@ -88,7 +88,7 @@ Item = IndexEntry | IndexGroup
 
 
 def fixed_axes(condition: Condition) -> dict[Axis, int]:
-    """Returns the dimensions of operands for which a condition demands one static size."""
+    """Return the dimensions of operands for which a condition demands one static size."""
     by_loop = {
         loop: (number, dimension)
         for (kind, number, dimension), loop in condition.loops.items()
@@ -108,7 +108,7 @@ def fixed_axes(condition: Condition) -> dict[Axis, int]:
 
 
 def plan_index(entries: Sequence[IndexEntry], longest: int) -> tuple[Item, ...]:
-    """Returns the list that takes the place of `entries`, with groups in it where they pay.
+    """Return the list that takes the place of `entries`, with groups in it where they pay.
 
     Args:
         entries: in order of precedence.
@@ -128,7 +128,7 @@ def plan_index(entries: Sequence[IndexEntry], longest: int) -> tuple[Item, ...]:
 
 
 def _frequent_structures(entries: Sequence[IndexEntry]) -> list[Structure]:
-    """Returns the structures that enough entries share, in the order of the entries."""
+    """Return the structures that enough entries share, in the order of the entries."""
     counts = Counter(entry.structure for entry in entries if entry.structure is not None)
     chosen = counts.most_common(_MOST_STRUCTURES)
     frequent = {structure for structure, count in chosen if count >= _LEAST_MEMBERS}
@@ -136,7 +136,7 @@ def _frequent_structures(entries: Sequence[IndexEntry]) -> list[Structure]:
 
 
 def _compatible(entries: Sequence[IndexEntry], structure: Structure) -> list[IndexEntry]:
-    """Returns the entries that can match an operation of a structure, in order."""
+    """Return the entries that can match an operation of a structure, in order."""
     excluded: dict[Structure, bool] = {structure: False}
 
     def can_match(entry: IndexEntry) -> bool:
@@ -154,13 +154,13 @@ def _compatible(entries: Sequence[IndexEntry], structure: Structure) -> list[Ind
 
 
 def _pays(structure: Structure, fitting: Sequence[IndexEntry]) -> bool:
-    """Tells whether a group saves more than the entries cost that stand in it but are no members."""
+    """Return whether a group saves more than the entries cost that stand in it but are no members."""
     members = sum(each.structure is structure for each in fitting)
     return len(fitting) <= 2 * members
 
 
 def _split(entries: Sequence[IndexEntry], longest: int) -> tuple[Item, ...]:
-    """Splits a list by ranges of one dimension's size, and what is still too long by another's."""
+    """Split a list by ranges of one dimension's size, and what is still too long by another's."""
     if len(entries) <= longest:
         return tuple(entries)
     axis, members, others = _best_axis(entries)
@@ -187,14 +187,14 @@ def _split(entries: Sequence[IndexEntry], longest: int) -> tuple[Item, ...]:
 def _best_axis(
     entries: Sequence[IndexEntry],
 ) -> tuple[Axis, list[IndexEntry], list[IndexEntry]]:
-    """Returns the dimension whose size tells most entries apart, those that demand one, and the others."""
+    """Return the dimension whose size tells most entries apart, those that demand one, and the others."""
     counts: defaultdict[Axis, Counter[int]] = defaultdict(Counter)
     for entry in entries:
         for axis, size in entry.sizes.items():
             counts[axis][size] += 1
 
     def left(axis: Axis) -> float:
-        """Returns how many entries are left on average once the size is known."""
+        """Return how many entries are left on average once the size is known."""
         of_size = counts[axis].values()
         covered = sum(of_size)
         return len(entries) - covered + sum(count**2 for count in of_size) / covered
@@ -207,7 +207,7 @@ def _best_axis(
 def _ranges(
     entries: Sequence[IndexEntry], axis: Axis, wanted: int
 ) -> list[tuple[Range, list[IndexEntry]]]:
-    """Returns the entries by ranges of sizes that do not overlap, about `wanted` in each."""
+    """Return the entries by ranges of sizes that do not overlap, about `wanted` in each."""
     by_size: defaultdict[int, list[IndexEntry]] = defaultdict(list)
     for entry in entries:
         by_size[entry.sizes[axis]].append(entry)
@@ -226,7 +226,7 @@ def _ranges(
 
 
 def _front(entries: Sequence[IndexEntry], members: Iterable[IndexEntry]) -> int:
-    """Returns the position of the first member: what comes before it can stay in front of all groups."""
+    """Return the position of the first member: what comes before it can stay in front of all groups."""
     return min((member.position for member in members), default=entries[-1].position + 1)
 
 
@@ -241,7 +241,7 @@ def _in_order(entries: Iterable[IndexEntry]) -> list[IndexEntry]:
 def _assemble(
     entries: Sequence[IndexEntry], members: Sequence[IndexEntry], groups: Iterable[IndexGroup]
 ) -> tuple[Item, ...]:
-    """Returns a list in which groups stand for their members, at the place of the first one."""
+    """Return a list in which groups stand for their members, at the place of the first one."""
     front = _front(entries, members)
     gone = set(members)
     before = [entry for entry in entries if entry.position < front]

@@ -75,7 +75,7 @@ _Check = tuple[str, dict[str, mlir.Attribute], int]
 
 
 def _check(condition: Condition) -> _Check | None:
-    """Returns an operation that matches whatever a condition holds for, a specific one if possible."""
+    """Return an operation that matches whatever a condition holds for, a specific one if possible."""
     for name, form in STRUCTURED_MATCHERS.items():
         if _asks_for(condition, form):
             return name, _attributes(condition, form), len(form.roles)
@@ -86,7 +86,7 @@ def _check(condition: Condition) -> _Check | None:
 
 
 def _asks_for(condition: Condition, form: StructuredMatcher) -> bool:
-    """Tells whether a condition implies that a matcher op matches, given the condition's types and maps."""
+    """Return whether a condition implies that a matcher op matches, given the condition's types and maps."""
     is_graph = condition.root is not None
     if not form.op_name:
         is_alike = form.kind is OpKind.CONTRACTION or not is_graph
@@ -112,7 +112,7 @@ def _attributes(condition: Condition, form: StructuredMatcher) -> dict[str, mlir
 def _matcher(
     module: mlir.Module, name: str, attributes: dict[str, mlir.Attribute], results: int
 ) -> mlir.Operation:
-    """Adds a matcher of one operation to a module, and returns it."""
+    """Add a matcher of one operation to a module, and return it."""
     parameter = mlir.Type.parse("!transform.param<i64>")
     with mlir.InsertionPoint(module.body):
         sequence = named_sequence("matcher", [any_op()], [any_op()])

@@ -37,7 +37,7 @@ class Loops:
 def loops_of(
     loops: tuple[tuple[int | None, ...], ...], roles: tuple[tuple[str, tuple[int, ...]], ...]
 ) -> Loops:
-    """Returns what indexing maps tell about the op that has them.
+    """Return what indexing maps tell about the op that has them.
 
     The compiler takes the size of a loop from one dimension, that of the first operand which has it (for attention the
     value comes before the key); other dimensions of the loop have the same size if they are static, but it need not be

@@ -60,7 +60,7 @@ class StructuredMatcher:
         return (*loops, *(pred.STEPS if self.kind is OpKind.CONVOLUTION else ()))
 
     def operand(self, position: int) -> int:
-        """Returns the number of an operand, counted from the last one if it is an output."""
+        """Return the number of an operand, counted from the last one if it is an output."""
         return position if position < len(self.inputs) else position - len(self.operands)
 
 
@@ -84,7 +84,7 @@ def _include(reading: Reading, op: mlir.Operation) -> None:
 
 
 def _constant(_: Reading, op: mlir.Operation) -> None:
-    """Asks for nothing."""
+    """Require nothing."""
 
 
 def _operation_name(reading: Reading, op: mlir.Operation) -> None:
@@ -101,7 +101,7 @@ def _has_no_lowering_config(reading: Reading, op: mlir.Operation) -> None:
 
 
 def _structured(reading: Reading, op: mlir.Operation) -> None:
-    """Reads the matcher op of a kind, whose attributes are types and maps, and whose results are sizes in roles."""
+    """Read the matcher op of a kind, whose attributes are types and maps, and whose results are sizes in roles."""
     reading.expect_root(op)
     structured = reading.cache.structured
     key = op.name, *op.attributes.values()
@@ -198,7 +198,7 @@ def _regions(reading: Reading, op: mlir.Operation) -> None:
 
 
 def _dag(reading: Reading, op: mlir.Operation) -> None:
-    """Reads a DAG; the op that is asked about must be like its last one, whose sizes may be dynamic."""
+    """Read a DAG; the op that is asked about must be like its last one, whose sizes may be dynamic."""
     reading.expect_root(op)
     *_, root, _ = body(op)
     reading.ask(pred.NameIn((root.name,)))

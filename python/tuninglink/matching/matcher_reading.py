@@ -59,7 +59,7 @@ class Reading:
         self._meanings: dict[Handle, Meaning] = {}
 
     def run(self, sequence: mlir.Operation) -> Matcher:
-        """Reads a matcher."""
+        """Read a matcher."""
         blocks = list(sequence.regions[0].blocks)
         arguments = list(blocks[0].arguments) if blocks else []
         try:
@@ -76,11 +76,11 @@ class Reading:
         return Matcher(tuple(self._predicates), stop)
 
     def ask(self, *predicates: pred.Predicate) -> None:
-        """Notes what the matcher asks for next."""
+        """Record what the matcher asks for next."""
         (self._rest if self._stop else self._predicates).extend(predicates)
 
     def _block(self, block: mlir.Block) -> list[Meaning]:
-        """Reads the body of a sequence, and returns what it yields.
+        """Read the body of a sequence, and return what it yields.
 
         Raises:
             NotUnderstoodError: the matcher is too long to be read.
@@ -105,7 +105,7 @@ class Reading:
         return []
 
     def _skip(self, op: mlir.Operation, reason: str) -> None:
-        """Notes an op that is not understood."""
+        """Record an op that is not understood."""
         if self._stop is None:
             self._stop = Stop(reason, place_of(op.location))
         key = (
@@ -120,7 +120,7 @@ class Reading:
         self.define_unknown(op, key)
 
     def define_unknown(self, op: mlir.Operation, key: Hashable) -> None:
-        """Notes that the results of an op are only known by a key of the op."""
+        """Record that the results of an op are only known by a key of the op."""
         if list(op.results):
             number = self.cache.number(key)
             self.define(
@@ -128,7 +128,7 @@ class Reading:
             )
 
     def include(self, op: mlir.Operation) -> None:
-        """Reads an included sequence in the place of an include."""
+        """Read an included sequence in the place of an include."""
         target, mode = op.attributes["target"], op.attributes["failure_propagation_mode"]
         if not isinstance(mode, mlir.IntegerAttr) or mode.value != FAILURES_PROPAGATE:
             raise NotUnderstoodError(f"it includes {target} and goes on where that fails")
@@ -153,11 +153,11 @@ class Reading:
         self._meanings.update(zip(op.results, yielded, strict=True))
 
     def define(self, op: mlir.Operation, meanings: Sequence[Meaning]) -> None:
-        """Notes what the results of an op stand for."""
+        """Record what the results of an op stand for."""
         self._meanings.update(zip(op.results, meanings, strict=True))
 
     def meaning(self, op: mlir.Operation) -> Meaning:
-        """Returns what the operand of a matcher op stands for."""
+        """Return what the operand of a matcher op stands for."""
         return self._meaning(op.operands[0])
 
     def _meaning(self, value: Handle) -> Meaning:
@@ -170,19 +170,19 @@ class Reading:
         return meaning
 
     def expect_root(self, op: mlir.Operation) -> None:
-        """Expects that a matcher op looks at the op that the matcher is asked about."""
+        """Expect that a matcher op looks at the op that the matcher is asked about."""
         if self.meaning(op) is not ROOT:
             raise NotUnderstoodError("it looks at other operations than the one that it is given")
 
     def value(self, op: mlir.Operation) -> pred.ValueRef:
-        """Returns the operand or result that a matcher op looks at."""
+        """Return the operand or result that a matcher op looks at."""
         meaning = self.meaning(op)
         if not isinstance(meaning, pred.ValueRef):
             raise NotUnderstoodError("it looks at what is no single operand or result")
         return meaning
 
     def dimension(self, op: mlir.Operation) -> pred.Dimension:
-        """Returns the dimension that a matcher op looks at."""
+        """Return the dimension that a matcher op looks at."""
         value, number = self.value(op), integer_value(op.attributes["dim"])
         if number < 0:
             raise NotUnderstoodError("it asks for a dimension before the first")
@@ -197,7 +197,7 @@ Raises `NotUnderstoodError` where the op is not understood.
 
 
 def _regions_key(op: mlir.Operation) -> Hashable:
-    """Returns a key of the regions of an op, which is like no other if they use values from around it."""
+    """Return a key of the regions of an op, which is like no other if they use values from around it."""
     try:
         return regions_key(op)
     except NotUnderstoodError:

@@ -62,7 +62,7 @@ def link_dispatches(
     diagnostics: DiagnosticSink | None = None,
     context: mlir.Context | None = None,
 ) -> tuple[LinkedDispatch, ...]:
-    """Chooses and links the specs of each dispatch; the program is not changed.
+    """Choose and links the specs of each dispatch; the program is not changed.
 
     A dispatch gets what of `specs` applies to its target, and after it the default spec of the target; where it
     carries a spec already, that one takes the place of the default. Dispatches of a target with the same specs
@@ -108,7 +108,7 @@ def link_dispatches(
 
 
 def embed_specs(dispatches: Iterable[LinkedDispatch], context: mlir.Context) -> None:
-    """Embeds the linked specs in their dispatches; what many share is made into an attribute once.
+    """Embed the linked specs in their dispatches; what many share is made into an attribute once.
 
     Args:
         dispatches: the dispatches.
@@ -140,7 +140,7 @@ class _RootForms:
         self._by_target: dict[Target | None, tuple[RootForm, ...]] = {}
 
     def of(self, dispatch: Dispatch) -> tuple[RootForm, ...]:
-        """Returns the root ops that entries are derived for in a dispatch."""
+        """Return the root ops that entries are derived for in a dispatch."""
         if self._each_its_own:
             return self._reader.read(dispatch)
         target = dispatch.target
@@ -177,7 +177,7 @@ class _Linker:
     def link_for(
         self, dispatch: Dispatch, signature: DispatchSignature, roots: _RootForms | None
     ) -> LinkedSpec | None:
-        """Returns the spec that a dispatch is to carry; None where nothing changes."""
+        """Return the spec that a dispatch is to carry; None where nothing changes."""
         carried = carried_spec(dispatch.module)
         last = carried or self._default(dispatch.target)
         key = (dispatch.target, last)
@@ -194,7 +194,7 @@ class _Linker:
         )
 
     def warn_about_foreign(self) -> None:
-        """Warns of the entries that were not linked as they are foreign to a target."""
+        """Warn of the entries that were not linked as they are foreign to a target."""
         if self._diagnostics:
             for selection in self._selections.values():
                 selection.warn(self._diagnostics)

@@ -81,7 +81,7 @@ class NearestEntries:
         self._found: dict[Hashable, list[NearEntry]] = {}
 
     def nearest(self, op: OpInfo) -> list[NearEntry]:
-        """Returns the entries that are near an op, the nearest first.
+        """Return the entries that are near an op, the nearest first.
 
         Entries for another kind of op are not among them.
         """
@@ -123,7 +123,7 @@ class _FormEntries:
         self._by_volume.append((math.prod(form.sizes.values()), position))
 
     def differences(self, op: OpInfo) -> int | None:
-        """Returns in how many predicates but for sizes an op differs; None if it is of another kind."""
+        """Return in how many predicates but for sizes an op differs; None if it is of another kind."""
         if self._kind is not None and self._kind is not op.kind:
             return None
         count = 0
@@ -135,7 +135,7 @@ class _FormEntries:
         return count
 
     def nearest(self, op: OpInfo, count: int) -> Iterator[NearEntry]:
-        """Yields the nearest entries to an op, given the differences but for sizes."""
+        """Yield the nearest entries to an op, given the differences but for sizes."""
         sizes = [_size(op, dimension) for dimension in self._dimensions]
         positions = self._sharing(sizes) if sizes else [*self._forms][:_UNSIZED]
         candidates = [self._candidate(op, position, sizes, count) for position in positions]
@@ -144,7 +144,7 @@ class _FormEntries:
         )
 
     def _sharing(self, sizes: Sequence[int | None]) -> list[int]:
-        """Returns the entries that share most sizes with an op, and those that are as large."""
+        """Return the entries that share most sizes with an op, and those that are as large."""
         shared: Counter[int] = Counter()
         for slot, size in enumerate(sizes):
             if size is not None:
@@ -180,7 +180,7 @@ class _FormEntries:
 
 
 def _count(predicate: Predicate, op: OpInfo) -> int:
-    """Returns how many differences are known."""
+    """Return how many differences are known."""
     try:
         return len(list(differences(predicate, op)))
     except CannotTellError:
@@ -188,7 +188,7 @@ def _count(predicate: Predicate, op: OpInfo) -> int:
 
 
 def _size(op: OpInfo, dimension: Dimension) -> int | None:
-    """Returns the size of a dimension, None if it is dynamic or not there."""
+    """Return the size of a dimension, None if it is dynamic or not there."""
     group, number, position = dimension
     if group not in (OPERAND, RESULT):
         sizes = op.role_sizes.get(group, ())

@@ -93,7 +93,7 @@ class Overlaps:
         self._index = ConditionIndex(conditions, labels)
 
     def overlap(self, first: int, second: int) -> OverlapAnswer:
-        """Tells whether the conditions at two positions can hold for the same operation."""
+        """Return whether the conditions at two positions can hold for the same operation."""
         index = self._index
         for each in (index.conditions[first], index.conditions[second]):
             if isinstance(each, Opaque):
@@ -109,7 +109,7 @@ class Overlaps:
         return _overlap(index.box(first, other), index.box(second, group), relation)
 
     def earlier(self, position: int, count: int) -> EarlierOverlaps:
-        """Finds earlier conditions with other labels that come before the one at `position` for some operation.
+        """Find earlier conditions with other labels that come before the one at `position` for some operation.
 
         Args:
             position: which condition.
@@ -141,7 +141,7 @@ class Overlaps:
         return EarlierOverlaps(tuple(first), at_most)
 
     def _winner(self, later: int, earlier: int, form: int) -> WinningCondition | None:
-        """Returns what is the first to hold for some operation for which two conditions do."""
+        """Return what is the first to hold for some operation for which two conditions do."""
         index = self._index
         answer = self.overlap(later, earlier)
         group = index.group(form)

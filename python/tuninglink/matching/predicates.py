@@ -177,19 +177,19 @@ class Extent:
     factor: int = 1
 
     def admits(self, size: int) -> bool:
-        """Tells whether a static dimension of a size satisfies the constraint."""
+        """Return whether a static dimension of a size satisfies the constraint."""
         is_size = self.size is None or self.size == size
         return is_size and self.low <= size <= self.high and size % self.factor == 0
 
     def implies(self, other: Extent) -> bool:
-        """Tells whether every dimension, static or dynamic, that satisfies this constraint satisfies another one."""
+        """Return whether every dimension, static or dynamic, that satisfies this constraint satisfies another one."""
         if self.size is not None:
             return other.admits(self.size)
         is_within = other.low <= self.low and self.high <= other.high
         return other.size is None and is_within and self.factor % other.factor == 0
 
     def both(self, other: Extent) -> Extent:
-        """Returns the conjunction of two constraints."""
+        """Return the conjunction of two constraints."""
         size = self.size if other.size is None else other.size
         low = max(self.low, other.low)
         if size is not None and self.size not in (None, size):
@@ -198,7 +198,7 @@ class Extent:
         return Extent(size, low, min(self.high, other.high), factor)
 
     def static_size(self) -> int | None:
-        """Returns the least size of 1 or more that is admitted, else 0 if that is, None if there is none."""
+        """Return the least size of 1 or more that is admitted, else 0 if that is, None if there is none."""
         size = self.size
         if size is None:
             size = -(-int(max(self.low, 1)) // self.factor) * self.factor
@@ -286,11 +286,11 @@ Predicate = (
 
 
 def role_name(kind: OpKind, role: str) -> str:
-    """Returns a role as dimensions name it: that of a kind, such as `contraction m`."""
+    """Return a role as dimensions name it: that of a kind, such as `contraction m`."""
     return f"{kind.value} {role}"
 
 
 def representative(dimension: Dimension) -> Dimension:
-    """Returns the dimension that has the same size as `dimension` if both are static."""
+    """Return the dimension that has the same size as `dimension` if both are static."""
     group, number, _ = dimension
     return (group, number, 0) if group == LOOP else dimension

@@ -57,12 +57,12 @@ class PrunableSpec:
         return MatcherReader(self.spec.anatomy.table)
 
     def matcher(self, position: int) -> Matcher:
-        """Returns the matcher of the entry at a position, as it was read."""
+        """Return the matcher of the entry at a position, as it was read."""
         return self._reader.read(self.spec.anatomy.pairs[position][0])
 
     @cached_property
     def index(self) -> EntryIndex:
-        """Finds the entries that may match in a dispatch."""
+        """Find the entries that may match in a dispatch."""
         keys: dict[str, PruningKey] = {}
         for position, (matcher, _) in enumerate(self.spec.anatomy.pairs):
             if matcher not in keys:
@@ -70,7 +70,7 @@ class PrunableSpec:
         return EntryIndex([keys[matcher] for matcher, _ in self.spec.anatomy.pairs])
 
     def share(self, kept: Sequence[int]) -> Share:
-        """Returns what is linked if the entries at the positions `kept` are wanted."""
+        """Return what is linked if the entries at the positions `kept` are wanted."""
         if not kept:
             return Share(self.spec, None, kept)
         if len(kept) == len(self.spec.anatomy.pairs):
@@ -85,11 +85,11 @@ class Pruning:
         self._specs: dict[int, PrunableSpec] = {}
 
     def prunable(self, spec: Spec) -> PrunableSpec:
-        """Returns what it takes to prune a spec, to be read when it is needed."""
+        """Return what it takes to prune a spec, to be read when it is needed."""
         return self._specs.setdefault(id(spec), PrunableSpec(spec))
 
     def prepare(self, spec: Spec) -> None:
-        """Reads all that it takes to prune a spec."""
+        """Read all that it takes to prune a spec."""
         collects = gc.isenabled()
         gc.disable()  # What is read stays, and looking for garbage in it takes a fifth of the time.
         try:

@@ -110,7 +110,7 @@ class PruningLinker:
         *,
         never_nothing: bool = False,
     ) -> LinkedSpec | None:
-        """Links what may match in a dispatch.
+        """Link what may match in a dispatch.
 
         Args:
             signature: what is known of the dispatch.
@@ -138,7 +138,7 @@ class PruningLinker:
     def _applicable(
         self, prunable: PrunableSpec, positions: Sequence[int] | None
     ) -> Sequence[int] | None:
-        """Returns those of the entries at `positions`, None for all, that apply at all."""
+        """Return those of the entries at `positions`, None for all, that apply at all."""
         if self._selection is None:
             return positions
         applicability = self._selection.of(prunable.spec)
@@ -147,7 +147,7 @@ class PruningLinker:
         return applicability.among(positions)
 
     def _lists(self, kept: Sequence[Sequence[int] | None]) -> tuple[EntryList, ...]:
-        """Returns the entries that apply, those behind the others that are for targets which are like this one."""
+        """Return the entries that apply, those behind the others that are for targets which are like this one."""
         applicable = [self._applicable(*each) for each in zip(self._specs, kept, strict=True)]
         if self._selection is None:
             return tuple(enumerate(applicable))
@@ -194,7 +194,7 @@ class PruningLinker:
         return prunable.share(positions)
 
     def _form_with(self, added: Sequence[Share]) -> LinkForm:
-        """Returns the form with lists behind the specs; all derived entries ask for the same kind of things."""
+        """Return the form with lists behind the specs; all derived entries ask for the same kind of things."""
         if self._form is LinkForm.CHAINED:
             return self._form
         given = [spec.spec for spec in self._specs]
@@ -205,7 +205,7 @@ class PruningLinker:
         return self._forms_with[key]
 
     def _whole(self, spec: Spec) -> Spec | None:
-        """Returns a spec of which no entry is left out by its position: of a chain the members that apply."""
+        """Return a spec of which no entry is left out by its position: of a chain the members that apply."""
         if self._selection is None or self._selection.is_whole(spec):
             return spec
         linked = PruningLinker([spec], selection=self._selection).link(ANYTHING)
@@ -213,7 +213,7 @@ class PruningLinker:
 
 
 def may_restructure(module: mlir.Operation) -> bool:
-    """Tells whether a spec may do more to a program than setting attributes on its operations."""
+    """Return whether a spec may do more to a program than setting attributes on its operations."""
     result: list[mlir.Operation] = []
 
     def visitor(operation: mlir.Operation) -> None:

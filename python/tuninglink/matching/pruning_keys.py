@@ -59,7 +59,7 @@ class PruningKey:
 
 
 def pruning_key(conjunction: Sequence[pred.Predicate]) -> PruningKey:
-    """Returns the key of a matcher, given its predicates up to where reading stopped."""
+    """Return the key of a matcher, given its predicates up to where reading stopped."""
     kind = kind_of(conjunction)
     if kind is None:
         return PruningKey()
@@ -102,7 +102,7 @@ def pruning_key(conjunction: Sequence[pred.Predicate]) -> PruningKey:
 def _loops(
     kind: OpKind, roles: Mapping[str, Sizes], types: Mapping[int, ValueType], maps: pred.Maps | None
 ) -> LoopSizes:
-    """Returns what is known of the loops by the roles, the maps or a single operand, whichever tells most."""
+    """Return what is known of the loops by the roles, the maps or a single operand, whichever tells most."""
     by_role = _by_role(kind, roles, maps)
     if by_role.is_complete or not types:
         return by_role
@@ -126,7 +126,7 @@ def _by_role(kind: OpKind, roles: Mapping[str, Sizes], maps: pred.Maps | None) -
 
 
 def _by_maps(types: Mapping[int, ValueType], maps: pred.Maps) -> LoopSizes:
-    """Reads the sizes of loops off the operands, where the maps say which loops run over them."""
+    """Read the sizes of loops off the operands, where the maps say which loops run over them."""
     known: dict[int, int] = {}
     for loops, type_ in (
         (maps.loops[at], type_) for at, type_ in types.items() if at < len(maps.loops)
@@ -147,7 +147,7 @@ def _loop_sizes(sizes: Iterable[int | None], *, is_complete: bool) -> LoopSizes:
 
 
 def _has_own_loops(kind: OpKind, operand: int) -> bool:
-    """Tells whether each dimension of an operand has a loop of its own."""
+    """Return whether each dimension of an operand has a loop of its own."""
     if kind is OpKind.CONVOLUTION:
         return operand > 0  # over the image run two loops at once
     return kind is OpKind.CONTRACTION or operand < KEPT_OPERANDS

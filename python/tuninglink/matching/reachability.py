@@ -132,7 +132,7 @@ def find_reachability(
 def find_unreachable(
     spec: Spec, *, conditions: EntryConditions | None = None
 ) -> list[EntryReachability]:
-    """Finds the entries that are never reached, in order.
+    """Find the entries that are never reached, in order.
 
     Args:
         spec: any spec.
@@ -158,7 +158,7 @@ def _find(
 def _unless_changed(
     answer: SubsumptionAnswer, position: int, changing: Sequence[int]
 ) -> SubsumptionAnswer:
-    """Returns the answer, unless the subsuming matcher or one behind it may change what this one sees.
+    """Return the answer, unless the subsuming matcher or one behind it may change what this one sees.
 
     Args:
         answer: what is told from the conditions.
@@ -201,7 +201,7 @@ def _reachability(
 def find_overlaps(
     spec: Spec, *, shown: int = SHOWN, conditions: EntryConditions | None = None
 ) -> list[EntryOverlap]:
-    """Finds the entries that overlap with earlier ones with other configurations.
+    """Find the entries that overlap with earlier ones with other configurations.
 
     There is one finding for each later entry, so that there are not more findings than entries. Entries that are
     subsumed or not understood are left out, as are overlaps of matchers of different forms, which cannot be proven.

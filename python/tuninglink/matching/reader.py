@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def read_matcher(sequence: mlir.Operation, table: SequenceTable | None = None) -> Matcher:
-    """Reads a matcher.
+    """Read a matcher.
 
     Args:
         sequence: a `transform.named_sequence`.
@@ -38,7 +38,7 @@ class MatcherReader:
         self._cache = ReadingCache()
 
     def read(self, path: str) -> Matcher:
-        """Reads the matcher at a path."""
+        """Read the matcher at a path."""
         matcher = self._matchers.get(path)
         if matcher is None:
             result = self._table.resolve(path) if self._table else None
@@ -52,5 +52,5 @@ class MatcherReader:
     def read_sequence(
         self, sequence: mlir.Operation, table: SequenceTable | None = None
     ) -> Matcher:
-        """Reads a sequence, given the sequences that it may include."""
+        """Read a sequence, given the sequences that it may include."""
         return Reading(self._cache, table or self._table, READERS).run(sequence)

@@ -30,18 +30,18 @@ class ReadingCache:
         self._numbers: dict[Hashable, int] = {}
 
     def is_any_op(self, type_: mlir.Type) -> bool:
-        """Tells whether a handle may be to any op."""
+        """Return whether a handle may be to any op."""
         known = self._is_any_op.get(type_)
         if known is None:
             known = self._is_any_op[type_] = is_any_op(type_)
         return known
 
     def number(self, key: Hashable) -> int:
-        """Returns a number for the key of an op that is not understood, so that keys do not nest."""
+        """Return a number for the key of an op that is not understood, so that keys do not nest."""
         return self._numbers.setdefault(key, len(self._numbers))
 
     def maps(self, attribute: mlir.Attribute, kind: OpKind, outputs: int) -> pred.Maps:
-        """Returns indexing maps as data.
+        """Return indexing maps as data.
 
         Args:
             attribute: the maps, in an array.

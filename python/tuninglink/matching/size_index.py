@@ -66,7 +66,7 @@ class SizeIndex:
         return {key: _Bucket(some, dimensions, self._labels) for key, some in result.items()}
 
     def containing(self, narrow: Box, before: int) -> int | None:
-        """Returns the first number under `before` of a box that contains `narrow`, None if there is none."""
+        """Return the first number under `before` of a box that contains `narrow`, None if there is none."""
         first = None
         for pattern, buckets in self._exact.items():
             if not all(each in narrow and narrow[each].size is not None for each in pattern):
@@ -79,7 +79,7 @@ class SizeIndex:
         return first
 
     def meeting(self, asked: Box, before: int, label: Hashable = None) -> Found:
-        """Finds the boxes with numbers under `before` that may have static sizes in common with one.
+        """Find the boxes with numbers under `before` that may have static sizes in common with one.
 
         They have, but for multiples: whether there is one of both factors within common bounds is not looked at.
 
@@ -118,7 +118,7 @@ class Found:
         return sum(result.bit_count() for _, result in self.parts)
 
     def __iter__(self) -> Iterator[int]:
-        """Yields them in ascending order."""
+        """Yield them in ascending order."""
         return merge(*(_ascending(numbers, result) for numbers, result in self.parts))
 
 
@@ -132,7 +132,7 @@ def _ascending(numbers: Sequence[int], found: int) -> Iterator[int]:
 def _by_pattern(
     boxes: Sequence[tuple[int, Box]], most: int
 ) -> dict[tuple[Dimension, ...], list[tuple[int, Box]]]:
-    """Groups boxes by which of their sizes are fixed, as far as these are among the `most` frequent ones."""
+    """Group boxes by which of their sizes are fixed, as far as these are among the `most` frequent ones."""
     counts = Counter(
         dimension for _, each in boxes for dimension in each if each[dimension].size is not None
     )
@@ -165,7 +165,7 @@ class _Bucket:
         self._labelled: dict[Hashable, int] | None = None
 
     def containing(self, narrow: Box, before: int) -> int | None:
-        """Returns the first number under `before` of a box that contains `narrow`."""
+        """Return the first number under `before` of a box that contains `narrow`."""
         if len(self._boxes) <= _FEW:
             for number, each in self._boxes:
                 if number >= before:
@@ -181,7 +181,7 @@ class _Bucket:
         return self.numbers[(result & -result).bit_length() - 1] if result else None
 
     def meeting(self, asked: Box, before: int, label: Hashable) -> int:
-        """Returns the set of those under `before` whose bounds leave something of those of `asked`."""
+        """Return the set of those under `before` whose bounds leave something of those of `asked`."""
         result = self._before(before)
         if label is not None:
             result &= ~self._all_labels().get(label, 0)
@@ -192,7 +192,7 @@ class _Bucket:
         return result
 
     def _before(self, number: int) -> int:
-        """Returns the set of those with numbers under `number`."""
+        """Return the set of those with numbers under `number`."""
         return (1 << bisect_right(self.numbers, number - 1)) - 1
 
     def _all_labels(self) -> dict[Hashable, int]:
@@ -232,7 +232,7 @@ class _Bounds:
         self._dividing: dict[int, int] = {}
 
     def implied_by(self, narrow: Extent) -> int:
-        """Returns those that `narrow` implies."""
+        """Return those that `narrow` implies."""
         if narrow.size is not None:
             return self.overlapping(narrow)
         result = self._all ^ self._sized
@@ -240,13 +240,13 @@ class _Bounds:
         return result & self._factors(narrow.factor)
 
     def overlapping(self, other: Extent) -> int:
-        """Returns those that ask for something between the bounds of `other`, as far as it has any."""
+        """Return those that ask for something between the bounds of `other`, as far as it has any."""
         low, high = (other.low, other.high) if other.size is None else (other.size, other.size)
         result = self._lows.up_to(high) & self._highs.up_to(-low)
         return result if other.size is None else result & self._factors(other.size)
 
     def _factors(self, number: int) -> int:
-        """Returns those with a factor that divides `number`."""
+        """Return those with a factor that divides `number`."""
         if number not in self._dividing:
             result = 0
             for factor, some in self._by_factor.items():
@@ -270,7 +270,7 @@ class _Thresholds:
         self._ends = {each: self._up_to(each) for each in (-math.inf, math.inf)}
 
     def up_to(self, value: float) -> int:
-        """Returns the set of those that are not above `value`."""
+        """Return the set of those that are not above `value`."""
         end = self._ends.get(value)
         return self._up_to(value) if end is None else end
 
@@ -282,7 +282,7 @@ class _Thresholds:
 
 
 def _set_of(positions: Iterable[int]) -> int:
-    """Returns the integer whose bits are at `positions`."""
+    """Return the integer whose bits are at `positions`."""
     some = list(positions)
     if not some:
         return 0

@@ -49,7 +49,7 @@ class _Specialization:
 
 
 def specialize_dispatches(dispatches: Iterable[LinkedDispatch]) -> None:
-    """Puts the ranges of specs on the root ops of dispatches, in place; an op gets those of the first entry.
+    """Put the ranges of specs on the root ops of dispatches, in place; an op gets those of the first entry.
 
     Args:
         dispatches: the dispatches, with the specs that are linked for them.
@@ -68,13 +68,13 @@ def specialize_dispatches(dispatches: Iterable[LinkedDispatch]) -> None:
 
 
 def has_ranges(spec: Spec) -> bool:
-    """Tells whether a matcher of a spec carries ranges."""
+    """Return whether a matcher of a spec carries ranges."""
     sequences = map(spec.anatomy.table.lookup, {entry.matcher for entry in spec.entries})
     return any(sequence is not None and RANGES in sequence.attributes for sequence in sequences)
 
 
 def check_ranges(spec: Spec, diagnostics: DiagnosticSink) -> None:
-    """Reports ranges of a spec of another form as errors, and wrong numbers of ranges as warnings.
+    """Report ranges of a spec of another form as errors, and wrong numbers of ranges as warnings.
 
     A compilation with the spec is refused for either, as the compiler itself takes wrong numbers silently.
     """
@@ -113,7 +113,7 @@ def _specialize(module: mlir.Operation, specializations: Sequence[_Specializatio
 
 
 def _specializations(linked: LinkedSpec) -> Sequence[_Specialization]:
-    """Returns the matchers that carry ranges, in order of precedence.
+    """Return the matchers that carry ranges, in order of precedence.
 
     Raises:
         SpecError: the ranges of an entry are of another form, or not one for each loop.
@@ -136,7 +136,7 @@ def _specializations(linked: LinkedSpec) -> Sequence[_Specialization]:
 
 
 def _fault(ranges: mlir.Attribute, sequence: mlir.Operation) -> Diagnostic | None:
-    """Returns what is wrong with the form of ranges; None if it is right."""
+    """Return what is wrong with the form of ranges; None if it is right."""
     if ranges.typeid == mlir.Attribute.parse(_EXAMPLE, ranges.context).typeid:
         return None
     return error(f"'{RANGES}' must hold a range for each loop, such as {_EXAMPLE}", sequence)
@@ -145,7 +145,7 @@ def _fault(ranges: mlir.Attribute, sequence: mlir.Operation) -> Diagnostic | Non
 def _wrong_count(
     ranges: mlir.Attribute, loops: int | None, sequence: mlir.Operation
 ) -> Diagnostic | None:
-    """Returns which list has not as many ranges as there are loops; None if all have, or that is not known."""
+    """Return which list has not as many ranges as there are loops; None if all have, or that is not known."""
     for number, count in enumerate(range_counts(ranges)):
         if loops is not None and count != loops:
             message = (
@@ -162,6 +162,6 @@ def _count(number: int, noun: str) -> str:
 
 
 def _loops(matcher: Matcher) -> int | None:
-    """Returns the number of loops of the operations that a matcher finds; None if it leaves that open."""
+    """Return the number of loops of the operations that a matcher finds; None if it leaves that open."""
     maps = (predicate.maps for predicate in matcher.predicates if isinstance(predicate, HasMaps))
     return next((map_.loop_count for map_ in maps), None)

@@ -58,7 +58,7 @@ class Subsumption:
         self._index = ConditionIndex(conditions)
 
     def proof(self, position: int) -> SubsumptionAnswer | None:
-        """Returns the proof that those before it subsume the condition at `position`, None if there is none."""
+        """Return the proof that those before it subsume the condition at `position`, None if there is none."""
         subsuming = self._subsuming(position)
         return None if subsuming is None else SubsumptionAnswer(Verdict.PROVEN, subsuming)
 
@@ -79,7 +79,7 @@ class Subsumption:
         return None if containing is None else (containing,)
 
     def answer(self, position: int) -> SubsumptionAnswer:
-        """Tells whether those before it subsume the condition at `position`."""
+        """Return whether those before it subsume the condition at `position`."""
         proof = self.proof(position)
         if proof is not None:
             return proof
@@ -95,7 +95,7 @@ class Subsumption:
         return self._refute(condition, group, position)
 
     def _doubt(self, group: ConditionGroup, position: int) -> str:
-        """Returns why it cannot be told that something is left, if that is so."""
+        """Return why it cannot be told that something is left, if that is so."""
         index = self._index
         if index.first_opaque is not None and index.first_opaque < position:
             return "an earlier matcher is not understood, and may match as well"
@@ -109,7 +109,7 @@ class Subsumption:
     def _refute(
         self, condition: Condition, group: ConditionGroup, position: int
     ) -> SubsumptionAnswer:
-        """Gives sizes for which the condition at a position holds and none before it does."""
+        """Give sizes for which the condition at a position holds and none before it does."""
         narrow = self._index.box(position, group)
         used = self._index.used(group).union(narrow)
         is_shown = condition.root is not None and all(

@@ -35,7 +35,7 @@ class Witness:
 
 
 def witness_of(condition: Condition, witness: Mapping[Dimension, int | None]) -> Witness:
-    """Returns a witness in words.
+    """Return a witness in words.
 
     Args:
         condition: what the operation is, sizes aside.
@@ -65,7 +65,7 @@ def _kind(condition: Condition) -> str:
 
 
 def _roles(condition: Condition) -> dict[Dimension, str]:
-    """Returns the names of the roles of loops."""
+    """Return the names of the roles of loops."""
     counts = condition.counts
     return {
         loop: _role(role, position, counts.get(role, 1))

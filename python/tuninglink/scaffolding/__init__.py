@@ -1,4 +1,4 @@
-"""Specs to start from: entries for the dispatches of a program, with the compiler's own configurations."""
+"""Initial specs: entries for the dispatches of a program, with the compiler's own configurations."""
 
 from tuninglink.scaffolding.api import init_spec, init_spec_for_file
 from tuninglink.scaffolding.scaffold import InitSpec

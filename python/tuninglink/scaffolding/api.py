@@ -1,4 +1,4 @@
-"""Writing a spec to start from, as a function."""
+"""Writing of an initial spec, as a function."""
 
 from __future__ import annotations
 
@@ -44,37 +44,37 @@ def init_spec(
     name: str = "<memory>",
     diagnostics: DiagnosticSink | None = None,
 ) -> InitSpec:
-    """Writes a spec to start from for dispatches of a program.
+    """Write an initial spec for dispatches of a program.
 
     Each entry has a matcher for one root op and the compiler's own configuration, with a comment on each knob. The
-    spec takes effect in the program and changes nothing in its code until it is edited: the compiler is asked. It may
-    be called any number of times, as `tuninglink.compile`.
+    spec takes effect in the program but does not change its code until it is edited, which the compiler confirms. Like
+    `tuninglink.compile`, the function may be called repeatedly.
 
     Args:
-        source: the path of a program in MLIR, or its content; text or bytecode either way.
-        dispatches: parts of names of dispatches or of their functions, with `*` and `?`; without any, all dispatches
-            are meant but those that only compute element by element or move data.
-        top: how many problems to write an entry for, those that cost most; None for all.
+        source: the path of a program in MLIR, or its content; text or bytecode.
+        dispatches: parts of names of dispatches or of their functions, with `*` and `?`. By default, all dispatches
+            except those that only compute element by element or move data.
+        top: the number of entries, for the most expensive problems; None for all.
         flags: flags of `iree-compile`, such as `--iree-hal-target-device=hip`.
-        sizes: the sizes of dynamic dimensions that costs are for, as `--dim` takes them: `0.0=1,8:2,64`.
-        name: what locations call a content.
-        diagnostics: told about warnings and remarks of the compiler. Errors are raised.
+        sizes: the sizes of dynamic dimensions for the costs, in the syntax of `--dim`: `0.0=1,8:2,64`.
+        name: the name of a program given as content, in locations.
+        diagnostics: receives warnings and remarks of the compiler. Errors are raised.
 
     Raises:
-        CompileError: the program or a flag is malformed, the compiler reported an error, or there is no dispatch
-            that is meant.
+        CompileError: the program or a flag is malformed, the compiler reported an error, or no dispatch matches the
+            names.
         TuninglinkError: a file cannot be read.
     """
-    asked = read_request(
+    request = read_request(
         specs=(), default_specs=False, spec_directories=(), flags=flags, upgrade=False
     )
     report = diagnostics.emit if diagnostics else None
-    options = _until_sources(asked.options)
-    compiler = Compiler(options, SpecChoice(), asked.options.flags, report)
+    options = _until_sources(request.options)
+    compiler = Compiler(options, SpecChoice(), request.options.flags, report)
     sources = compile_with(compiler, source, name).output
     program = name if isinstance(source, bytes) else os.fspath(source)
     given = tuple(map(GivenSizes.parse, sizes))
-    return _SpecWriter(sources, Backend(asked.options.flags), report, given).write(
+    return _SpecWriter(sources, Backend(request.options.flags), report, given).write(
         program, dispatches, top
     )
 
@@ -85,13 +85,13 @@ def init_spec_for_file(
     top: int | None,
     report: Callable[[Diagnostic], None] | None = None,
 ) -> InitSpec:
-    """Writes a spec to start from for a file; the flags of the compiler hold for the whole process and are set.
+    """Write an initial spec for a file. Process-wide flags are set already.
 
     Args:
-        options: what is compiled.
+        options: the options of the compilation.
         dispatches: see `init_spec`.
         top: see `init_spec`.
-        report: called with each warning and remark of the compiler.
+        report: receives each warning and remark of the compiler.
 
     Raises:
         CompileError: see `init_spec`.
@@ -106,12 +106,12 @@ def init_spec_for_file(
 def _until_sources(options: CompileOptions) -> CompileOptions:
     if not options.compile_from <= Phase.EXECUTABLE_SOURCES:
         text = f"the input is past '{Phase.EXECUTABLE_SOURCES.value}' already"
-        raise CompileError(error(f"there is nothing to start from: {text}"))
+        raise CompileError(error(f"dispatches cannot be found: {text}"))
     return replace(options, compile_to=Phase.EXECUTABLE_SOURCES, emit_bytecode=True)
 
 
 class _SpecWriter:
-    """Writes specs to start from for one program."""
+    """A writer of initial specs for one program."""
 
     def __init__(
         self,
@@ -126,27 +126,28 @@ class _SpecWriter:
         self._registry = ProviderRegistry(report or (lambda _: None))
 
     def write(self, program: str, dispatches: Sequence[str], top: int | None) -> InitSpec:
-        points = [point for point in self._reader.points if _is_meant(point, dispatches)][:top]
+        points = [point for point in self._reader.points if _is_selected(point, dispatches)][:top]
         left_out = [
-            each
-            for each in self._reader.left_out
-            if not dispatches or _fits(each.dispatches, dispatches)
+            left
+            for left in self._reader.left_out
+            if not dispatches or _fits(left.dispatches, dispatches)
         ]
         if not points and not left_out:
             raise CompileError(self._nothing(program, dispatches))
         forms: dict[int, Iterator[str]] = {}
+        # Try the forms of each matcher, until the compiler accepts all entries.
         reasons: dict[int, str] = {}
-        for each in points:
-            result, reasons[id(each)] = _forms(each)
-            forms[id(each)] = iter(result)
-        chosen = [(each, next(forms[id(each)], "")) for each in points]
+        for point in points:
+            forms_left, reasons[id(point)] = _forms(point)
+            forms[id(point)] = iter(forms_left)
+        chosen = [(point, next(forms[id(point)], "")) for point in points]
         while True:
             left_out += [
-                LeftOut(each.dispatches, each.words, reasons[id(each)])
-                for each, form in chosen
+                LeftOut(point.dispatches, point.words, reasons[id(point)])
+                for point, form in chosen
                 if not form
             ]
-            chosen = [(each, form) for each, form in chosen if form]
+            chosen = [(point, form) for point, form in chosen if form]
             text, entries = _spec(chosen)
             failures = self._failures(chosen, text, entries)
             if not failures:
@@ -154,8 +155,8 @@ class _SpecWriter:
             failed = {id(entries[matcher]): reason for matcher, reason in failures.items()}
             reasons |= failed
             chosen = [
-                (each, next(forms[id(each)], "") if id(each) in failed else form)
-                for each, form in chosen
+                (point, next(forms[id(point)], "") if id(point) in failed else form)
+                for point, form in chosen
             ]
         heading = _heading(program, entries.values())
         text = commented(text, entries, self._registry, heading)
@@ -164,7 +165,10 @@ class _SpecWriter:
     def _failures(
         self, chosen: _Chosen, text: str, entries: Mapping[str, StartingPoint]
     ) -> dict[str, str]:
-        """Returns for each entry that does not do what it is for why; one by one where the compiler fails on any."""
+        """Return the reasons for entries without the intended effect.
+
+        If the compiler fails, entries are checked one by one.
+        """
         if not chosen:
             return {}
         try:
@@ -172,31 +176,33 @@ class _SpecWriter:
         except CompileError as failure:
             if len(chosen) == 1:
                 return dict.fromkeys(entries, failure.diagnostics[0].message.strip())
-        result: dict[str, str] = {}
-        for matcher, each in zip(entries, chosen, strict=True):
-            result |= dict.fromkeys(
-                [matcher] if self._failures([each], *_spec([each])) else [], _FAILS
+        reasons: dict[str, str] = {}
+        for matcher, choice in zip(entries, chosen, strict=True):
+            reasons |= dict.fromkeys(
+                [matcher] if self._failures([choice], *_spec([choice])) else [], _FAILS
             )
-        return result or dict.fromkeys(entries, _FAILS)
+        return reasons or dict.fromkeys(entries, _FAILS)
 
     def _nothing(self, program: str, dispatches: Sequence[str]) -> Diagnostic:
         if not self._reader.dispatches:
             return error(f"there is no dispatch in '{program}'")
-        known = [note(f"there is {dispatch.name}") for dispatch in self._reader.dispatches[:_SHOWN]]
+        listed = [
+            note(f"there is {dispatch.name}") for dispatch in self._reader.dispatches[:_SHOWN]
+        ]
         if dispatches:
             join = ", ".join(f"'{dispatch}'" for dispatch in dispatches)
-            return error(f"no dispatch in '{program}' is called {join}", notes=known)
+            return error(f"no dispatch in '{program}' is called {join}", notes=listed)
         message = f"'{program}' has only element-wise ops and copies; name one with --dispatch"
-        return error(message, notes=known)
+        return error(message, notes=listed)
 
 
 _FAILS = "the compiler fails where the entry takes effect"
 
 _SHOWN = 5
-"""How many dispatches are named where none is the one that is asked for."""
+"""The number of dispatches to list if none matches."""
 
 
-def _is_meant(point: StartingPoint, patterns: Sequence[str]) -> bool:
+def _is_selected(point: StartingPoint, patterns: Sequence[str]) -> bool:
     if not patterns:
         return is_tunable(point.workload.problem.kind)
     return _fits((*point.dispatches, point.label), patterns)
@@ -207,8 +213,8 @@ def _fits(subjects: Iterable[str], patterns: Sequence[str]) -> bool:
 
 
 def _forms(point: StartingPoint) -> tuple[list[str], str]:
-    """Returns the forms of matchers that can describe the root op, the most robust first, and why the last one cannot."""
-    result = []
+    """Return the forms of matchers for the root op, the most robust first, and the reason why the last one fails."""
+    forms = []
     reason = ""
     for form in FORMS:
         try:
@@ -216,29 +222,29 @@ def _forms(point: StartingPoint) -> tuple[list[str], str]:
         except NoMatcherError as failure:
             reason = str(failure)
             continue
-        result.append(form)
-    return result, reason
+        forms.append(form)
+    return forms, reason
 
 
 def _spec(chosen: _Chosen) -> tuple[str, dict[str, StartingPoint]]:
-    """Returns a spec, and what its entries are for by the symbol of the matcher."""
+    """Return a spec, and its entries by the symbol of the matcher."""
     fresh = FreshNames([])
-    labels = [fresh.take(each.label) for each, _ in chosen]
+    labels = [fresh.take(point.label) for point, _ in chosen]
     entries = [
-        SpecEntry(label, each.workload, form, each.attributes)
-        for label, (each, form) in zip(labels, chosen, strict=True)
+        SpecEntry(label, point.workload, form, point.attributes)
+        for label, (point, form) in zip(labels, chosen, strict=True)
     ]
-    named = {f"match_{label}": each for label, (each, _) in zip(labels, chosen, strict=True)}
+    named = {f"match_{label}": point for label, (point, _) in zip(labels, chosen, strict=True)}
     return write_spec("start", entries), named
 
 
 def single_entry(program: str, point: StartingPoint, registry: ProviderRegistry | None) -> str:
-    """Returns a spec with one entry, of which the compiler is not asked; nothing if no matcher can describe the op.
+    """Return a spec with one entry, without verification by the compiler; empty if no matcher form fits the op.
 
     Args:
-        program: what to call the program.
-        point: what the entry is for.
-        registry: who knows which values are valid; None to leave them out.
+        program: the name of the program.
+        point: the dispatches of the entry.
+        registry: the providers of valid values; None to leave them out.
     """
     forms, _ = _forms(point)
     if not forms:

@@ -1,4 +1,4 @@
-"""The text of a spec to start from: the spec as MLIR prints it, with comments above what they speak of."""
+"""The text of an initial spec: the spec as MLIR prints it, with comments above its parts."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ def commented(
     registry: ProviderRegistry | None,
     heading: Sequence[str],
 ) -> str:
-    """Returns a spec with comments on its entries and their knobs.
+    """Return a spec with comments on its entries and their knobs.
 
     Args:
         text: the spec, as MLIR prints it.
-        entries: what its entries are for, by the symbol of the matcher.
-        registry: who knows which values are valid; None to leave them out.
+        entries: the dispatches of its entries, by the symbol of the matcher.
+        registry: the providers of valid values; None to leave them out.
         heading: lines for the beginning.
     """
-    # Without aliases, which entries of the same configuration would share: each can be edited by itself.
+    # Without aliases, which would be shared, each entry can be edited separately.
     text = str(mlir.Module.parse(text, thread_context()).operation.get_asm(use_local_scope=True))
     module = mlir.Module.parse(text, thread_context())
     above: dict[int, list[str]] = {1: list(heading)}
     for sequence in collect(module.operation, names.NAMED_SEQUENCE):
         point = entries.get(symbol_name(sequence) or "")
         if point is not None:
-            above[_line(sequence)] = [f"{_INDENT}// {each}" for each in _about(point)]
+            above[_line(sequence)] = [f"{_INDENT}// {text_}" for text_ in _about(point)]
             parameter = collect(sequence, names.PARAM_CONSTANT)[0]
             knobs = _about_knobs(point, registry)
             above[_line(parameter)] = [f"{_INDENT * 2}// {knob}" for knob in knobs]
@@ -71,7 +71,7 @@ def _about(point: StartingPoint) -> Iterator[str]:
 
 
 def _about_knobs(point: StartingPoint, registry: ProviderRegistry | None) -> Iterator[str]:
-    """Yields a line for each knob: its name, its value, its meaning, and what else is valid now."""
+    """Yield a line for each knob: its name, its value, its meaning, and other valid values."""
     allowed = registry and AllowedValues(point.workload, point.configuration, registry)
     also = ", and the values that are valid while the others stay" if allowed else ""
     yield f"Each knob with its value and its meaning{also}:"
@@ -83,7 +83,7 @@ def _about_knobs(point: StartingPoint, registry: ProviderRegistry | None) -> Ite
         yield f"{text}  ({about})" if about else text
         valid = allowed.by_place.get(place) if allowed else None
         if valid is not None:
-            others = ", ".join(valid[1:]) or "no other, unless another knob changes, too"
-            yield f"{_INDENT * 3}also: {others}"
+            alternatives = ", ".join(valid[1:]) or "no other, unless another knob changes, too"
+            yield f"{_INDENT * 3}also: {alternatives}"
     if allowed and not allowed.by_place:
-        yield f"Which other values are valid is not known: {allowed.reason}"
+        yield f"Other valid values are unknown: {allowed.reason}"

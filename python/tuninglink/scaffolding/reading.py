@@ -1,4 +1,4 @@
-"""Finding what entries can be written for: the root ops of a program's dispatches, with the compiler's choices."""
+"""The problems of a program, for entries: root ops of dispatches, with the compiler's configurations."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class _NoStartError(Exception):
-    """Nothing can be written for a dispatch; says why not, and what it computes, as far as that is known."""
+    """An entry cannot be written for a dispatch. The message is the reason; `words` describes its computation."""
 
     def __init__(self, reason: str, words: str = "") -> None:
         super().__init__(reason)
@@ -49,13 +49,13 @@ class ProgramReader:
     Args:
         sources: the program at `executable-sources`, as bytecode.
         configured: the same at `executable-configurations`.
-        calls: how often each dispatch is called, where the program does not say it itself.
-        sizes: the sizes of dynamic dimensions that costs are for.
+        calls: the number of calls of each dispatch, in case the program does not determine it.
+        sizes: the sizes of dynamic dimensions for the costs.
 
     Attributes:
-        points: what entries can be written for; those that cost most come first.
+        points: the problems that entries can be written for, the most expensive first.
         left_out: the other dispatches.
-        dispatches: all of them, without configurations.
+        dispatches: all dispatches, without configurations.
     """
 
     def __init__(
@@ -74,8 +74,10 @@ class ProgramReader:
         self.dispatches = find_dispatches(self._after)
         self._configurations = self._read_configurations()
         strip_configurations(self._after)
-        wanted = {dispatch.name for dispatch in self.dispatches}
-        self._prepared = PreparedDispatches(self._after, DispatchSources(self._before), wanted)
+        dispatch_names = {dispatch.name for dispatch in self.dispatches}
+        self._prepared = PreparedDispatches(
+            self._after, DispatchSources(self._before), dispatch_names
+        )
         self._read()
 
     def _read_configurations(self) -> dict[str, list[tuple[mlir.Operation, Configuration | None]]]:
@@ -98,15 +100,15 @@ class ProgramReader:
                 why = failure.words, str(failure)
                 left_out[why] = (*left_out.get(why, ()), dispatch.name)
                 continue
-            known = points.get(key)
-            points[key] = point if known is None else _joined(known, point)
-        self.points = sorted(points.values(), key=lambda each: each.impact, reverse=True)
-        self.left_out = [LeftOut(result, *why) for why, result in left_out.items()]
+            existing = points.get(key)
+            points[key] = point if existing is None else _joined(existing, point)
+        self.points = sorted(points.values(), key=lambda point: point.impact, reverse=True)
+        self.left_out = [LeftOut(names_, *why) for why, names_ in left_out.items()]
 
     def _point(self, dispatch: Dispatch) -> tuple[Hashable, StartingPoint]:
         configured = self._configurations[dispatch.name]
         if not configured:
-            raise _NoStartError("it has no op that takes a configuration")
+            raise _NoStartError("it has no configurable op")
         if len(configured) > 1:
             raise _NoStartError("it has several root ops, and a spec can configure one")
         ((after, configuration),) = configured
@@ -114,7 +116,7 @@ class ProgramReader:
         op = OpInfo(root)
         words = describe(op)
         if configuration is None or configuration.translation_info is None:
-            raise _NoStartError("the compiler gives its root op no configuration", words)
+            raise _NoStartError("the compiler does not configure its root op", words)
         attributes = _attributes(configuration)
         point = StartingPoint(
             dispatches=(dispatch.name,),
@@ -132,27 +134,27 @@ class ProgramReader:
     def _seen(
         self, dispatch: Dispatch, after: mlir.Operation
     ) -> tuple[mlir.Operation, mlir.Operation]:
-        """Returns the root op of a dispatch as the matchers of the spec see it, and its function."""
+        """Return the root op of a dispatch as the spec's matchers see it, and its function."""
         configured = [(op, function) for op, function in _roots(dispatch.module) if op == after]
-        workloads = (read_workload(*each, self._after) for each in configured)
+        workloads = (read_workload(*pair, self._after) for pair in configured)
         if any(map(Preparation.BATCH_LOOP.is_for, workloads)):
-            return configured[0]  # The spec adds the loop before it matches.
+            return configured[0]  # The spec adds the loop before the match.
         module = self._prepared.module(dispatch.name, dispatch.module)
         if module is None:
-            raise _NoStartError(self._prepared.unsure or "what matchers see of it is not known")
-        result = configured if module == dispatch.module else _roots(module)
-        if len(result) != 1:
-            raise _NoStartError("the backend makes other ops of it before it chooses a root op")
-        return result[0]
+            raise _NoStartError(self._prepared.unsure or "the input of matchers is unknown")
+        root_ops = configured if module == dispatch.module else _roots(module)
+        if len(root_ops) != 1:
+            raise _NoStartError("the backend rewrites its ops before it chooses a root op")
+        return root_ops[0]
 
 
 def _roots(module: mlir.Operation) -> list[tuple[mlir.Operation, mlir.Operation]]:
-    """Returns the root ops of a dispatch, each with its function."""
-    return [(op, each.function) for each in find_root_ops(module) for op in each.roots]
+    """Return the root ops of a dispatch, each with its function."""
+    return [(op, roots.function) for roots in find_root_ops(module) for op in roots.roots]
 
 
 def is_tunable(kind: OpKind) -> bool:
-    """Tells whether ops of a kind are worth tuning: those that only compute element by element are not."""
+    """Return whether tuning can pay off for ops of a kind. It does not for elementwise ops."""
     return kind not in (OpKind.ELEMENTWISE, OpKind.OTHER)
 
 

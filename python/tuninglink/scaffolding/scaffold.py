@@ -1,4 +1,4 @@
-"""What a spec to start from is made of, as data."""
+"""The parts of an initial spec, as data."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StartingPoint:
-    """Dispatches with one root op and one configuration: what an entry is written for.
+    """Dispatches with one root op and one configuration, for one entry.
 
     Attributes:
         dispatches: their names.
-        label: the name of the function of the first one.
-        words: what the root op computes.
-        calls: how often the program calls them, together.
-        cost: what one call costs.
-        target: what they are compiled for.
+        label: the name of the function of the first dispatch.
+        words: a description of the root op.
+        calls: the total number of calls in the program.
+        cost: the cost of one call.
+        target: the target of the dispatches.
         workload: the root op as matchers see it.
         configuration: the compiler's own choice.
-        attributes: the same as a spec gives it to a root op: attributes by name, as MLIR writes them.
+        attributes: the attributes by which a spec sets this configuration, by name, as MLIR prints them.
     """
 
     dispatches: tuple[str, ...]
@@ -41,23 +41,23 @@ class StartingPoint:
 
     @property
     def flops(self) -> int:
-        """The arithmetic operations of all calls; 0 if they are not known."""
+        """The arithmetic operations of all calls; 0 if they are unknown."""
         return self.calls * (self.cost.flops or 0)
 
     @property
     def impact(self) -> tuple[int, int]:
-        """What the dispatches that cost most have most of: arithmetic operations, then bytes."""
+        """The sort key for the cost of the dispatches: arithmetic operations, then bytes."""
         return self.flops, self.calls * (self.cost.bytes or 0)
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Dispatches for which there is no entry.
+    """Dispatches without an entry.
 
     Attributes:
         dispatches: their names.
-        words: what they compute, as far as that is known.
-        reason: why there is no entry.
+        words: a description of their root op, as far as it is known.
+        reason: the reason why there is no entry.
     """
 
     dispatches: tuple[str, ...]
@@ -72,12 +72,12 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class InitSpec:
-    """A spec to start from.
+    """An initial spec.
 
     Attributes:
         text: the spec, as MLIR text with comments.
-        entries: what it has an entry for, by the symbol of the matcher; those that cost most come first.
-        left_out: the dispatches that were asked for and have no entry.
+        entries: its entries by the symbol of the matcher, the most expensive first.
+        left_out: the selected dispatches without an entry.
     """
 
     text: str

@@ -1,4 +1,4 @@
-"""Verifying a spec to start from: it takes effect where it is meant to, and changes no code."""
+"""Verification of an initial spec: it has the intended effects, and does not change code."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Backend:
-    """The rest of a compilation, behind `executable-sources`.
+    """The rest of a compilation, after `executable-sources`.
 
     Attributes:
-        session_flags: flags of the session; those of the whole process have been set before.
+        session_flags: flags of the session. Process-wide flags are set already.
     """
 
     session_flags: Sequence[str] = ()
 
     def run(self, sources: bytes, last: Phase, specs: Sequence[str] = ()) -> Compilation:
-        """Compiles a program at `executable-sources`.
+        """Compile a program at `executable-sources`.
 
         Args:
             sources: the program.
-            last: the phase to stop behind.
+            last: the last phase to run.
             specs: the specs to apply, as text.
 
         Raises:
@@ -59,10 +59,10 @@ class Backend:
 
 
 class Verifier:
-    """Compares a program with a spec to the same without.
+    """A comparison of a program with and without a spec.
 
     Args:
-        backend: compiles both.
+        backend: the compiler for both.
         sources: the program at `executable-sources`.
         configured: the same at `executable-configurations`, without a spec.
     """
@@ -73,38 +73,38 @@ class Verifier:
         self._plain = _dispatches(configured)
 
     def failures(self, spec: str, entries: Mapping[str, StartingPoint]) -> dict[str, str]:
-        """Returns for each entry that does not do what it is for why that is so.
+        """Return the reasons for entries without the intended effect.
 
         Args:
             spec: the spec, as text.
-            entries: what its entries are for, by the symbol of the matcher.
+            entries: the dispatches of its entries, by the symbol of the matcher.
 
         Raises:
             CompileError: the compiler fails with the spec.
         """
         compiled = self._backend.run(self._sources, Phase.EXECUTABLE_CONFIGURATIONS, [spec])
         changed = self._changed(spec, compiled.output)
-        result = {}
+        reasons = {}
         for matcher, point in entries.items():
             reason = _failure(matcher, point, compiled.applied, changed)
             if reason:
-                result[matcher] = reason
-        return result
+                reasons[matcher] = reason
+        return reasons
 
     def _changed(self, spec: str, configured: bytes) -> set[str]:
-        """Returns the dispatches whose code the spec changes."""
+        """Return the dispatches whose code the spec changes."""
         tuned = _dispatches(configured)
         suspected = [name for name, text in tuned.items() if text != self._plain[name]]
         executables = dict.fromkeys(map(executable_name, suspected))
         if not executables:
             return set()
-        # The compiler also configures ops around the root op, which may make no difference.
+        # The compiler also configures ops around the root op, which may not change the code.
         module = mlir.Module.parse(self._sources, thread_context()).operation
         differing = self._differing(module, list(executables), spec)
-        return {each for each in suspected if executable_name(each) in differing}
+        return {name for name in suspected if executable_name(name) in differing}
 
     def _differing(self, module: mlir.Operation, executables: list[str], spec: str) -> set[str]:
-        """Returns the executables whose code the spec changes, one by one where the compiler fails on any."""
+        """Return the executables whose code the spec changes. If the compiler fails, they are compiled one by one."""
         part = to_bytecode(DispatchSources(module).program(executables).operation)
         plain, code = (self._code(part, specs) for specs in ((), (spec,)))
         if len(executables) > 1 and (plain is None or code is None):
@@ -114,11 +114,11 @@ class Verifier:
                 for name in self._differing(module, [executable], spec)
             }
         if plain is None:
-            return set()  # There is no code to change.
+            return set()  # It does not compile without the spec either.
         return {name for name in executables if code is None or plain[name] != code[name]}
 
     def _code(self, program: bytes, specs: Sequence[str]) -> dict[str, str] | None:
-        """Returns the code of each executable; None if the compiler fails."""
+        """Return the code of each executable, or None if the compiler fails."""
         try:
             return _executables(self._backend.run(program, Phase.EXECUTABLE_TARGETS, specs).output)
         except CompileError:
@@ -128,15 +128,17 @@ class Verifier:
 def _failure(
     matcher: str, point: StartingPoint, applied: Iterable[Applied], changed: set[str]
 ) -> str:
-    mine = {each.dispatch: each for each in applied if each.entry and each.entry.matcher == matcher}
+    effects = {
+        item.dispatch: item for item in applied if item.entry and item.entry.matcher == matcher
+    }
     for name in point.dispatches:
-        if name not in mine:
-            return f"its matcher does not find the root op of {name} as the compiler asks specs"
-        if not mine[name].is_own:
-            return f"the compiler does not take the configuration as it is in {name}"
-    for name in mine:
+        if name not in effects:
+            return f"its matcher does not match the root op of {name}"
+        if not effects[name].is_own:
+            return f"the compiler changes the configuration in {name}"
+    for name in effects:
         if name in changed:
-            return f"the entry changes the code of {name}, which the compiler configures by more than it"
+            return f"the entry changes the code of {name}, as the compiler's configuration consists of more than the entry"
     return ""
 
 

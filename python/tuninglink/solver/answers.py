@@ -59,7 +59,7 @@ class Limits:
             raise ValueError("a limit must be a number")
 
     def start(self) -> Deadline:
-        """Returns the deadline that these limits mean from now on."""
+        """Return the deadline that these limits mean from now on."""
         return Deadline(time.monotonic() + self.seconds, self, self.steps)
 
 
@@ -79,31 +79,31 @@ class Deadline:
         self._whole = whole
 
     def postpone(self, seconds: float) -> None:
-        """Gives back time that somebody else used."""
+        """Give back time that somebody else used."""
         self._at += seconds
         if self._whole is not None:
             self._whole.postpone(seconds)
 
     def remaining(self) -> float:
-        """Returns the seconds that are left, not less than zero."""
+        """Return the seconds that are left, not less than zero."""
         return max(0.0, self._at - time.monotonic())
 
     def solver_milliseconds(self) -> int:
-        """Returns what a call of the solver may take now; at least one, as zero would mean no limit."""
+        """Return what a call of the solver may take now; at least one, as zero would mean no limit."""
         wanted = 1000 * min(self.remaining(), self._limits.solver_seconds)
         return max(1, int(min(wanted, _MOST_MILLISECONDS)))
 
     def share(self, parts: int) -> Deadline:
-        """Returns the deadline of one of so many equal parts of what is left; its steps count for the whole."""
+        """Return the deadline of one of so many equal parts of what is left; its steps count for the whole."""
         at = time.monotonic() + self.remaining() / parts
         return Deadline(at, self._limits, self._steps / parts, self)
 
     def within(self, steps: float) -> Deadline:
-        """Returns a deadline after a number of steps, which count for the whole; it is never later."""
+        """Return a deadline after a number of steps, which count for the whole; it is never later."""
         return Deadline(self._at, self._limits, min(steps, self._steps), self)
 
     def check(self) -> None:
-        """Takes a step.
+        """Take a step.
 
         Raises:
             UndecidedError: the time is up, or no step is left.

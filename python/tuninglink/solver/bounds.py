@@ -33,7 +33,7 @@ class Bounds:
 
     @classmethod
     def spanning(cls, domains: Mapping[str, Sequence[int]]) -> Bounds:
-        """Returns the bounds of variables that have one of these values each, ascending, at least one."""
+        """Return the bounds of variables that have one of these values each, ascending, at least one."""
         bounds = cls(domains)
         for name, values in domains.items():
             bounds.restrict(name, Interval(values[0], values[-1]))
@@ -43,7 +43,7 @@ class Bounds:
         return self._bounds[name]
 
     def restrict(self, name: str, to: Interval) -> None:
-        """Removes the values outside of `to`."""
+        """Remove the values outside of `to`."""
         old = self._bounds[name]
         new = old & to
         if new != old:
@@ -53,7 +53,7 @@ class Bounds:
             self.impossible |= new.is_empty
 
     def tighten(self, assertions: Iterable[Term], deadline: Deadline) -> None:
-        """Removes values with which some assertion cannot hold, until no more is found.
+        """Remove values with which some assertion cannot hold, until no more is found.
 
         Raises:
             UndecidedError: the deadline has passed.
@@ -74,14 +74,14 @@ class Bounds:
                 return
 
     def _may_tighten(self, assertion: Term) -> bool:
-        """Tells whether the bounds of an assertion's variables have changed since it was last looked at."""
+        """Return whether the bounds of an assertion's variables have changed since it was last looked at."""
         since = self._tightened_at.get(assertion)
         if since is None:
             return True
         return any(self._changed_at.get(name, 0) > since for name in assertion.variables)
 
     def of(self, term: Term) -> Interval:
-        """Returns the values that `term` can have."""
+        """Return the values that `term` can have."""
         kind = term.kind
         if kind is Kind.CONSTANT:
             return Interval(term.value, term.value)
@@ -99,7 +99,7 @@ class Bounds:
         return self.of(no) if can == FALSE else self.of(yes) | self.of(no)
 
     def _require(self, term: Term, wanted: Interval) -> None:
-        """Removes values of variables with which the value of `term` cannot be in `wanted`."""
+        """Remove values of variables with which the value of `term` cannot be in `wanted`."""
         if self.impossible:
             return
         can = self.of(term)
@@ -184,7 +184,7 @@ class Bounds:
                 self._require(more, Interval(self.of(less).low + strict, inf))
 
     def _require_one(self, operands: tuple[Term, ...], wanted: Interval) -> None:
-        """Keeps the values with which at least one of `operands` can be as wanted."""
+        """Keep the values with which at least one of `operands` can be as wanted."""
         names = {name for operand in operands for name in operand.variables}
         kept = dict.fromkeys(names, Interval(inf, -inf))
         possible = False

@@ -29,7 +29,7 @@ def possibility(
     slots: Mapping[str, int],
     bounds: Bounds,
 ) -> Callable[[Values], bool] | None:
-    """Returns a function of the known values that is false only if some assertion cannot hold with them.
+    """Return a function of the known values that is false only if some assertion cannot hold with them.
 
     Args:
         assertions: boolean terms over further variables.
@@ -65,7 +65,7 @@ class _BoundsWriter:
         self.lines: list[str] = []
 
     def condition(self, assertion: Term) -> str:
-        """Returns the expression that is false if an assertion cannot hold.
+        """Return the expression that is false if an assertion cannot hold.
 
         Raises:
             _UnboundedError: bounds do not tell.
@@ -111,7 +111,7 @@ class _BoundsWriter:
         return name
 
     def _range_of_open(self, term: Term) -> tuple[str, str]:
-        """Returns the bounds of a term in which some variable has no value yet."""
+        """Return the bounds of a term in which some variable has no value yet."""
         if term.kind is Kind.ITE:
             return self._range_of_choice(term)
         within = [self._bounds.of(operand) for operand in term.operands]

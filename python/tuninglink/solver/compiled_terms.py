@@ -57,7 +57,7 @@ class SourceWriter:
             self._texts[id(node)] = text
 
     def text(self, term: Term) -> str:
-        """Returns the expression of a node."""
+        """Return the expression of a node."""
         return self._texts[id(term)]
 
     def _write(self, term: Term) -> str:
@@ -78,7 +78,7 @@ class SourceWriter:
 def conjunction(
     assertions: Sequence[Term], slots: Mapping[str, int], bounds: Bounds
 ) -> Callable[[Values], bool]:
-    """Returns a function of the values that tells whether all of `assertions` hold.
+    """Return a function of the values that tells whether all of `assertions` hold.
 
     It raises `ZeroDivisionError` if it comes upon a division by zero.
 
@@ -99,7 +99,7 @@ def conjunction(
 def outlook(
     assertions: Sequence[Term], known: frozenset[str], slots: Mapping[str, int], bounds: Bounds
 ) -> Callable[[Values], Hashable]:
-    """Returns a function of the known values that gives all that `assertions` see of them.
+    """Return a function of the known values that gives all that `assertions` see of them.
 
     Values for which it gives the same can be exchanged: with every choice of the others, they make the same
     assertions hold.
@@ -128,7 +128,7 @@ def outlook(
 
 
 def _known_parts(term: Term, known: frozenset[str], changing: frozenset[str]) -> Iterator[Term]:
-    """Yields the largest parts of `term` whose values are known and may change."""
+    """Yield the largest parts of `term` whose values are known and may change."""
     if not term.variables & changing:
         return
     if term.variables <= known:
@@ -146,7 +146,7 @@ _FOLDABLE = (Kind.ADD, Kind.MUL, Kind.AND, Kind.OR)
 
 
 def alternatives(assertion: Term, name: str) -> int:
-    """Returns how many values a variable can have once the others have theirs; 0 if that is not known.
+    """Return how many values a variable can have once the others have theirs; 0 if that is not known.
 
     An equation over one occurrence of the variable leaves one value, a disjunction of such equations as many as it
     has parts.
@@ -162,7 +162,7 @@ def alternatives(assertion: Term, name: str) -> int:
 def solutions(
     assertion: Term, name: str, slots: Mapping[str, int], bounds: Bounds
 ) -> Callable[[Values], Sequence[int]] | None:
-    """Returns a function that computes from the other values what `name` can be for `assertion` to hold.
+    """Return a function that computes from the other values what `name` can be for `assertion` to hold.
 
     Returns:
         None if the assertion leaves more than a few values. Else the function, which raises `ZeroDivisionError` if it
@@ -185,7 +185,7 @@ _INVERTIBLE = (Kind.ADD, Kind.MUL, Kind.NEG)
 
 
 def _equations(assertions: Sequence[Term]) -> Iterator[Term]:
-    """Yields the equations of disjunctions."""
+    """Yield the equations of disjunctions."""
     for assertion in assertions:
         if assertion.kind is Kind.OR:
             yield from _equations(assertion.operands)
@@ -194,7 +194,7 @@ def _equations(assertions: Sequence[Term]) -> Iterator[Term]:
 
 
 def _path(equation: Term, name: str) -> tuple[Term, list[Term]]:
-    """Returns the side of an equation without a variable, and the terms from the other side down to the variable."""
+    """Return the side of an equation without a variable, and the terms from the other side down to the variable."""
     left, right = equation.operands
     inside, other = (left, right) if name in left.variables else (right, left)
     path = []
@@ -207,7 +207,7 @@ def _path(equation: Term, name: str) -> tuple[Term, list[Term]]:
 def _inversion(
     equation: Term, name: str, slots: Mapping[str, int], bounds: Bounds, local: str
 ) -> list[str]:
-    """Returns lines that compute the value `x` of a variable, which solves an equation unless `r` is not zero."""
+    """Return lines that compute the value `x` of a variable, which solves an equation unless `r` is not zero."""
     other, path = _path(equation, name)
     steps = [
         (term, [operand for operand in term.operands if name not in operand.variables])
@@ -228,7 +228,7 @@ def _inversion(
 
 
 def compile_function(lines: list[str]) -> Any:
-    """Returns the function of values `v` whose body these lines are."""
+    """Return the function of values `v` whose body these lines are."""
     source = "def function(v):\n" + "".join(f"    {line}\n" for line in lines)
     scope: dict[str, object] = {"divide": divide, "modulo": modulo}
     # The source is made of operators, numbers and local names, all of them written above.

@@ -54,7 +54,7 @@ class Counted:
         return sum(part.size for part in self._parts)
 
     def solution(self, number: int) -> dict[str, int]:
-        """Returns one of the solutions; neighbors have numbers that are near to each other.
+        """Return one of the solutions; neighbors have numbers that are near to each other.
 
         Args:
             number: which, from 0; less than there are.
@@ -69,7 +69,7 @@ class Counted:
 def count_solutions(
     assertions: Sequence[Term], domains: Domains, hidden: frozenset[str], deadline: Deadline
 ) -> Counted:
-    """Counts the values of the variables that are not hidden with which all assertions can hold.
+    """Count the values of the variables that are not hidden with which all assertions can hold.
 
     Args:
         assertions: boolean terms.
@@ -155,7 +155,7 @@ class _Plan:
     settled: Sequence[bool]
 
     def is_done(self, at: int, count: int) -> bool:
-        """Tells whether other values of a level change nothing once one was found that its assertions allow.
+        """Return whether other values of a level change nothing once one was found that its assertions allow.
 
         Args:
             at: the level.
@@ -164,7 +164,7 @@ class _Plan:
         return self.settled[at] or (count > 0 and at >= self.shown)
 
     def outlook(self, at: int, values: Values) -> Hashable | None:
-        """Returns what decides how many solutions the levels from `at` on have, None if there are none left."""
+        """Return what decides how many solutions the levels from `at` on have, None if there are none left."""
         return (at, self.outlooks[at](values)) if at < len(self.levels) else None
 
 
@@ -204,7 +204,7 @@ def _plan(group: _Group, domains: Domains, hidden: frozenset[str], deadline: Dea
 
 
 def _with_late(late: set[str], order: Sequence[str], assertions: Sequence[Term]) -> list[str]:
-    """Moves some variables to where all that they are connected with have a value, else to the end."""
+    """Move some variables to where all that they are connected with have a value, else to the end."""
     result = [name for name in order if name not in late]
     alone: list[tuple[int, str]] = []
     for name in sorted(late):
@@ -242,7 +242,7 @@ class _Count:
         return len(self._known)
 
     def run(self, plan: _Plan, deadline: Deadline) -> None:
-        """Counts them.
+        """Count them.
 
         Raises:
             UndecidedError: the time is up.
@@ -288,7 +288,7 @@ class _Count:
             self.found = sum(totals)
 
     def solution(self, number: int) -> dict[str, int]:
-        """Returns one of the solutions that were counted, all of which must be known."""
+        """Return one of the solutions that were counted, all of which must be known."""
         plan = self._plan
         values = [0] * len(plan.levels)
         for at, level in enumerate(plan.levels[: plan.shown]):

@@ -56,11 +56,11 @@ class Decider:
         return conditions if all(map(_is_small, conditions)) else None
 
     def unknowns(self, index: int) -> frozenset[str]:
-        """Returns the names of the unknowns in an assertion."""
+        """Return the names of the unknowns in an assertion."""
         return self._assertions[index].expression.variables
 
     def value(self, expression: Term, assignment: Mapping[str, int]) -> int | None:
-        """Returns the value of an expression, None if the assignment does not determine it."""
+        """Return the value of an expression, None if the assignment does not determine it."""
         if not _is_small(expression):
             return None
         try:
@@ -69,7 +69,7 @@ class Decider:
             return None
 
     def search(self, deadline: Deadline) -> SearchPlan | None:
-        """Returns the search for whole solutions, or None if only the solver can find them.
+        """Return the search for whole solutions, or None if only the solver can find them.
 
         Raises:
             UndecidedError: planning it takes longer than there is time.
@@ -84,7 +84,7 @@ class Decider:
         deadline: Deadline,
         without: Collection[int] = (),
     ) -> SearchPlan | None:
-        """Returns the search for solutions with these values, or None if only the solver can find them.
+        """Return the search for solutions with these values, or None if only the solver can find them.
 
         Args:
             choices: the values of some unknowns.
@@ -98,7 +98,7 @@ class Decider:
         return self._plan(asked, choices, self._names, deadline)
 
     def count(self, deadline: Deadline) -> Counted | None:
-        """Counts the solutions, once, or returns None if that takes listing them.
+        """Count the solutions, once, or return None if that takes listing them.
 
         Raises:
             UndecidedError: there is not even time to plan it.
@@ -140,12 +140,12 @@ class Decider:
             return None
 
     def expressions(self, indices: Sequence[int] | None = None) -> list[Term]:
-        """Returns the conditions of the assertions at `indices`, or of all."""
+        """Return the conditions of the assertions at `indices`, or of all."""
         chosen = range(len(self._assertions)) if indices is None else indices
         return [self._assertions[index].expression for index in chosen]
 
     def judge(self, assignment: Mapping[str, int]) -> tuple[list[int], list[int]]:
-        """Returns which assertions the knobs alone violate, and about which they do not decide."""
+        """Return which assertions the knobs alone violate, and about which they do not decide."""
         if self.terms is None:
             return [], list(range(len(self._assertions)))
         violated, is_open = [], []
@@ -161,7 +161,7 @@ class Decider:
     def solution(
         self, indices: Sequence[int], fixed: Mapping[str, int], deadline: Deadline
     ) -> Mapping[str, int] | None:
-        """Returns values for which the chosen assertions hold, or None if there are none.
+        """Return values for which the chosen assertions hold, or None if there are none.
 
         Raises:
             UndecidedError: it cannot be told within the limit.
@@ -187,7 +187,7 @@ class Decider:
         *,
         shrink_fixed: bool,
     ) -> tuple[list[int], dict[str, int], bool]:
-        """Leaves out of a contradiction what it does not need, one part after the other."""
+        """Leave out of a contradiction what it does not need, one part after the other."""
         core, given = list(indices), dict(fixed)
         try:
             parts, names = self._solver.core(self.expressions(indices), fixed, deadline)
@@ -210,7 +210,7 @@ class Decider:
 
 
 def _is_small(term: Term) -> bool:
-    """Tells whether a term can be walked recursively and as a tree, as a search does."""
+    """Return whether a term can be walked recursively and as a tree, as a search does."""
     return term.depth <= _MOST_DEPTH and term.tree_size <= _MOST_NODES
 
 

@@ -34,7 +34,7 @@ class TooManyValuesError(Exception):
 
 @lru_cache(maxsize=256)
 def divisors(number: int) -> list[int] | None:
-    """Returns the positive divisors of `number`, ascending, or None if it is zero or too large to factor."""
+    """Return the positive divisors of `number`, ascending, or None if it is zero or too large to factor."""
     number = abs(number)
     if number == 0 or isqrt(number) > _MOST_TRIAL_DIVISIONS:
         return None
@@ -45,7 +45,7 @@ def divisors(number: int) -> list[int] | None:
 def find_domains(
     assertions: Sequence[Term], variables: Iterable[str], deadline: Deadline
 ) -> Mapping[str, Sequence[int]] | None:
-    """Finds what values each variable can have, as far as single assertions tell.
+    """Find what values each variable can have, as far as single assertions tell.
 
     Returns:
         The values of each variable, ascending, or None if the assertions cannot hold together.
@@ -75,7 +75,7 @@ def find_domains(
 def _domain(
     name: str, bounds: Bounds, assertions: Sequence[Term], domains: Mapping[str, Sequence[int]]
 ) -> Sequence[int]:
-    """Returns the values with which all assertions over the variable alone can hold.
+    """Return the values with which all assertions over the variable alone can hold.
 
     Assertions over another variable of few values count, too: a number of options must not blur the rest.
     """
@@ -110,7 +110,7 @@ def _test(
     *,
     calls: int,
 ) -> Callable[[int, int], bool]:
-    """Returns a function that tells whether `terms` may hold with the values of two variables."""
+    """Return a function that tells whether `terms` may hold with the values of two variables."""
     values = dict(known)
 
     def interpreted(value: int, option: int) -> bool:
@@ -154,7 +154,7 @@ def _candidates(
 
 
 def _divided(assertion: Term, name: str, known: Mapping[str, int]) -> list[int] | None:
-    """Returns what the variable can be if the assertion says that a known number is divisible by it."""
+    """Return what the variable can be if the assertion says that a known number is divisible by it."""
     if assertion.kind is not Kind.EQ:
         return None
     for remainder, zero in (assertion.operands, assertion.operands[::-1]):

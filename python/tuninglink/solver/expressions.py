@@ -79,37 +79,37 @@ class Expression:
 
 
 def number(value: int) -> Expression:
-    """Returns an integer, or a truth, as an expression."""
+    """Return an integer, or a truth, as an expression."""
     return Expression(constant(int(value)))
 
 
 def unknown(name: str) -> Expression:
-    """Returns the unknown of a name."""
+    """Return the unknown of a name."""
     return Expression(Term(Kind.VARIABLE, name=name))
 
 
 def select(condition: Operand, yes: Operand, no: Operand) -> Expression:
-    """Returns one of two expressions, by a condition."""
+    """Return one of two expressions, by a condition."""
     return _made(Kind.ITE, condition, yes, no)
 
 
 def all_of(*conditions: Operand) -> Expression:
-    """Returns the condition that all conditions hold."""
+    """Return the condition that all conditions hold."""
     return _made(Kind.AND, *conditions)
 
 
 def any_of(*conditions: Operand) -> Expression:
-    """Returns the condition that one of the conditions holds."""
+    """Return the condition that one of the conditions holds."""
     return _made(Kind.OR, *conditions)
 
 
 def negation(condition: Operand) -> Expression:
-    """Returns the condition that a condition does not hold."""
+    """Return the condition that a condition does not hold."""
     return _made(Kind.NOT, condition)
 
 
 def term_of(operand: Operand) -> Term:
-    """Returns the term of an expression, or of a number or truth of Python's own."""
+    """Return the term of an expression, or of a number or truth of Python's own."""
     return operand.term if isinstance(operand, Expression) else constant(int(operand))
 
 

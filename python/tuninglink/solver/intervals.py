@@ -53,7 +53,7 @@ def _times(a: float, b: float) -> float:
 
 
 def product(factors: Iterable[Interval]) -> Interval:
-    """Returns the values of a product."""
+    """Return the values of a product."""
     low: float = 1
     high: float = 1
     for factor in factors:
@@ -74,7 +74,7 @@ def _floor(number: float, divisor: float) -> float:
 
 
 def divide_down(number: float, divisors: Interval) -> float:
-    """Returns the greatest value that times some of the positive `divisors` is not above `number`."""
+    """Return the greatest value that times some of the positive `divisors` is not above `number`."""
     return max(_floor(number, divisors.low), _floor(number, divisors.high))
 
 

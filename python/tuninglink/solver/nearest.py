@@ -18,7 +18,7 @@ _Cost = tuple[int, int]
 def nearest_by_search(
     search: SearchPlan, wanted: Mapping[str, int], measured: Collection[str], deadline: Deadline
 ) -> NearestAnswer:
-    """Finds the solution that differs from `wanted` in fewest places, then by least.
+    """Find the solution that differs from `wanted` in fewest places, then by least.
 
     Unknowns without a wanted value are free. Only for the `measured` ones it matters by how much they differ.
     """
@@ -52,7 +52,7 @@ def nearest_by_search(
 
 
 def changes(wanted: Mapping[str, int], found: Mapping[str, int] | None) -> dict[str, int]:
-    """Returns the values in `found` that differ from those that were wanted."""
+    """Return the values in `found` that differ from those that were wanted."""
     return {
         name: value for name, value in (found or {}).items() if wanted.get(name, value) != value
     }

@@ -43,7 +43,7 @@ class Level:
     is_determined: bool
 
     def choices(self, ranks: Mapping[int, int], values: Values) -> Iterable[int]:
-        """Returns the values that are worth trying, given the values so far.
+        """Return the values that are worth trying, given the values so far.
 
         Args:
             ranks: the values of the domain in the order in which they are tried, and their places in it.
@@ -57,7 +57,7 @@ class Level:
             return ranks
 
     def few(self, values: Sequence[int], ranks: Mapping[int, int]) -> Sequence[int]:
-        """Returns those of a few values that are in the domain, once, in the order in which they are tried."""
+        """Return those of a few values that are in the domain, once, in the order in which they are tried."""
         if len(values) == 1:
             return values if values[0] in ranks else ()
         return sorted(ranks.keys() & set(values), key=ranks.__getitem__)
@@ -69,7 +69,7 @@ def order_variables(
     hidden: frozenset[str],
     deadline: Deadline,
 ) -> list[str]:
-    """Chooses the order of the variables: what equations determine at once, else what decides most.
+    """Choose the order of the variables: what equations determine at once, else what decides most.
 
     Hidden ones that no equation determines come last.
 
@@ -93,7 +93,7 @@ def order_variables(
 
 
 def _cost(name: str, size: int, pending: Sequence[Term], placed: set[str]) -> float:
-    """Returns roughly how many values of a variable are left once what can be decided is."""
+    """Return roughly how many values of a variable are left once what can be decided is."""
     cost = float(size)
     for each in pending:
         if name in each.variables and all(v == name or v in placed for v in each.variables):
@@ -110,7 +110,7 @@ def _cost(name: str, size: int, pending: Sequence[Term], placed: set[str]) -> fl
 def plan_levels(
     assertions: Sequence[Term], order: Sequence[str], domains: Mapping[str, Sequence[int]]
 ) -> list[Level]:
-    """Returns the steps of a search that gives values to the variables in an order.
+    """Return the steps of a search that gives values to the variables in an order.
 
     Args:
         assertions: what must hold.

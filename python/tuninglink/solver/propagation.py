@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def forced_values(assertions: Iterable[Term]) -> dict[str, int] | None:
-    """Returns the only values with which assertions hold, None if equations alone do not tell them.
+    """Return the only values with which assertions hold, None if equations alone do not tell them.
 
     Args:
         assertions: conditions, all of which are to hold.
@@ -39,7 +39,7 @@ def _conjuncts(term: Term) -> Iterator[Term]:
 
 
 def _solve(equation: Term, values: dict[str, int]) -> bool:
-    """Adds the value that an equation forces on an unknown; tells whether all its values are known."""
+    """Add the value that an equation forces on an unknown; tells whether all its values are known."""
     for unknown, other in (equation.operands, equation.operands[::-1]):
         is_open = unknown.kind is Kind.VARIABLE and unknown.name not in values
         if is_open and other.variables <= values.keys():

@@ -74,7 +74,7 @@ class SearchPlan:
         prune: Callable[[int, Values], bool] | None = None,
         near: Mapping[str, int] | None = None,
     ) -> Iterator[dict[str, int]]:
-        """Yields every solution once.
+        """Yield every solution once.
 
         Args:
             deadline: when to give up.
@@ -107,7 +107,7 @@ class SearchPlan:
         return {name: values[slot] for name, slot in self._slots.items()}
 
     def _ordered(self, seed: int | None, near: Mapping[str, int] | None) -> list[Mapping[int, int]]:
-        """Returns the ranks of the values of each level."""
+        """Return the ranks of the values of each level."""
         if seed is None and near is None:
             return [level.ranks for level in self._levels]
         domains = [level.domain for level in self._levels]

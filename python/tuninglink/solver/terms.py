@@ -82,7 +82,7 @@ class Term:
         self.depth: int = 1 + depth
 
     def occurrences(self, name: str) -> int:
-        """Returns how often the variable `name` occurs, up to two, counting each use of a shared node."""
+        """Return how often the variable `name` occurs, up to two, counting each use of a shared node."""
         if name not in self.variables:
             return 0
         if self.kind is Kind.VARIABLE:
@@ -92,12 +92,12 @@ class Term:
 
 @lru_cache(maxsize=1 << 12)
 def constant(value: int) -> Term:
-    """Returns the term of a number; true is 1, false 0."""
+    """Return the term of a number; true is 1, false 0."""
     return Term(_CONSTANT, value=int(value))
 
 
 def is_condition(term: Term) -> bool:
-    """Tells whether a term is a truth and not a number; the constants 0 and 1 are both."""
+    """Return whether a term is a truth and not a number; the constants 0 and 1 are both."""
     pending, done = [term], set()
     while pending:
         top = pending.pop()
@@ -112,7 +112,7 @@ def is_condition(term: Term) -> bool:
 
 
 def make(kind: Kind, *operands: Term) -> Term:
-    """Returns the term of `kind` over `operands`, computed if they are all constants.
+    """Return the term of `kind` over `operands`, computed if they are all constants.
 
     A division by zero stays a term: SMT-LIB leaves its value open.
     """
@@ -125,7 +125,7 @@ def make(kind: Kind, *operands: Term) -> Term:
 
 
 def divide(numerator: int, divisor: int) -> int:
-    """Returns the quotient as SMT-LIB defines it: the remainder is never negative.
+    """Return the quotient as SMT-LIB defines it: the remainder is never negative.
 
     Raises:
         ZeroDivisionError: SMT-LIB leaves the quotient open.
@@ -134,7 +134,7 @@ def divide(numerator: int, divisor: int) -> int:
 
 
 def modulo(numerator: int, divisor: int) -> int:
-    """Returns the remainder as SMT-LIB defines it, which is never negative.
+    """Return the remainder as SMT-LIB defines it, which is never negative.
 
     Raises:
         ZeroDivisionError: SMT-LIB leaves the remainder open.
@@ -143,7 +143,7 @@ def modulo(numerator: int, divisor: int) -> int:
 
 
 def evaluate(term: Term, values: Mapping[str, int], known: dict[Term, int] | None = None) -> int:
-    """Returns the value of `term`; only the chosen branch of a choice is computed.
+    """Return the value of `term`; only the chosen branch of a choice is computed.
 
     Args:
         term: the term.
@@ -180,7 +180,7 @@ def _evaluate(term: Term, values: Mapping[str, int], known: dict[Term, int]) -> 
 def _evaluate_lazily(
     term: Term, values: Mapping[str, int], known: dict[Term, int], *, decisive: bool
 ) -> bool:
-    """Finds an operand that is `decisive`, whatever operands that are open would be."""
+    """Find an operand that is `decisive`, whatever operands that are open would be."""
     is_open: ZeroDivisionError | None = None
     for operand in term.operands:
         try:
@@ -194,7 +194,7 @@ def _evaluate_lazily(
 
 
 def graph(roots: list[Term]) -> Iterator[Term]:
-    """Yields every node under `roots` once, operands before their users."""
+    """Yield every node under `roots` once, operands before their users."""
     done: set[int] = set()
     stack = [(root, False) for root in reversed(roots)]
     while stack:

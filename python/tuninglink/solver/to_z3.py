@@ -25,12 +25,12 @@ class TermWriter:
         self._written: dict[Term, z3.ExprRef] = {}
 
     def truth(self, term: Term) -> z3.BoolRef:
-        """Returns a term that is a condition as an expression."""
+        """Return a term that is a condition as an expression."""
         self._write_all(term)
         return self._operand(term, is_truth=True)
 
     def number(self, term: Term) -> z3.ArithRef:
-        """Returns a term that is a number as an expression."""
+        """Return a term that is a number as an expression."""
         self._write_all(term)
         return self._operand(term, is_truth=False)
 
@@ -59,7 +59,7 @@ class TermWriter:
         return isinstance(self._written[term], z3.BoolRef)
 
     def _operand(self, term: Term, *, is_truth: bool) -> Any:
-        """Returns what a term was written as; constants are numbers and truths alike."""
+        """Return what a term was written as; constants are numbers and truths alike."""
         if is_truth and term.kind is Kind.CONSTANT:
             return z3.BoolVal(bool(term.value), self._context)
         return self._written[term]
@@ -70,7 +70,7 @@ _CONNECTIVES: Final = frozenset({Kind.AND, Kind.OR, Kind.NOT})
 
 @cache
 def _operations() -> Mapping[Kind, Callable[[list[Any]], Any]]:
-    """Returns the operations of Z3; a function, since a table would load Z3 with this module."""
+    """Return the operations of Z3; a function, since a table would load Z3 with this module."""
     return {
         Kind.ADD: z3.Sum,
         Kind.MUL: z3.Product,

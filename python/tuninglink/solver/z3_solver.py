@@ -53,7 +53,7 @@ class Solver:
 
     @contextmanager
     def turn(self, deadline: Deadline | None = None) -> Iterator[None]:
-        """Waits until no other thread uses the context, and keeps the others waiting.
+        """Wait until no other thread uses the context, and keep the others waiting.
 
         Raises:
             UndecidedError: the time is up, Z3 fails in what is done meanwhile, or this is not the process
@@ -74,7 +74,7 @@ class Solver:
     def solve(
         self, assertions: Sequence[Term], fixed: Mapping[str, int], deadline: Deadline
     ) -> Model | None:
-        """Returns values with which `assertions` hold, the `fixed` ones among them, or None if there are none.
+        """Return values with which `assertions` hold, the `fixed` ones among them, or None if there are none.
 
         Raises:
             UndecidedError: Z3 cannot tell within the limit.
@@ -88,7 +88,7 @@ class Solver:
     def core(
         self, assertions: Sequence[Term], fixed: Mapping[str, int], deadline: Deadline
     ) -> tuple[list[int], list[str]]:
-        """Returns which assertions (by index) and which fixed values contradict each other.
+        """Return which assertions (by index) and which fixed values contradict each other.
 
         Raises:
             UndecidedError: they do not, or Z3 cannot tell within the limit.
@@ -116,7 +116,7 @@ class Solver:
         deadline: Deadline,
         seed: int,
     ) -> Iterator[Model]:
-        """Yields all values of the `shown` unknowns with which `assertions` hold, each once.
+        """Yield all values of the `shown` unknowns with which `assertions` hold, each once.
 
         Raises:
             UndecidedError: Z3 cannot tell within the limit whether there are more.
@@ -144,7 +144,7 @@ class Solver:
         measured: Sequence[str],
         deadline: Deadline,
     ) -> Model | None:
-        """Returns values that differ from the `wanted` ones in fewest places, then by least; None if there are none.
+        """Return values that differ from the `wanted` ones in fewest places, then by least; None if there are none.
 
         Only for the `measured` unknowns it matters by how much they differ.
 

@@ -1,6 +1,6 @@
-"""Which configurations are valid for a problem, on a target, in a pipeline: asked of a constraint solver.
+"""Search spaces: which configurations are valid for a problem, a target and a pipeline, by constraint solving.
 
-A layer of its own, of use without the rest: it knows no specs, and neither parses nor prints MLIR text.
+The package is usable by itself: it does not depend on specs, and neither parses nor prints MLIR text.
 
     from tuninglink.spaces import ConstraintSetBuilder, IntegerKnob, OpKind, Problem
 
@@ -10,7 +10,7 @@ A layer of its own, of use without the rest: it knows no specs, and neither pars
     constraints = builder.build(Problem(OpKind.CONTRACTION), pipeline="#my.pipeline", provider="me")
     constraints.check({"tile": 48}).violations
 
-A name is imported when it is first asked for: who only imports the package does not wait for Z3.
+Names are imported on first access, so that importing the package does not load Z3.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Assignments as they are given: a value for each knob, or for some."""
+"""Validation of assignments: a value for every knob, or for some."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ MOST_BITS: Final = 4096
 def read_assignment(
     given: Mapping[str, object], names: Collection[str], pipeline: str
 ) -> dict[str, int]:
-    """Returns an assignment of all knobs with Python's own integers.
+    """Return an assignment of all knobs with Python's own integers.
 
     Args:
-        given: the values by knob, which may be integers of another library.
+        given: the values by knob; integer types of other libraries are accepted.
         names: the knobs.
-        pipeline: what the knobs configure.
+        pipeline: the pipeline that the knobs configure.
 
     Raises:
-        AssignmentError: a knob is missing, unknown, or has a value that is no integer.
+        AssignmentError: a knob is missing, unknown, or has a value that is not an integer.
     """
     read = read_partial_assignment(given, names, pipeline)
     missing = [name for name in names if name not in read]
@@ -38,10 +38,10 @@ def read_assignment(
 def read_partial_assignment(
     given: Mapping[str, object], names: Collection[str], pipeline: str
 ) -> dict[str, int]:
-    """Returns an assignment of some knobs, as `read_assignment` does.
+    """Return an assignment of some knobs, as `read_assignment` does.
 
     Raises:
-        AssignmentError: a knob is unknown, or has a value that is no integer.
+        AssignmentError: a knob is unknown, or has a value that is not an integer.
     """
     for name in given:
         if name not in names:
@@ -52,7 +52,7 @@ def read_partial_assignment(
 
 
 def _integer(name: str, value: object) -> int:
-    """Returns the value of a knob, which may be an integer of another library."""
+    """Return the value of a knob as an `int`; integer types of other libraries are accepted."""
     try:
         number = None if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]
     except TypeError:

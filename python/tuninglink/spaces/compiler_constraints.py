@@ -1,8 +1,8 @@
-"""The compiler's constraints without the sizes that they are for.
+"""The compiler's constraints, separated from the sizes.
 
-The compiler writes the same constraints for all sizes of an op, as a rule: its constraints op takes the sizes as
-operands, and begins with an assertion about each. Its process hands over the op without these assertions and
-operands, and the sizes beside it, so that an op that is known already need not be read again.
+The compiler usually writes the same constraints for all sizes of an op: its constraints op takes the sizes as operands
+and begins with an assertion about each. The worker process returns the op without these assertions and operands, and
+the sizes separately, so that an op that was read before need not be read again.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class FixedSize:
 
     Attributes:
         size: the size.
-        message: the compiler's assertion that it is the size, where that is not in the constraints op.
+        message: the compiler's assertion about the size, if it was removed from the constraints op.
     """
 
     size: int
@@ -42,7 +42,7 @@ class FixedSize:
 
 @dataclass(frozen=True)
 class UnsizedConstraints:
-    """A constraints op, taken apart.
+    """A constraints op, separated from its sizes.
 
     Attributes:
         module: a module with the op on dimensions of size 0, as bytecode without locations.
@@ -54,7 +54,7 @@ class UnsizedConstraints:
 
 
 def insert_constraints(module: bytes, pipeline: str) -> list[UnsizedConstraints]:
-    """Returns the constraints on the root op of a module in a pipeline, in a worker.
+    """Return the constraints on the root op of a module in a pipeline, in a worker.
 
     Raises:
         UndecidedError: the compiler reports an error.
@@ -68,7 +68,7 @@ def insert_constraints(module: bytes, pipeline: str) -> list[UnsizedConstraints]
 
 
 def constraints_in(module: mlir.Operation) -> list[mlir.Operation]:
-    """Returns the constraints ops, without a look at what is inside of them: they hold most of the ops."""
+    """Return the constraints ops. Their bodies, which hold most of the ops, are not visited."""
     constraints: list[mlir.Operation] = []
 
     def visitor(operation: mlir.Operation) -> mlir.WalkResult | None:
@@ -82,7 +82,7 @@ def constraints_in(module: mlir.Operation) -> list[mlir.Operation]:
 
 
 def _unsized(operation: mlir.Operation) -> UnsizedConstraints:
-    """Takes a constraints op apart, which leaves less of it."""
+    """Separate a constraints op from its sizes, in place."""
     dimensions = _take_sizes(operation)
     with operation.context, mlir.Location.unknown():
         module = mlir.Module.create().operation
@@ -101,7 +101,7 @@ def _unsized(operation: mlir.Operation) -> UnsizedConstraints:
 
 
 def constant_size(value: mlir.Value[mlir.Type]) -> int | None:
-    """Returns the number that a size is known to be."""
+    """Return the value of a size if it is a constant."""
     owner = value.owner
     if isinstance(owner, mlir.Block) or owner.operation.name != "arith.constant":
         return None
@@ -109,7 +109,7 @@ def constant_size(value: mlir.Value[mlir.Type]) -> int | None:
 
 
 def _take_sizes(operation: mlir.Operation) -> tuple[FixedSize | None, ...]:
-    """Returns the sizes of the dimensions of a constraints op, and erases the assertions about them."""
+    """Return the sizes of the dimensions of a constraints op, and erase the assertions about them."""
     block = operation.regions[0].blocks[0]
     result: list[FixedSize | None] = []
     for argument, operand in zip(block.arguments, operation.operands, strict=True):
@@ -128,7 +128,7 @@ def _take_sizes(operation: mlir.Operation) -> tuple[FixedSize | None, ...]:
 def _asserted(
     operations: Sequence[mlir.Operation], argument: mlir.Value[mlir.Type], size: int
 ) -> str:
-    """Returns the message of an assertion, if it is nothing but that an argument has a size."""
+    """Return the message of an assertion if it only states that an argument has a size."""
     kinds = ["smt.int.constant", "smt.eq", names.CONSTRAINT_ASSERT]
     if [operation.name for operation in operations] != kinds:
         return ""

@@ -42,13 +42,13 @@ _SET = 0
 
 @dataclass(frozen=True)
 class _Form:
-    """What the compiler writes for all sizes of an op.
+    """The constraints that the compiler writes for all sizes of an op.
 
     Attributes:
         operation: an `iree_codegen.smt.constraints`.
-        module: what keeps the operation alive.
-        template: the template of the configurations that it is about.
-        constraints: the constraints, in which dimensions are auxiliary unknowns.
+        module: the module, which keeps the operation alive.
+        template: the template of the configurations.
+        constraints: the constraints, with dimensions as auxiliary unknowns.
     """
 
     operation: mlir.Operation
@@ -58,7 +58,7 @@ class _Form:
 
     @classmethod
     def read(cls, bytecode: bytes, context: mlir.Context, kind: OpKind) -> _Form:
-        """Reads the one constraints op in a module."""
+        """Read the one constraints op in a module."""
         module = mlir.Module.parse(bytecode, context).operation
         (operation,) = constraints_in(module)
         template = knob_template(operation)
@@ -73,7 +73,7 @@ class CompilerSpace(Space):
     Args:
         form: the op, for any sizes.
         dimensions: the sizes of the dimensions, None for one that is dynamic.
-        problem: what the configuration is for.
+        problem: the problem to configure.
     """
 
     is_sufficient: ClassVar[bool] = False
@@ -92,17 +92,17 @@ class CompilerSpace(Space):
 
     @property
     def operation(self) -> mlir.Operation:
-        """The constraints op, which knows no sizes."""
+        """The constraints op, without sizes."""
         return self._form.operation
 
     @cached_property
-    def constraints(self) -> ConstraintSet:  # type: ignore[override] # made when it is asked for
+    def constraints(self) -> ConstraintSet:  # type: ignore[override] # made on first access
         """The constraints."""
         form = self._form
         return read_constraints(form.operation, form.template, self._problem, self._dimensions)
 
     def check(self, assignment: Mapping[str, int], limits: Limits) -> CheckAnswer:
-        """Tells whether the constraints accept an assignment, without writing them down for the sizes."""
+        """Return whether the constraints accept an assignment, without instantiating them for the sizes."""
         sizes = {
             dimension_name(index): each.size
             for index, each in enumerate(self._dimensions)
@@ -111,15 +111,15 @@ class CompilerSpace(Space):
         return self._form.constraints.check(assignment, limits, sizes)
 
     def assignment(self, configuration: Configuration) -> Mapping[str, int]:
-        """Matches a configuration with the one of the constraints op, in which knobs stand for values."""
+        """Match a configuration against the template of the constraints op."""
         return self._form.template.read(configuration)
 
     def overlooks(self, configuration: Configuration) -> bool:
-        """Tells whether a configuration has padding, which the constraints do not know but accept."""
+        """Return whether a configuration has padding, which the constraints accept but do not cover."""
         return not _PADDING.isdisjoint(configuration.entries)
 
     def compilation_info(self, assignment: Mapping[str, int]) -> mlir.Attribute:
-        """Returns the configuration as the compiler makes it of the values."""
+        """Return the configuration that the compiler makes from the values."""
         try:
             return iree_codegen.materialize_compilation_info(self.operation, dict(assignment))
         except (ValueError, RuntimeError) as failure:
@@ -127,10 +127,10 @@ class CompilerSpace(Space):
 
 
 class CompilerProvider(Provider):
-    """Asks the compiler for its constraints, in a worker process.
+    """Queries the compiler for its constraints, in a worker process.
 
     Args:
-        passes: runs the compiler's pass.
+        passes: runs the compiler pass.
     """
 
     name: ClassVar[str] = PROVIDER
@@ -143,7 +143,7 @@ class CompilerProvider(Provider):
         self._forms: dict[bytes, _Form] = {}
 
     def spaces(self, workload: Workload, pipeline: str) -> Sequence[Space]:
-        """Returns the compiler's spaces in a pipeline; there may be several, as for convolutions."""
+        """Return the compiler's spaces in a pipeline; there may be several, as for convolutions."""
         context = workload.root.context
         return [
             CompilerSpace(
@@ -164,7 +164,7 @@ class CompilerProvider(Provider):
 
     def _ask(self, workload: Workload, pipeline: str) -> list[UnsizedConstraints]:
         known_crashes = self._passes.known_crashes
-        # A crash costs the start of a process. It is known to happen on all contractions with batch dimensions.
+        # A crash restarts a process. The compiler crashes on all contractions with batch dimensions.
         batched = _batched(workload.problem)
         try:
             if batched in known_crashes:
@@ -175,7 +175,7 @@ class CompilerProvider(Provider):
             asked = f"'{workload.root.name}'"
             place = place_of(workload.root.location)
             if batched is not None and isinstance(failure, CompilerCrashError):
-                # In the same words whoever asked first.
+                # The message is the same for later queries.
                 known_crashes[batched] = failure.reason
                 asked = f"a {batched}"
             elif place:
@@ -185,13 +185,13 @@ class CompilerProvider(Provider):
 
 
 def _batched(problem: Problem) -> str | None:
-    """Returns what to call a contraction with batch dimensions, None for any other problem."""
+    """Return the description of a contraction with batch dimensions, None for any other problem."""
     is_batched = any(dimension.role is Role.BATCH for dimension in problem.dimensions)
     return "batched contraction" if is_batched and problem.kind is OpKind.CONTRACTION else None
 
 
 def _isolated(workload: Workload) -> mlir.Module:
-    """Returns a module with a copy of the function, in which only the root op is marked as one."""
+    """Return a module with a copy of the function, in which only the root op is marked as one."""
     context = workload.root.context
     with mlir.Location.unknown(context):
         module = mlir.Module.create()

@@ -1,4 +1,4 @@
-"""Configurations as the IR holds them, and what they say about knobs."""
+"""Configurations as the IR holds them."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _BITS: Final = 64
 
 @dataclass(frozen=True)
 class Configuration:
-    """What configures a root op.
+    """The configuration of a root op.
 
     Attributes:
         lowering_config: how the op is tiled and distributed.
         translation_info: pipeline, workgroup size and the like, None if the function has none.
-        decomposition_config: what an attention hands on to its parts, if it does.
+        decomposition_config: the configuration of the parts of an attention, if present.
     """
 
     lowering_config: mlir.Attribute
@@ -49,7 +49,7 @@ class Configuration:
 
     @cached_property
     def entries(self) -> Mapping[str, mlir.Attribute]:
-        """All that configures a root op for a GPU, under the names that the compiler's templates use."""
+        """All entries that configure a root op for a GPU, by their names in the compiler's templates."""
         lowering = self.lowering_config
         entries = dict(dictionary_of(lowering) or {})
         with lowering.context:
@@ -66,9 +66,9 @@ class Configuration:
 
 
 def read_configuration(root: mlir.Operation, function: mlir.Operation) -> Configuration | None:
-    """Returns the configuration of a root op, None if it has none.
+    """Return the configuration of a root op, None if it has none.
 
-    A `compilation_info` on the op decides, since the compiler puts it in place of what is there.
+    A `compilation_info` on the op takes precedence, since the compiler replaces the other attributes with it.
     """
     attributes = root.attributes
     decomposition = attributes.get(names.DECOMPOSITION_CONFIG)
@@ -91,7 +91,7 @@ def _translation_info(
 
 
 class MismatchError(Exception):
-    """A configuration is not of the form that constraints cover."""
+    """A configuration does not have the form that the constraints cover."""
 
 
 class MissingEntryError(MismatchError):
@@ -99,13 +99,13 @@ class MissingEntryError(MismatchError):
 
 
 class InvalidFormError(MismatchError):
-    """No configuration of this form compiles, as found by compiling."""
+    """No configuration of this form compiles; determined by compiling samples."""
 
 
 def with_defaults(configuration: Configuration) -> Configuration:
-    """Returns a configuration with the entries that code generation adds where they are missing.
+    """Return a configuration with the missing entries that code generation adds by default.
 
-    These are, for GPUs, the operands that are promoted (none) and how (by all threads of a workgroup together).
+    For GPUs, these are the promoted operands (none) and the kind of promotion (by all threads of a workgroup together).
     """
     lowering, decomposition = configuration.lowering_config, configuration.decomposition_config
     entries = dictionary_of(lowering)
@@ -122,24 +122,24 @@ def with_defaults(configuration: Configuration) -> Configuration:
 
 
 def promotion_types(operands: int) -> mlir.ArrayAttr:
-    """Returns how operands are promoted by default: by all threads of the workgroup together.
+    """Return the default kind of promotion of operands: by all threads of the workgroup together.
 
     Args:
-        operands: how many.
+        operands: the number of operands.
     """
     together = mlir.Attribute.parse("#iree_gpu.derived_thread_config")
     return mlir.ArrayAttr.get([together] * operands)
 
 
 def dictionary_of(attribute: mlir.Attribute) -> Mapping[str, mlir.Attribute] | None:
-    """Returns the entries of a dictionary or of a lowering config for GPUs, None for other attributes."""
+    """Return the entries of a dictionary or of a lowering config for GPUs, None for other attributes."""
     if isinstance(attribute, iree_gpu.LoweringConfigAttr):
         attribute = attribute.attributes
     return entries_of(attribute) if isinstance(attribute, mlir.DictAttr) else None
 
 
 def integer(value: int) -> mlir.IntegerAttr:
-    """Returns an integer attribute of 64 bits, in the current context."""
+    """Return an integer attribute of 64 bits, in the current context."""
     return mlir.IntegerAttr.get(mlir.IntegerType.get_signless(_BITS), value)
 
 
@@ -151,7 +151,7 @@ def _with_promotion(entries: Mapping[str, mlir.Attribute]) -> dict[str, mlir.Att
 
 
 def _with_promotions(decomposition: mlir.Attribute) -> mlir.Attribute:
-    """Returns a `decomposition_config` whose parts say how their operands are promoted."""
+    """Return a `decomposition_config` whose parts state how their operands are promoted."""
     parts = dict(dictionary_of(decomposition) or {})
     for name, part in parts.items():
         inner = dictionary_of(part) or {}
@@ -165,7 +165,7 @@ def _with_promotions(decomposition: mlir.Attribute) -> mlir.Attribute:
 
 
 def _pipeline_options(info: iree_codegen.TranslationInfoAttr) -> mlir.DictAttr:
-    """Returns the pipeline's options; those that are not given are off."""
+    """Return the pipeline's options; missing ones are off."""
     given = dictionary_of(info.configuration) if info.configuration is not None else None
     result = (given or {}).get(PIPELINE_OPTIONS)
     options = result if isinstance(result, iree_gpu.PipelineOptionsAttr) else None

@@ -22,8 +22,8 @@ class Proposal:
     Attributes:
         changes: for each knob that differs, its name, its old and its new value.
         compilation_info: the whole configuration, None if the provider cannot write it.
-        is_proven: whether no other is nearer; else it is the best that was found in time.
-        untiled: the knobs whose old value is 0, which stands for all of a loop.
+        is_proven: whether it is proven to be the nearest; otherwise it is the best found within the time limit.
+        untiled: the knobs whose old value is 0, which means the whole loop.
     """
 
     changes: tuple[tuple[str, int, int], ...]
@@ -49,11 +49,11 @@ class ConfigurationAnswer:
 
     Attributes:
         verdict: proven: it compiles; refuted: it does not.
-        pipeline: the pipeline that it configures, as MLIR writes it.
+        pipeline: the pipeline that it configures, as MLIR prints it.
         violations: if refuted, the necessary rules that it breaks.
         discouraged: if not refuted, the rules of the compiler's own constraints that it breaks.
         reason: if not decided, why not.
-        propose: finds the nearest valid configuration, or says why there is none.
+        propose: finds the nearest valid configuration, or returns the reason why there is none.
     """
 
     verdict: Verdict
@@ -72,12 +72,12 @@ class ConfigurationAnswer:
 
     @cached_property
     def _proposed(self) -> tuple[Proposal | None, str]:
-        """What is proposed, which is looked for when somebody asks: it takes longer than the verdict."""
+        """The proposal, searched for on first access: the search takes longer than the verdict."""
         return self.propose()
 
     @property
     def severity(self) -> Severity | None:
-        """How grave the answer is: None for a valid configuration that the compiler's constraints accept."""
+        """The severity of the answer; None for a valid configuration that the compiler's constraints accept."""
         if self.verdict is Verdict.REFUTED:
             return Severity.ERROR
         if self.discouraged:
@@ -97,7 +97,7 @@ class ConfigurationAnswer:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What else there is to say, each a sentence; the nearest valid configuration comes last."""
+        """Further notes, one sentence each; the nearest valid configuration comes last."""
         proposal, why_none = self._proposed
         if proposal is not None:
             return (*self.further_violations, str(proposal))
@@ -106,7 +106,7 @@ class ConfigurationAnswer:
 
     @property
     def knobs(self) -> tuple[str, ...]:
-        """The knobs that are wrong: of the first violation, those that the nearest valid configuration changes first."""
+        """The invalid knobs of the first violation; those that the nearest valid configuration changes come first."""
         proposal, _ = self._proposed
         changes = () if proposal is None else proposal.changes
         changed = [name for name, _, _ in sorted(changes, key=_factor, reverse=True)]
@@ -118,17 +118,17 @@ class ConfigurationAnswer:
 
     @property
     def further_violations(self) -> tuple[str, ...]:
-        """The violations behind the first, each a sentence."""
+        """The violations after the first, one sentence each."""
         others = [*self.violations, *self.discouraged][1:]
         return tuple(f"violated as well: {other}" for other in others)
 
 
 def _factor(change: tuple[str, int, int]) -> float:
-    """Returns by which factor a change makes a knob larger or smaller."""
+    """Return the factor by which a change increases or decreases a knob."""
     _, old, new = change
     return max(old, new, 1) / max(1, min(old, new))
 
 
 def of_zero(value: int) -> str:
-    """Returns a tile of 0 as people read it, given what it stands for."""
+    """Return the display text of a tile of 0, given the size that it stands for."""
     return f"0 (all {value})"

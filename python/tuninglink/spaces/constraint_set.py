@@ -1,4 +1,4 @@
-"""A constraint set: the knobs of a configuration and what they must fulfil, and the questions to it."""
+"""Constraint sets: the knobs of a configuration, the constraints on them, and queries about both."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ if TYPE_CHECKING:
 
 
 class ConstraintSet(SolutionSet):
-    """Which values of the knobs make a valid configuration.
+    """The values of the knobs that make a valid configuration.
 
-    A set may be asked from any thread, one at a time; it cannot be sent to another process. Questions that it
-    cannot answer within their limits are answered with "not decided" and the reason.
+    A set may be queried from any thread, one at a time; it cannot be sent to another process. Queries that exceed
+    their limits return "not decided" and the reason.
 
     Attributes:
-        problem: what the configuration is for.
+        problem: the problem to configure.
         pipeline: the pipeline that the knobs configure.
-        provider: who says so.
-        knobs: what a configuration chooses.
-        auxiliaries: unknowns in the assertions that are no knobs.
-        assertions: what must hold.
+        provider: the name of the provider.
+        knobs: the knobs of a configuration.
+        auxiliaries: unknowns in the assertions that are not knobs.
+        assertions: the assertions that must hold.
         unknown: why no assignment is known to be valid; empty if the assertions decide. A set with a reason
-            refutes assignments, and does not decide all else.
+            can refute an assignment but not prove one.
     """
 
     def __init__(
@@ -79,12 +79,12 @@ class ConstraintSet(SolutionSet):
 
     @property
     def unknowns(self) -> frozenset[str]:
-        """The names of the unknowns in the assertions: of knobs, and auxiliary ones."""
+        """The names of all unknowns in the assertions: knobs and auxiliaries."""
         everything = range(len(self.assertions))
         return frozenset().union(*map(self._decider.unknowns, everything))
 
     def to_z3(self, context: z3.Context) -> list[z3.BoolRef]:
-        """Returns the assertions as expressions of Z3, whose integer constants have the names of the unknowns.
+        """Return the assertions as Z3 expressions over integer constants named like the unknowns.
 
         Args:
             context: the context of the expressions.
@@ -98,15 +98,15 @@ class ConstraintSet(SolutionSet):
         limits: Limits = DEFAULT_LIMITS,
         auxiliary: Mapping[str, int] | None = None,
     ) -> CheckAnswer:
-        """Tells whether an assignment is valid, and if not, which assertions it violates.
+        """Return whether an assignment is valid, and otherwise which assertions it violates.
 
         Args:
             assignment: a value for every knob.
-            limits: how long it may take.
-            auxiliary: the values of auxiliary unknowns that are known.
+            limits: the limits of the query.
+            auxiliary: known values of auxiliary unknowns.
 
         Raises:
-            AssignmentError: a knob is missing, unknown, or has a value that is no integer.
+            AssignmentError: a knob is missing, unknown, or has a value that is not an integer.
         """
         known = read_assignment(assignment, self._names, self.pipeline)
         assignment = {**known, **(auxiliary or {})}
@@ -129,9 +129,9 @@ class ConstraintSet(SolutionSet):
         return CheckAnswer(verdict, reason=self.unknown)
 
     def broken_heuristics(self, assignment: Mapping[str, int]) -> frozenset[int]:
-        """Returns which assertions of grade heuristic an assignment violates, as indices in `assertions`.
+        """Return the indices in `assertions` of the heuristic assertions that an assignment violates.
 
-        The compiler's own choice may violate some; its neighbors do so, too, and are worth a try all the same.
+        The compiler's own choice may violate some. Its neighbors then do, too, but are still worth trying.
 
         Args:
             assignment: a value for every knob.
@@ -151,13 +151,13 @@ class ConstraintSet(SolutionSet):
         *,
         without: Collection[int] = (),
     ) -> bool:
-        """Tells whether an assignment violates no assertion, of whatever grade, without saying which.
+        """Return whether an assignment violates no assertion of any grade.
 
-        That takes a fraction of what `check` does. An assignment that is not decided is not accepted.
+        This takes a fraction of the time of `check`. An undecided assignment is not accepted.
 
         Args:
             assignment: a value for every knob.
-            limits: how long it may take.
+            limits: the limits of the query.
             without: the indices of assertions that need not hold, see `broken_heuristics`.
 
         Raises:
@@ -175,14 +175,14 @@ class ConstraintSet(SolutionSet):
     def explain_unsat(
         self, partial: Mapping[str, int], limits: Limits = DEFAULT_LIMITS
     ) -> UnsatAnswer:
-        """Tells whether no valid assignment agrees with a partial one, and if so, why.
+        """Return whether no valid assignment agrees with a partial one, and the reason.
 
         Args:
             partial: values for some knobs, or none.
-            limits: how long it may take.
+            limits: the limits of the query.
 
         Raises:
-            AssignmentError: a knob is unknown, or has a value that is no integer.
+            AssignmentError: a knob is unknown, or has a value that is not an integer.
         """
         partial = self._read_partial(partial)
         deadline = limits.start()
@@ -192,7 +192,7 @@ class ConstraintSet(SolutionSet):
             if witness is not None:
                 shown = {name: witness.get(name, partial.get(name, 0)) for name in self._names}
                 return UnsatAnswer(Verdict.REFUTED, witness=shown)
-            # One assertion that is violated by itself says more than several that are together.
+            # One assertion that is violated by itself explains more than several that conflict.
             violated, _ = self._decider.judge(partial)
             core, fixed, minimal = self._decider.shrink(
                 violated[:1] or everything, partial, deadline, shrink_fixed=True
@@ -205,16 +205,16 @@ class ConstraintSet(SolutionSet):
     def nearest(
         self, assignment: Mapping[str, int], limits: Limits = DEFAULT_LIMITS
     ) -> NearestAnswer:
-        """Finds the valid assignment that changes fewest knobs, and among those the one that does by least.
+        """Find the valid assignment that changes the fewest knobs; of several, the one with the smallest distance.
 
-        By how much is the sum of the differences of the integer knobs; options have none.
+        The distance is the sum of the differences of the integer knobs; options have no distance.
 
         Args:
             assignment: values for knobs; a knob without one is free.
-            limits: how long it may take.
+            limits: the limits of the query.
 
         Raises:
-            AssignmentError: a knob is unknown, or has a value that is no integer.
+            AssignmentError: a knob is unknown, or has a value that is not an integer.
         """
         assignment = self._read_partial(assignment)
         if self.unknown:
@@ -259,7 +259,7 @@ class ConstraintSet(SolutionSet):
 
 
 def _verdict(violations: Sequence[Violation]) -> Verdict:
-    """Returns what follows from violations: their gravest grade counts."""
+    """Return the verdict for violations: the most severe grade decides."""
     grades = {violation.grade for violation in violations}
     if grades & {Grade.NECESSARY, Grade.COMPILER}:
         return Verdict.REFUTED
@@ -267,5 +267,5 @@ def _verdict(violations: Sequence[Violation]) -> Verdict:
 
 
 def _text(number: int | None) -> str:
-    """Returns a number as text; one that is not known, or that Python refuses to write, as a question mark."""
+    """Return a number as text; a question mark if it is unknown or Python refuses to print it."""
     return "?" if number is None or number.bit_length() > MOST_BITS else str(number)

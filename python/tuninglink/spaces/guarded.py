@@ -1,4 +1,4 @@
-"""Guards around the spaces of plug-ins, whose exceptions become answers."""
+"""Guards around the spaces of plug-ins, which convert exceptions to answers."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 class GuardedSpace(Space):
-    """The space of a plug-in. Whatever its code raises becomes "not decided", with the reason.
+    """The space of a plug-in. Exceptions from its code become "not decided", with the reason.
 
     Args:
         space: the space.
-        failed: reports an exception, and returns it as a reason.
+        failed: reports an exception, and returns its text as a reason.
     """
 
     def __init__(self, space: Space, failed: Callable[[Exception], str]) -> None:
@@ -41,7 +41,7 @@ class GuardedSpace(Space):
         """The constraints.
 
         Raises:
-            UndecidedError: the plug-in fails to write them.
+            UndecidedError: the plug-in fails to build them.
         """
         try:
             return self._space.constraints
@@ -90,10 +90,10 @@ class GuardedSpace(Space):
         return self._made(self._space.compilation_info, assignment)
 
     def decomposition_config(self, assignment: Mapping[str, int]) -> mlir.Attribute | None:
-        """Returns the `decomposition_config` of an attention, None where the space writes none.
+        """Return the `decomposition_config` of an attention, None if the space does not write one.
 
         Raises:
-            AssignmentError: the values make no configuration.
+            AssignmentError: the values do not form a configuration.
         """
         write: Any = getattr(self._space, "decomposition_config", None)
         return None if write is None else self._made(write, assignment)

@@ -1,4 +1,4 @@
-"""Running passes of the compiler where they may crash or hang: in a worker process."""
+"""Running compiler passes that may crash or hang in worker processes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class IsolatedPassManager:
         seconds: the time limit of a run.
 
     Attributes:
-        known_crashes: inputs on which the compiler crashes, by a key of the caller's, with the reason.
+        known_crashes: the reasons for compiler crashes on inputs, by a key that the caller chooses.
     """
 
     def __init__(self, pool: Pool, seconds: float = 60.0) -> None:
@@ -39,7 +39,7 @@ class IsolatedPassManager:
         self.known_crashes: dict[Hashable, str] = {}
 
     def run(self, pipeline: str, bytecode: bytes) -> bytes:
-        """Returns a module as a pass pipeline leaves it.
+        """Return a module after running a pass pipeline.
 
         Args:
             pipeline: a textual pass pipeline.
@@ -51,7 +51,7 @@ class IsolatedPassManager:
         return self.call(_run, pipeline, bytecode)
 
     def call(self, function: Callable[[*Ts], T], *arguments: *Ts) -> T:
-        """Has a worker call a function that runs passes, and returns its result.
+        """Call a function that runs passes in a worker, and return its result.
 
         Args:
             function: the function, as `Pool.submit` takes it.
@@ -59,7 +59,7 @@ class IsolatedPassManager:
 
         Raises:
             CompilerCrashError: the compiler crashed.
-            UndecidedError: the compiler took too long, or reported an error; says which.
+            UndecidedError: the compiler exceeded the time limit or reported an error.
         """
         try:
             return self._pool.submit(function, *arguments, seconds=self._seconds).result()
@@ -80,14 +80,14 @@ def _run(pipeline: str, bytecode: bytes) -> bytes:
 
 
 def passed(pipeline: str, bytecode: bytes) -> mlir.Operation:
-    """Returns a module as a pass pipeline leaves it, in a worker.
+    """Return a module after running a pass pipeline; called in a worker.
 
-    Its runs share the context of the thread: to make one takes longer than the passes.
+    All runs share the context of the thread, since creating a context takes longer than the passes.
 
     Raises:
         UndecidedError: the compiler reports an error.
     """
-    from iree.compiler import ir  # noqa: PLC0415 - who only submits it needs no compiler
+    from iree.compiler import ir  # noqa: PLC0415 - a process that only submits does not need the compiler
     from iree.compiler.passmanager import PassManager  # noqa: PLC0415
 
     from tuninglink.mlir.contexts import thread_context  # noqa: PLC0415
@@ -101,7 +101,7 @@ def passed(pipeline: str, bytecode: bytes) -> mlir.Operation:
             messages = [diagnostic.message for diagnostic in failure.error_diagnostics]
             reason = "; ".join(messages or [str(failure)])
             raise UndecidedError(f"the compiler reports: {reason}") from None
-        except ValueError as failure:  # of a malformed pipeline
+        except ValueError as failure:  # raised for a malformed pipeline
             raise UndecidedError(f"the compiler reports: {failure}") from None
     return module
 

@@ -1,4 +1,4 @@
-"""What each knob is: its meaning, its unit, and where it stands in a configuration."""
+"""The reference of knobs: meaning, unit, and place in a configuration."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ PIPELINE: Final = "pipeline"
 
 @dataclass(frozen=True)
 class KnobReference:
-    """What a knob is.
+    """The description of a knob.
 
     Attributes:
-        meaning: what it chooses.
-        unit: what its value counts; empty where it counts nothing.
+        meaning: the choice that it makes.
+        unit: the unit of its value; empty without a unit.
     """
 
     meaning: str
@@ -100,11 +100,11 @@ _PLACES: Final = {
 
 
 def meaning(place: str, problem: Problem | None = None) -> str:
-    """Returns what a knob chooses, such as `tile of a workgroup, n = 1280`; nothing for a knob that is not known.
+    """Return the meaning of a knob, such as `tile of a workgroup, n = 1280`; empty for an unknown knob.
 
     Args:
-        place: where it stands, as in `knob_values`.
-        problem: what is configured, to name its loops.
+        place: its place in a configuration, as in `knob_values`.
+        problem: the problem, for the names of its loops.
     """
     entry, _, position = place.rpartition(".")[2].partition("[")
     known = KNOBS.get(entry)
@@ -117,7 +117,7 @@ def meaning(place: str, problem: Problem | None = None) -> str:
 
 
 def knob_place(name: str) -> str:
-    """Returns where a knob of a space stands in a configuration, such as `workgroup[0]` for `wg_0`."""
+    """Return the place of a space's knob in a configuration, such as `workgroup[0]` for `wg_0`."""
     for pattern, place in _PLACES.items():
         if re.fullmatch(pattern, name):
             return re.sub(pattern, place, name)
@@ -151,7 +151,7 @@ _OF_LOOP: Final = re.compile(r"(?P<level>[a-z_]+)_\d+")
 
 
 def entries_of_knob(knob: str) -> tuple[str, ...]:
-    """Returns the entries of a configuration that a knob may stand in, the likeliest first."""
+    """Return the entries of a configuration that may contain a knob, the likeliest first."""
     if knob in _WHOLE:
         return _WHOLE[knob]
     for pattern, entries in _PATTERNS:

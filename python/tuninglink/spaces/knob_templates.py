@@ -1,4 +1,4 @@
-"""Knob templates: configurations in which knobs stand for what is chosen, to read values off and to write."""
+"""Knob templates: configurations with placeholders for knobs, for reading and writing values."""
 
 from __future__ import annotations
 
@@ -35,27 +35,27 @@ class KnobTemplate:
 
     Attributes:
         pipeline: the pipeline.
-        entries: the entries of a configuration, under the names that `Configuration.entries` gives them.
+        entries: the entries of a configuration, by their names in `Configuration.entries`.
     """
 
     pipeline: mlir.Attribute
     entries: DictionarySlot
 
     def read(self, configuration: Configuration) -> dict[str, int]:
-        """Returns the values that a configuration gives to the knobs.
+        """Return the values that a configuration gives to the knobs.
 
         Raises:
-            MismatchError: the configuration is not of the template's form.
+            MismatchError: the configuration does not have the template's form.
         """
         assignment: dict[str, int] = {}
         self.entries.read_entries("", configuration.entries, assignment)
         return assignment
 
     def write(self, assignment: Mapping[str, int]) -> mlir.Attribute:
-        """Returns the `#iree_codegen.compilation_info` that gives the knobs these values.
+        """Return the `#iree_codegen.compilation_info` that gives the knobs these values.
 
         Raises:
-            AssignmentError: the values make no configuration.
+            AssignmentError: the values do not form a configuration.
         """
         context = self.pipeline.context
         try:
@@ -65,7 +65,7 @@ class KnobTemplate:
             raise AssignmentError(error(f"the values make no configuration: {failure}")) from None
 
     def write_decomposition(self, assignment: Mapping[str, int]) -> mlir.Attribute | None:
-        """Returns the `decomposition_config` that belongs to it, None if the template has none."""
+        """Return the `decomposition_config` for the values, None if the template has none."""
         slot = self.entries.entries.get(names.DECOMPOSITION_CONFIG)
         with self.pipeline.context:
             return slot.write(assignment) if slot is not None else None
@@ -102,7 +102,7 @@ _OUTSIDE: Final = frozenset(
 
 
 def template_slot(attribute: mlir.Attribute) -> Slot:
-    """Returns the slot for a part of a template of the compiler's, in which attributes stand for knobs."""
+    """Return the slot for a part of a compiler template, in which attributes stand for knobs."""
     if isinstance(attribute, iree_codegen.IntKnobAttr):
         return IntegerSlot(attribute.name)
     if isinstance(attribute, iree_codegen.OneOfKnobAttr):

@@ -1,4 +1,4 @@
-"""Configurations knob by knob: the name and the meaning of each knob, its value, and the values that are valid now."""
+"""Configurations by knob: names, meanings, values, and the values that are valid while the other knobs stay."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ _LIMITS: Final = Limits(seconds=0.2, solver_seconds=0.1)
 
 
 def knob_values(configuration: Configuration) -> dict[str, str]:
-    """Returns what a configuration gives to each knob, by its place, such as `workgroup[0]`.
+    """Return the values of knobs in a configuration, by their places, such as `workgroup[0]`.
 
-    Tiles of loops are knobs each; a tile of 0 means that the loop is not tiled, and is left out.
+    The tile of each loop is a knob; tiles of 0, which leave a loop untiled, are omitted.
     """
     result: dict[str, str] = {}
     info = configuration.translation_info
@@ -70,27 +70,27 @@ def knob_values(configuration: Configuration) -> dict[str, str]:
 
 
 def tiled_problem(problem: Problem, values: Mapping[str, str]) -> Problem | None:
-    """Returns the problem whose loops a configuration tiles; None for those of the matmul that a convolution becomes.
+    """Return the problem whose loops a configuration tiles; None if it tiles those of a convolution converted to a matmul.
 
     Args:
-        problem: what is configured.
-        values: what `knob_values` says of its configuration.
+        problem: the problem to configure.
+        values: the `knob_values` of its configuration.
     """
     is_gathered = problem.kind is OpKind.CONVOLUTION and values.get(USE_IGEMM) == "true"
     return None if is_gathered else problem
 
 
 class AllowedValues:
-    """The values that each knob of a configuration may have while the others keep theirs.
+    """The valid values of each knob of a configuration while the other knobs stay.
 
     Args:
-        workload: what is configured.
-        configuration: how.
-        registry: who knows spaces.
+        workload: the workload.
+        configuration: its configuration.
+        registry: the providers of spaces.
 
     Attributes:
-        reason: why nothing is known; empty if it is.
-        by_place: for each knob that a space speaks of the valid values, its own first.
+        reason: why the values are unknown; empty if they are known.
+        by_place: the valid values of each knob of the space, the current one first.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class AllowedValues:
     def _space(
         self, workload: Workload, configuration: Configuration, registry: ProviderRegistry
     ) -> tuple[Space, Mapping[str, int]] | None:
-        """Returns the first space that the configuration is in, our own before the compiler's."""
+        """Return the first space that contains the configuration, Tuninglink's spaces before the compiler's."""
         try:
             spaces = registry.spaces(workload, str(configuration.pipeline))
         except UndecidedError as failure:
@@ -142,7 +142,7 @@ def _valid(
 
 
 def _worth_trying(knob: Knob, problem: Problem) -> list[int]:
-    """Returns all options, or the divisors of the loop and the powers of two."""
+    """Return all options, or the divisors of the loop and the powers of two."""
     if isinstance(knob, OneOfKnob):
         return list(range(len(knob.options)))
     loop = re.search(r"_(\d+)$", knob.name)
@@ -205,7 +205,7 @@ _TILES: Final = frozenset({"workgroup", "reduction", "partial_reduction", "subgr
 
 
 def _foreign(lowering: mlir.Attribute) -> Mapping[str, str]:
-    """Returns the parameters of a lowering config of another dialect."""
+    """Return the parameters of a lowering config of another dialect."""
     entries = named_parameters(lowering)
     return {name: _text(each) for name, each in (entries or {"lowering_config": lowering}).items()}
 

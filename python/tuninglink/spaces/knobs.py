@@ -1,4 +1,4 @@
-"""Knobs: what a configuration chooses."""
+"""Knobs: the choices in a configuration."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ class IntegerKnob:
     """A knob whose value is an integer.
 
     Attributes:
-        name: what assertions, assignments and people call it.
-        low: the least value, or None if nothing but the assertions bounds it.
-        high: the greatest value, or None.
+        name: its name in assertions, assignments and messages.
+        low: the minimum value, or None if only the assertions bound it.
+        high: the maximum value, or None.
     """
 
     name: str
@@ -20,7 +20,7 @@ class IntegerKnob:
     high: int | None = None
 
     def describe(self, value: int) -> str:
-        """Returns `value` as people read it."""
+        """Return the display text of `value`."""
         return f"{self.name} = {value}"
 
 
@@ -29,7 +29,7 @@ class OneOfKnob:
     """A knob that chooses among options; its value is the index of one.
 
     Attributes:
-        name: what assertions, assignments and people call it.
+        name: its name in assertions, assignments and messages.
         options: the options as text, in order.
     """
 
@@ -47,7 +47,7 @@ class OneOfKnob:
         return len(self.options) - 1
 
     def describe(self, value: int) -> str:
-        """Returns the option that `value` stands for as people read it."""
+        """Return the display text of the option with index `value`."""
         if 0 <= value < len(self.options):
             return f"{self.name} = {value} ({self.options[value]})"
         return f"{self.name} = {value} (not an option)"

@@ -1,6 +1,6 @@
-"""What a configuration is wanted for: the operation, its dimensions, its element types, the target's limits.
+"""The problem to configure: the operation, its dimensions, its element types, and the target's limits.
 
-Nothing here knows a solver, an operation of the IR or a pipeline.
+The module does not depend on the solver, the IR or pipelines.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Dimension:
     """One dimension of the iteration space.
 
     Attributes:
-        role: what the dimension is to the operation.
+        role: the role of the dimension in the operation.
         size: its extent, or None if it is dynamic.
     """
 
@@ -29,14 +29,14 @@ class Dimension:
 
 @dataclass(frozen=True)
 class Problem:
-    """What a configuration is wanted for.
+    """The problem to configure.
 
     Attributes:
-        kind: what is computed.
+        kind: the kind of op.
         dimensions: the iteration space, in the order of the loops.
-        element_types: the element types of the operands, inputs before outputs, as MLIR writes them.
-        limits: what the target can do: `max_workgroup_memory_bytes`, `max_thread_count_per_workgroup` and
-            the like.
+        element_types: the element types of the operands, inputs before outputs, as MLIR prints them.
+        limits: the limits of the target, such as `max_workgroup_memory_bytes` and
+            `max_thread_count_per_workgroup`.
     """
 
     kind: OpKind
@@ -45,7 +45,7 @@ class Problem:
     limits: Mapping[str, int] = field(default_factory=dict)
 
     def loops(self, role: Role) -> tuple[int, ...]:
-        """Returns the loops in a role."""
+        """Return the loops with a role."""
         return tuple(loop for loop, each in enumerate(self.dimensions) if each.role is role)
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""The registry of providers: those that come with Tuninglink, and those of plug-ins."""
+"""The registry of built-in and plug-in providers."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _OWN: Final = (CompilerProvider, GpuProvider, CpuProvider)
 
 
 class ProviderRegistry:
-    """The providers: those that come with Tuninglink, and those of plug-ins.
+    """The built-in and plug-in providers.
 
     Args:
-        warn: is told about plug-ins that cannot be used.
-        own: those that come with Tuninglink; all of them by default.
-        entry_points: gives the entry points of plug-ins; those of all installed packages by default.
+        warn: receives warnings about unusable plug-ins.
+        own: the built-in providers; all of them by default.
+        entry_points: returns the entry points of plug-ins; by default those of all installed packages.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class ProviderRegistry:
         self._failures: set[str] = set()
 
     def all(self) -> Sequence[Provider]:
-        """Returns all providers; a plug-in that cannot be loaded is named in a warning and skipped."""
+        """Return all providers; warn about plug-ins that cannot be loaded, and skip them."""
         if self._all is None:
             self._all = [each() for each in _OWN] if self._own is None else list(self._own)
             for each in sorted(self._entry_points(), key=lambda point: point.name):
@@ -58,10 +58,10 @@ class ProviderRegistry:
         return self._all
 
     def spaces(self, workload: Workload, pipeline: str) -> list[Space]:
-        """Returns the spaces of a dispatch in a pipeline, of all providers that know some.
+        """Return the spaces of a dispatch in a pipeline, from all providers.
 
         Raises:
-            UndecidedError: no provider knows any; says why not.
+            UndecidedError: no provider has a space; the message gives the reasons.
         """
         result: list[Space] = []
         reasons: list[str] = []
@@ -71,7 +71,7 @@ class ProviderRegistry:
                 result += self._guarded(each, each.spaces(workload, pipeline))
             except UndecidedError as failure:
                 reasons.append(failure.reason)
-            except Exception as failure:  # noqa: BLE001 - whatever a stranger's code does wrong
+            except Exception as failure:  # noqa: BLE001 - a plug-in may raise anything
                 reasons.append(self._failed(each, failure))
         if not result:
             nobody = f"no constraints are known for {workload.problem} in {pipeline}"
@@ -79,7 +79,7 @@ class ProviderRegistry:
         return result
 
     def _guarded(self, provider: Provider, spaces: Sequence[Space]) -> Iterator[Space]:
-        """Yields the spaces of a provider; those of a plug-in under guard."""
+        """Yield the spaces of a provider, with guards around those of a plug-in."""
         for space in spaces:
             yield (
                 space
@@ -88,7 +88,7 @@ class ProviderRegistry:
             )
 
     def _failed(self, provider: Provider, failure: Exception) -> str:
-        """Warns of a provider's failure, once: others may answer, and nobody would see it."""
+        """Warn of a provider's failure, once, since an answer from another provider would hide it."""
         reason = f"provider '{provider.name}' failed: {type(failure).__name__}: {failure}"
         if reason not in self._failures:
             self._failures.add(reason)
@@ -100,7 +100,7 @@ class ProviderRegistry:
             loaded = entry_point.load()
             classes = [loaded] if isinstance(loaded, type) else list(loaded)
             made = [_made(class_) for class_ in classes]
-        except Exception as failure:  # noqa: BLE001 - whatever a stranger's code does wrong
+        except Exception as failure:  # noqa: BLE001 - a plug-in may raise anything
             package = f" of package '{entry_point.dist.name}'" if entry_point.dist else ""
             message = (
                 f"skipping plug-in '{entry_point.name}'{package} ({entry_point.value}), "

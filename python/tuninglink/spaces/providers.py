@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 class Space(ABC):
     """The configurations of a workload in a pipeline.
 
-    A verification reads a configuration in all spaces, and asks for the constraints of those that can. A space with
-    many rules may have `constraints` as a property, and write them down when it is asked for them.
+    A verification reads a configuration in all spaces, and gets the constraints of those that can read it. A space with
+    many rules may have `constraints` as a property that builds them on first access.
 
     Attributes:
-        constraints: which of them are valid.
-        is_sufficient: whether the configurations that the constraints accept compile.
+        constraints: the constraints on valid configurations.
+        is_sufficient: whether all configurations that the constraints accept compile.
     """
 
     constraints: ConstraintSet
@@ -33,41 +33,41 @@ class Space(ABC):
 
     @property
     def provider(self) -> str:
-        """Who says which of them are valid: the provider of the constraints."""
+        """The name of the provider of the constraints."""
         return self.constraints.provider
 
     @abstractmethod
     def assignment(self, configuration: Configuration) -> Mapping[str, int]:
-        """Returns the values that a configuration gives to the knobs.
+        """Return the values of the knobs in a configuration.
 
         Raises:
-            MismatchError: the configuration is not of the form that the constraints speak of.
+            MismatchError: the configuration does not have the form that the constraints cover.
         """
 
     def untiled(self, configuration: Configuration) -> frozenset[str]:  # noqa: ARG002
-        """Returns the knobs that are 0 in a configuration and stand for all of a loop."""
+        """Return the knobs that are 0 in a configuration, which means the whole loop."""
         return frozenset()
 
     def check(self, assignment: Mapping[str, int], limits: Limits) -> CheckAnswer:
-        """Tells whether the constraints accept an assignment; see `ConstraintSet.check`."""
+        """Return whether the constraints accept an assignment; see `ConstraintSet.check`."""
         return self.constraints.check(assignment, limits)
 
     @abstractmethod
     def compilation_info(self, assignment: Mapping[str, int]) -> mlir.Attribute:
-        """Returns the configuration that gives the knobs these values.
+        """Return the configuration that gives the knobs these values.
 
         Raises:
-            AssignmentError: the values make no configuration.
+            AssignmentError: the values do not form a configuration.
         """
 
 
 class Provider(ABC):
-    """Knows the configuration spaces of some workloads.
+    """A provider of the configuration spaces of some workloads.
 
     Attributes:
-        name: what diagnostics call it.
-        pipelines: the pipelines that it knows, as MLIR writes them; None for any.
-        kinds: the kinds of root ops that it knows; None for any.
+        name: its name in diagnostics.
+        pipelines: the supported pipelines, as MLIR prints them; None for any.
+        kinds: the supported kinds of root ops; None for any.
     """
 
     name: ClassVar[str]
@@ -75,15 +75,15 @@ class Provider(ABC):
     kinds: ClassVar[frozenset[OpKind] | None] = None
 
     def knows(self, pipeline: str, kind: OpKind) -> bool:
-        """Tells whether it is worth asking about workloads of a kind in a pipeline."""
+        """Return whether the provider supports workloads of a kind in a pipeline."""
         return (self.pipelines is None or pipeline in self.pipelines) and (
             self.kinds is None or kind in self.kinds
         )
 
     @abstractmethod
     def spaces(self, workload: Workload, pipeline: str) -> Sequence[Space]:
-        """Returns the spaces of a workload in a pipeline, none if there are no constraints for it.
+        """Return the spaces of a workload in a pipeline, none if there are no constraints for it.
 
         Raises:
-            UndecidedError: it cannot tell; says why.
+            UndecidedError: the spaces cannot be determined; the message gives the reason.
         """

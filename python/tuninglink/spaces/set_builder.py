@@ -1,4 +1,4 @@
-"""Building constraint sets."""
+"""The builder of constraint sets."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class ConstraintSetBuilder:
         self._assertions: list[Assertion] = []
 
     def knob(self, knob: Knob, grade: Grade = Grade.NECESSARY) -> Expression:
-        """Adds a knob and returns the unknown that stands for its value.
+        """Add a knob and return the unknown that stands for its value.
 
         Args:
             knob: the knob, whose bounds become assertions.
-            grade: what follows from their violation.
+            grade: the consequence of their violation.
         """
         value = self._declare(knob.name)
         self._knobs.append(knob)
@@ -43,30 +43,30 @@ class ConstraintSetBuilder:
         return value
 
     def auxiliary(self, name: str) -> Expression:
-        """Adds an unknown that is no knob: an assignment is valid if some value for it exists."""
+        """Add an unknown that is not a knob: an assignment is valid if some value for it exists."""
         value = self._declare(name)
         self._auxiliaries.append(name)
         return value
 
     def require(
         self,
-        condition: Expression | bool,  # noqa: FBT001 - a condition that Python has decided
+        condition: Expression | bool,  # noqa: FBT001 - a condition that Python has evaluated
         message: str,
         *values: Expression | int,
         provenance: str,
         grade: Grade = Grade.NECESSARY,
     ) -> None:
-        """Adds an assertion.
+        """Add an assertion.
 
         Args:
-            condition: what must hold, over unknowns of this builder.
+            condition: the condition over unknowns of this builder.
             message: the condition in words; `{}` stands for a value.
             values: integer expressions, or integers, whose values fill the placeholders, in order.
-            provenance: where the assertion comes from.
-            grade: what follows from its violation.
+            provenance: the origin of the assertion.
+            grade: the consequence of its violation.
 
         Raises:
-            TypeError: the condition is a number or no expression, or a value is a condition or no expression.
+            TypeError: the condition is a number or not an expression, or a value is a condition or not an expression.
         """
         written = _term(condition, message)
         numbers = tuple(_term(value, message) for value in values)
@@ -77,17 +77,16 @@ class ConstraintSetBuilder:
     def build(
         self, problem: Problem, pipeline: str, provider: str, *, unknown: str = ""
     ) -> ConstraintSet:
-        """Returns the set; the builder is spent.
+        """Return the set; the builder must not be used afterwards.
 
         Args:
-            problem: what the configuration is for.
+            problem: the problem to configure.
             pipeline: the pipeline that the knobs configure.
-            provider: who says so.
-            unknown: why no assignment is known to be valid, although some are known not to be; empty if the
-                assertions decide.
+            provider: the name of the provider.
+            unknown: why the assertions can refute an assignment but not prove one; empty if they decide.
 
         Raises:
-            ValueError: the assertions speak of something that is neither a knob nor an auxiliary unknown.
+            ValueError: the assertions contain a variable that is neither a knob nor an auxiliary unknown.
         """
         constraints = ConstraintSet(
             problem=problem,

@@ -1,4 +1,4 @@
-"""The slots of knob templates: attributes of a configuration in which knobs stand for what is chosen."""
+"""The slots of knob templates: attributes of a configuration with placeholders for knobs."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ _Expected = TypeVar("_Expected", bound=mlir.Attribute)
 
 
 class Slot(ABC):
-    """A place in a template: a knob, a constant, or slots inside of it."""
+    """A place in a template: a knob, a constant, or nested slots."""
 
     @abstractmethod
     def read(self, path: str, actual: mlir.Attribute, assignment: dict[str, int]) -> None:
-        """Reads an attribute of a configuration, and adds the values of knobs to an assignment.
+        """Read an attribute of a configuration, and add the values of knobs to an assignment.
 
         Args:
             path: the name of the slot in messages.
             actual: the attribute.
-            assignment: gets the values.
+            assignment: receives the values.
 
         Raises:
-            MismatchError: the attribute is not one that the template allows here.
+            MismatchError: the template does not allow the attribute here.
         """
 
     @abstractmethod
     def write(self, assignment: Mapping[str, int]) -> mlir.Attribute:
-        """Returns the attribute that an assignment gives, in the current context.
+        """Return the attribute for an assignment, in the current context.
 
         Raises:
-            ValueError: a knob has a value that means nothing.
+            ValueError: a knob has an invalid value.
         """
 
 
@@ -55,21 +55,21 @@ class IntegerSlot(Slot):
 
     Attributes:
         name: the knob.
-        zero: the value that a zero stands for, such as the size of a loop; None if zero is a value like others.
+        zero: the value that a zero stands for, such as the size of a loop; None if zero is an ordinary value.
     """
 
     name: str
     zero: int | None = None
 
     def read(self, path: str, actual: mlir.Attribute, assignment: dict[str, int]) -> None:
-        """Reads an integer."""
+        """Read an integer."""
         value = _expect(path, actual, mlir.IntegerAttr).value
         value = value if value or self.zero is None else self.zero
         if assignment.setdefault(self.name, value) != value:
             raise MismatchError(f"'{path}' differs, as it is {_text(actual)}")
 
     def write(self, assignment: Mapping[str, int]) -> mlir.Attribute:
-        """Writes an integer."""
+        """Write an integer."""
         return integer(assignment[self.name])
 
 
@@ -86,14 +86,14 @@ class OptionSlot(Slot):
     options: tuple[mlir.Attribute, ...]
 
     def read(self, path: str, actual: mlir.Attribute, assignment: dict[str, int]) -> None:
-        """Reads one of the attributes."""
+        """Read one of the attributes."""
         indexes = [index for index, each in enumerate(self.options) if _are_equal(each, actual)]
         if not indexes:
             raise _unexpected(path, actual)
         assignment[self.name] = indexes[0]
 
     def write(self, assignment: Mapping[str, int]) -> mlir.Attribute:
-        """Writes one of the attributes."""
+        """Write one of the attributes."""
         index = assignment[self.name]
         if not 0 <= index < len(self.options):
             raise ValueError(f"'{self.name}' has no option {index}")
@@ -102,10 +102,10 @@ class OptionSlot(Slot):
 
 @dataclass(frozen=True)
 class ImpliedSlot(OptionSlot):
-    """An attribute that follows from a knob that is read before."""
+    """An attribute that follows from a knob that is read earlier."""
 
     def read(self, path: str, actual: mlir.Attribute, assignment: dict[str, int]) -> None:
-        """Accepts the attribute that belongs to the value of the knob."""
+        """Accept the attribute that belongs to the value of the knob."""
         wanted = self.options[assignment[self.name]]
         if not _are_equal(wanted, actual):
             raise _unexpected(path, actual)
@@ -118,31 +118,31 @@ class ConstantSlot(Slot):
     attribute: mlir.Attribute
 
     def read(self, path: str, actual: mlir.Attribute, _: dict[str, int]) -> None:
-        """Accepts the attribute."""
+        """Accept the attribute."""
         if not _are_equal(self.attribute, actual):
             raise _unexpected(path, actual)
 
     def write(self, _: Mapping[str, int]) -> mlir.Attribute:
-        """Writes the attribute."""
+        """Write the attribute."""
         return self.attribute
 
 
 @dataclass(frozen=True)
 class IgnoredSlot(Slot):
-    """An attribute that code generation does not look at.
+    """An attribute that code generation ignores.
 
     Attributes:
-        attribute: the one to write.
+        attribute: the attribute to write.
     """
 
     attribute: mlir.Attribute
 
     def read(self, path: str, actual: mlir.Attribute, _: dict[str, int]) -> None:
-        """Accepts any attribute of the same kind."""
+        """Accept any attribute of the same kind."""
         _expect(path, actual, type(self.attribute))
 
     def write(self, _: Mapping[str, int]) -> mlir.Attribute:
-        """Writes the attribute."""
+        """Write the attribute."""
         return self.attribute
 
 
@@ -153,7 +153,7 @@ class ArraySlot(Slot):
     elements: tuple[Slot, ...]
 
     def read(self, path: str, actual: mlir.Attribute, assignment: dict[str, int]) -> None:
-        """Reads an array of as many elements."""
+        """Read an array of the same length."""
         array = _expect(path, actual, mlir.ArrayAttr)
         if len(array) != len(self.elements):
             raise _unexpected(path, actual)
@@ -161,7 +161,7 @@ class ArraySlot(Slot):
             slot.read(f"{path}[{position}]", element, assignment)
 
     def write(self, assignment: Mapping[str, int]) -> mlir.Attribute:
-        """Writes an array."""
+        """Write an array."""
         return mlir.ArrayAttr.get([element.write(assignment) for element in self.elements])
 
 
@@ -171,7 +171,7 @@ class DictionarySlot(Slot):
 
     Attributes:
         entries: the slots by name, in the order in which they are read.
-        others: names of further entries that make no difference; None if any may be there.
+        others: names of further entries that have no effect; None if any are allowed.
         is_lowering_config: whether it is written as a `#iree_gpu.lowering_config`.
     """
 
@@ -180,13 +180,13 @@ class DictionarySlot(Slot):
     is_lowering_config: bool = False
 
     def read(self, path: str, actual: mlir.Attribute, assignment: dict[str, int]) -> None:
-        """Reads a dictionary."""
+        """Read a dictionary."""
         self.read_entries(f"{path}.", dictionary_of(actual), assignment)
 
     def read_entries(
         self, prefix: str, actual: Mapping[str, mlir.Attribute] | None, assignment: dict[str, int]
     ) -> None:
-        """Reads the entries of a dictionary; `prefix` comes before their names in messages."""
+        """Read the entries of a dictionary; `prefix` comes before their names in messages."""
         if actual is None:
             raise MismatchError(f"'{prefix.rstrip('.')}' is no dictionary")
         known = self.entries.keys() | (self.others if self.others is not None else actual.keys())
@@ -199,7 +199,7 @@ class DictionarySlot(Slot):
             slot.read(f"{prefix}{name}", actual[name], assignment)
 
     def write(self, assignment: Mapping[str, int]) -> mlir.Attribute:
-        """Writes a dictionary."""
+        """Write a dictionary."""
         written = mlir.DictAttr.get(
             {name: slot.write(assignment) for name, slot in self.entries.items()}
         )
@@ -212,26 +212,26 @@ class WorkgroupSlot(Slot):
 
     Attributes:
         name: the knob.
-        is_flat: whether a workgroup has one dimension; else any arrangement of as many threads will do.
+        is_flat: whether a workgroup has one dimension; otherwise any arrangement of its threads is accepted.
     """
 
     name: str
     is_flat: bool = True
 
     def read(self, path: str, actual: mlir.Attribute, assignment: dict[str, int]) -> None:
-        """Reads the sizes of the dimensions."""
+        """Read the sizes of the dimensions."""
         sizes = integers_of(_expect(path, actual, mlir.ArrayAttr))
         if self.is_flat and prod(sizes) != sizes[0]:
             raise MismatchError(f"'{path}' is {sizes}")
         assignment[self.name] = prod(sizes)
 
     def write(self, assignment: Mapping[str, int]) -> mlir.Attribute:
-        """Writes a workgroup of one dimension."""
+        """Write a workgroup of one dimension."""
         return mlir.ArrayAttr.get([integer(each) for each in (assignment[self.name], 1, 1)])
 
 
 def zero_knobs(slot: Slot, actual: mlir.Attribute) -> Iterator[str]:
-    """Yields the integer knobs that an attribute gives a zero, which stands for another value."""
+    """Yield the integer knobs that are zero in an attribute, where a zero stands for another value."""
     if isinstance(slot, IntegerSlot):
         is_zero = isinstance(actual, mlir.IntegerAttr) and actual.value == 0
         if is_zero and slot.zero is not None:
@@ -242,7 +242,7 @@ def zero_knobs(slot: Slot, actual: mlir.Attribute) -> Iterator[str]:
 
 
 def option_slots(slot: Slot) -> Iterator[OptionSlot]:
-    """Yields the knobs that choose among attributes, in order."""
+    """Yield the knobs that choose among attributes, in order."""
     if isinstance(slot, OptionSlot):
         yield slot
     elif isinstance(slot, ArraySlot):
@@ -264,7 +264,7 @@ def _unexpected(path: str, actual: mlir.Attribute) -> MismatchError:
 
 
 def _are_equal(one: mlir.Attribute, other: mlir.Attribute) -> bool:
-    """Tells whether attributes are the same, or integers of the same value and different widths."""
+    """Return whether attributes are equal, or integers of equal value but different widths."""
     if isinstance(one, mlir.IntegerAttr) and isinstance(other, mlir.IntegerAttr):
         return bool(one.value == other.value)
     return bool(one == other)

@@ -1,4 +1,4 @@
-"""The compiler's constraints, `iree_codegen.smt.constraints`, as constraint sets: op by op, without text."""
+"""The conversion of the compiler's constraints, `iree_codegen.smt.constraints`, to constraint sets, op by op."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ def read_constraints(
     problem: Problem,
     dimensions: Sequence[FixedSize | None] | None = None,
 ) -> ConstraintSet:
-    """Returns the constraint set that a constraints op stands for.
+    """Return the constraint set for a constraints op.
 
-    Every assertion of the compiler is one of the set, with its message. Placeholders are filled when a
-    violation is put into words.
+    Every assertion of the compiler becomes one of the set, with its message. Placeholders are filled when a violation is
+    reported.
 
     Args:
         operation: an `iree_codegen.smt.constraints`.
         template: its template.
-        problem: what the configuration is for.
-        dimensions: the sizes of the dimensions, None for one that is not known, which is an auxiliary unknown; by
-            default those that the operands of the op have.
+        problem: the problem to configure.
+        dimensions: the sizes of the dimensions, None for an unknown one, which becomes an auxiliary unknown; by
+            default the sizes in the operands of the op.
 
     Raises:
-        UndecidedError: the op holds something that is not understood here.
+        UndecidedError: the op contains an unsupported operation.
     """
     pipeline = str(operation.attributes["pipeline"])
     if dimensions is None:
@@ -63,14 +63,14 @@ def read_constraints(
 
 
 def knob_template(operation: mlir.Operation) -> KnobTemplate:
-    """Returns the template of the configurations that a constraints op is about."""
+    """Return the template of the configurations of a constraints op."""
     entries = template_slot(operation.attributes["knobs"])
     assert isinstance(entries, DictionarySlot)
     return KnobTemplate(operation.attributes["pipeline"], entries)
 
 
 def dimension_name(index: int) -> str:
-    """Returns the name of the unknown that stands for the size of a dimension."""
+    """Return the name of the unknown for the size of a dimension."""
     return f"dim_{index}'"
 
 
@@ -91,7 +91,7 @@ class _Reader:
         self._knobs: dict[str, Expression] = {}
 
     def read(self) -> ConstraintSetBuilder:
-        """Reads the body."""
+        """Read the body."""
         options = {
             slot.name: tuple(map(str, slot.options))
             for slot in option_slots(self._template.entries)

@@ -27,12 +27,12 @@ _FIRST_STEPS: Final = 4
 
 
 class SolutionSet:
-    """The assignments of knobs for which assertions hold.
+    """The assignments of knobs that satisfy assertions.
 
     Attributes:
         pipeline: the pipeline that the knobs configure.
-        auxiliaries: unknowns in the assertions that are no knobs.
-        assertions: what must hold.
+        auxiliaries: unknowns in the assertions that are not knobs.
+        assertions: the assertions that must hold.
         unknown: why no assignment is known to be valid; empty if the assertions decide.
     """
 
@@ -54,14 +54,14 @@ class SolutionSet:
         self._decider = Decider(assertions, names, auxiliaries, self._solver)
 
     def enumerate(self, seed: int = 0, limits: Limits = DEFAULT_LIMITS) -> Iterator[dict[str, int]]:
-        """Yields every valid assignment once.
+        """Yield every valid assignment once.
 
         Args:
             seed: fixes the order.
-            limits: how long finding them may take; the time that the caller spends with each does not count.
+            limits: the limits of the search, without the time that the caller spends between assignments.
 
         Raises:
-            UndecidedError: the limit is reached before all are found.
+            UndecidedError: a limit is reached before all assignments are found.
         """
         self._expect_known()
         deadline = limits.start()
@@ -77,16 +77,16 @@ class SolutionSet:
         *,
         without: Collection[int] = (),
     ) -> Iterator[dict[str, int]]:
-        """Yields every valid assignment that takes the values of some knobs from a few, once each.
+        """Yield every valid assignment whose values of some knobs are among given choices, once.
 
         Args:
-            choices: for each knob in it the values that it may have.
-            limits: how long it may take, the caller's time with each included.
+            choices: the permitted values by knob.
+            limits: the limits of the search, including the time that the caller spends between assignments.
             without: the indices of assertions that need not hold, see `broken_heuristics`.
 
         Raises:
             AssignmentError: a knob is unknown.
-            UndecidedError: the limit is reached before all are found, or only the solver can find them.
+            UndecidedError: a limit is reached before all assignments are found, or only the solver can find them.
         """
         self._expect_known()
         self._read_partial(dict.fromkeys(choices, 0))
@@ -101,7 +101,7 @@ class SolutionSet:
     def sample(
         self, n: int, seed: int = 0, limits: Limits = DEFAULT_LIMITS
     ) -> list[dict[str, int]]:
-        """Returns `n` distinct valid assignments, or all if there are fewer.
+        """Return `n` distinct valid assignments, or all of them if there are fewer.
 
         They are the first ones of `draws`.
 
@@ -120,10 +120,10 @@ class SolutionSet:
         return list(islice(self._draws(seed, limits.start()), n))
 
     def draws(self, seed: int = 0, limits: Limits = DEFAULT_LIMITS) -> Iterator[dict[str, int]]:
-        """Yields distinct valid assignments in a random order, for a caller that rejects some of them.
+        """Yield distinct valid assignments in a random order, for a caller that rejects some of them.
 
-        Every order is as likely as any other, as long as all assignments can be counted or listed in half of the
-        limits. Otherwise they are the first solutions of searches in random orders.
+        All orders are equally likely if the assignments can be counted or listed within half of the limits. Otherwise the
+        assignments are the first solutions of searches in random orders.
 
         Args:
             seed: fixes the order.
@@ -144,7 +144,7 @@ class SolutionSet:
                 deadline.postpone(time.monotonic() - since)
 
     def _draws(self, seed: int, deadline: Deadline) -> Iterator[dict[str, int]]:
-        chance = random.Random(seed)  # noqa: S311 - no secret
+        chance = random.Random(seed)  # noqa: S311 - not for cryptography
         half = deadline.share(2)
         everything: list[dict[str, int]] = []
         with suppress(UndecidedError):
@@ -161,27 +161,27 @@ class SolutionSet:
             yield from self._probes(chance, deadline)
 
     def probe(self, n: int, seed: int = 0, limits: Limits = DEFAULT_LIMITS) -> list[dict[str, int]]:
-        """Returns up to `n` distinct valid assignments: the first solutions of searches in random orders.
+        """Return up to `n` distinct valid assignments: the first solutions of searches in random orders.
 
-        Nothing is counted, so the first ones come at once, but they are not equally likely.
+        Nothing is counted, so the first assignments are available at once, but they are not equally likely.
 
         Args:
             n: the number of assignments.
             seed: fixes the selection, as far as the limit allows.
-            limits: the limits of the search; the assignments that were found by then are returned.
+            limits: the limits of the search; if one is reached, the assignments found so far are returned.
         """
         self._expect_known()
-        chance = random.Random(seed)  # noqa: S311 - no secret
+        chance = random.Random(seed)  # noqa: S311 - not for cryptography
         assignments: list[dict[str, int]] = []
         with suppress(UndecidedError):
             assignments.extend(islice(self._probes(chance, limits.start()), n))
         return assignments
 
     def count(self, limits: Limits = DEFAULT_LIMITS) -> CountAnswer:
-        """Counts the valid assignments, which need not be listed for that as a rule.
+        """Count the valid assignments, usually without listing them.
 
         Args:
-            limits: how long it may take.
+            limits: the limits of the count.
         """
         if self.unknown:
             return CountAnswer(Verdict.NOT_DECIDED, 0, self.unknown)
@@ -217,10 +217,10 @@ class SolutionSet:
         return self._solver.models(self._decider.expressions(), self._names, deadline, seed or 0)
 
     def _probes(self, chance: random.Random, deadline: Deadline) -> Iterator[dict[str, int]]:
-        """Yields the first new solutions of searches in random orders, until there are no more.
+        """Yield the first new solutions of searches in random orders, until there are no more.
 
-        The times of such searches have a heavy tail, so a search starts again after a few steps, and may take twice
-        as many the next time (Gomes, Selman and Kautz, "Boosting Combinatorial Search through Randomization", 1998).
+        The run times of such searches have a heavy tail, so a search restarts after a few steps, and may take twice as
+        many the next time (Gomes, Selman and Kautz, "Boosting Combinatorial Search through Randomization", 1998).
         """
         keys: set[tuple[int, ...]] = set()
         steps = _FIRST_STEPS
@@ -247,7 +247,7 @@ class SolutionSet:
 
 
 def _shuffled(size: int, chance: random.Random) -> Iterator[int]:
-    """Yields the numbers below `size` in a random order; the memory grows with those that are taken."""
+    """Yield the numbers below `size` in a random order; memory grows with the number of values taken."""
     moved: dict[int, int] = {}
     for place in range(size):
         other = chance.randrange(place, size)

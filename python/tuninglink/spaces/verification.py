@@ -1,4 +1,4 @@
-"""Verifying the configuration of a workload against all constraints that are known for it."""
+"""The verification of a workload's configuration against all applicable constraints."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ def verify_configuration(
     registry: ProviderRegistry,
     limits: Limits = DEFAULT_LIMITS,
 ) -> ConfigurationAnswer:
-    """Tells whether a configuration is valid.
+    """Return whether a configuration is valid.
 
-    It is refuted if it breaks a necessary rule of one provider. It is proven if the constraints of a provider
-    that are sufficient accept it, and none refutes it. The compiler's own constraints decide neither: they accept
+    It is refuted if it breaks a necessary rule of a provider. It is proven if the sufficient constraints of a provider
+    accept it and no provider refutes it. The compiler's own constraints neither prove nor refute: they accept
     configurations that do not compile, and reject others that do.
 
     Args:
-        workload: what is configured.
-        configuration: how. Entries that code generation has a default for may be missing.
+        workload: the workload.
+        configuration: its configuration. Entries with a default in code generation may be missing.
         registry: the providers.
-        limits: how long each question may take.
+        limits: the limits of each query.
     """
     if configuration.pipeline is None:
         reason = "the function has no translation_info, so there is no pipeline"
@@ -74,12 +74,12 @@ def verify_configuration(
 def broken_necessary_rules(
     spaces: Iterable[Space], configuration: Configuration, limits: Limits = DEFAULT_LIMITS
 ) -> tuple[Violation, ...]:
-    """Returns the necessary rules of a space that a configuration breaks: the first space that refutes it counts.
+    """Return the necessary rules that a configuration breaks in the first space that refutes it.
 
     Args:
         spaces: spaces of the pipeline.
-        configuration: the configuration. Entries that code generation has a default for may be missing.
-        limits: how long each question may take.
+        configuration: the configuration. Entries with a default in code generation may be missing.
+        limits: the limits of each query.
     """
     configuration, pipeline = with_defaults(configuration), str(configuration.pipeline)
     result = (_Finding.of(space, configuration, pipeline, limits).necessary for space in spaces)
@@ -89,12 +89,12 @@ def broken_necessary_rules(
 def verify_like_compiler(
     workload: Workload, configuration: Configuration, limits: Limits = DEFAULT_LIMITS
 ) -> ConfigurationAnswer:
-    """Tells whether the compiler's own verifier accepts a configuration.
+    """Return whether the compiler's own verifier accepts a configuration.
 
     Args:
-        workload: what is configured.
-        configuration: how.
-        limits: how long each question may take.
+        workload: the workload.
+        configuration: its configuration.
+        limits: the limits of each query.
     """
     pipeline = str(configuration.pipeline)
     provider = CompilerProvider()
@@ -118,16 +118,16 @@ def verify_like_compiler(
 
 @dataclass(frozen=True)
 class _Finding:
-    """What one space says of a configuration.
+    """The verdict of one space on a configuration.
 
     Attributes:
         space: the space.
-        assignment: the values of the knobs, None if the configuration is of another form.
+        assignment: the values of the knobs, None if the configuration has another form.
         necessary: the necessary rules that it breaks.
         compilers: the rules of the compiler's own constraints that it breaks.
-        lacks: the entry that it lacks, which the compiler's verifier asks for.
-        untiled: the knobs that are 0 in the configuration, and stand for all of a loop.
-        doubt: why it is not known to be valid; empty if it is.
+        lacks: the missing entry that the compiler's verifier requires.
+        untiled: the knobs that are 0 in the configuration, which means the whole loop.
+        doubt: why it is not proven valid; empty if it is.
     """
 
     space: Space
@@ -176,13 +176,13 @@ class _Finding:
         return cls(space, assignment, *broken, doubt=doubt, untiled=untiled)
 
     def refute(self, pipeline: str, limits: Limits) -> ConfigurationAnswer:
-        """Returns the answer for a configuration that this space refutes."""
+        """Return the answer for a configuration that this space refutes."""
         violations = self.necessary or self.compilers or self.lacks
         propose = partial(self.propose, limits)
         return ConfigurationAnswer(Verdict.REFUTED, pipeline, violations, propose=propose)
 
     def propose(self, limits: Limits) -> tuple[Proposal | None, str]:
-        """Returns the nearest valid configuration, or why there is none."""
+        """Return the nearest valid configuration, or why there is none."""
         if self.assignment is None:
             return None, ""
         proposal, reason = _nearest(self.space, self.assignment, limits)
@@ -192,8 +192,8 @@ class _Finding:
 
 
 def _weigh(findings: Sequence[_Finding], pipeline: str, limits: Limits) -> ConfigurationAnswer:
-    """Returns the answer about a configuration that no space refutes."""
-    # What our own constraints take over from the compiler's counts where the compiler has none.
+    """Return the answer about a configuration that no space refutes."""
+    # Tuninglink's copies of the compiler's rules count only where the compiler has no constraints.
     compilers = [
         finding
         for finding in findings
@@ -219,7 +219,7 @@ def _weigh(findings: Sequence[_Finding], pipeline: str, limits: Limits) -> Confi
 
 
 def _with_zeros(violation: Violation, untiled: frozenset[str]) -> Violation:
-    """Returns a violation that shows tiles of 0 as they are written."""
+    """Return a violation that displays tiles of 0 as they are written."""
     values = tuple(
         f"{knob} = {of_zero(int(value.rpartition(' ')[2]))}" if knob in untiled else value
         for knob, value in zip(violation.knobs, violation.values, strict=True)

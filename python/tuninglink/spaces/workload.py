@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Workload:
-    """A root op, and what its configuration depends on.
+    """A root op, and the properties that its configuration depends on.
 
     Attributes:
         root: the operation that gets the configuration.
-        function: the function that it is in.
-        target: what it is compiled for, a `#hal.executable.target`.
-        problem: what the operation computes.
-        module: the module around the function, for a workload that keeps it alive: operations do not.
+        function: the function that contains it.
+        target: its target, a `#hal.executable.target`.
+        problem: the problem that the operation computes.
+        module: the module around the function, if the workload must keep it alive; operations do not.
     """
 
     root: mlir.Operation
@@ -40,12 +40,12 @@ class Workload:
 def read_workload(
     root: mlir.Operation, function: mlir.Operation, module: mlir.Operation | None = None
 ) -> Workload:
-    """Returns the workload of a root op, for the target that is written on or around its function.
+    """Return the workload of a root op, for the target attribute on or around its function.
 
     Args:
         root: the root op.
-        function: the function that it is in.
-        module: a module for the workload to keep alive.
+        function: the function that contains it.
+        module: a module that the workload keeps alive.
     """
     target = target_around(function)
     op = StructuredOp(root)
@@ -55,7 +55,7 @@ def read_workload(
 
 
 def target_around(function: mlir.Operation) -> mlir.Attribute | None:
-    """Returns the nearest `#hal.executable.target`."""
+    """Return the innermost `#hal.executable.target` on or around a function."""
     operation: mlir.Operation | None = function
     while operation is not None:
         is_variant = operation.name == names.EXECUTABLE_VARIANT
@@ -67,7 +67,7 @@ def target_around(function: mlir.Operation) -> mlir.Attribute | None:
 
 
 def _limits(target: mlir.Attribute | None) -> Mapping[str, int]:
-    """Returns the limits of a GPU, under the names that the compiler uses; none for other targets."""
+    """Return the limits of a GPU, by the compiler's names; empty for other targets."""
     if target is None:
         return {}
     text = str(target)
@@ -82,7 +82,7 @@ _known_limits: Final[dict[str, Mapping[str, int]]] = {}
 
 def _read_limits(target: mlir.Attribute) -> Mapping[str, int]:
     executable = read_executable_target(target)
-    # The bindings end the process on targets that describe no GPU.
+    # The bindings abort the process on targets that do not describe a GPU.
     if executable is None or not executable.gpu:
         return {}
     info = iree_gpu.TargetInfo.get_gpu_target_info(target)

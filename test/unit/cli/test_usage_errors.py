@@ -79,14 +79,14 @@ CASES = {
     "linked into the compiler",
     "compile program.mlir --iree-hal-target-device=hip --iree-rocm-target=gfx1": "error: Unknown ROCM target "
     "'gfx1'",
-    "compile program.mlir --iree-hal-target-device=cuda --iree-cuda-target=sm_1": "error: the compiler refuses "
+    "compile program.mlir --iree-hal-target-device=cuda --iree-cuda-target=sm_1": "error: the compiler rejects "
     "--iree-cuda-target=sm_1",
     f"compile . {VMVX}": r"error: cannot read '\.': is a directory",
     f"compile empty.mlir {VMVX}": "error: 'empty.mlir' is empty; expected a program in MLIR",
     f"compile garbage {VMVX}": "error: 'garbage' is neither MLIR text nor MLIR bytecode",
     f"compile syntax.mlir {VMVX}": r"^syntax.mlir:1:18: error: custom op 'nonsense' is unknown .*\n"
     r"func.func @f\(\) { nonsense }\n {17}\^",
-    f"compile spec.mlir {VMVX}": "^spec.mlir:2:1: error: this is a tuning spec, not a program; give it with "
+    f"compile spec.mlir {VMVX}": "^spec.mlir:2:1: error: this is a tuning spec, not a program; pass it with "
     "--spec, and a program as input",
     f"compile program.mlir --compile-from=hal --compile-to=flow {VMVX}": "error: compile-from phase hal must "
     "precede compile-to phase flow",

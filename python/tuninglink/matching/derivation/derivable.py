@@ -43,7 +43,7 @@ class Derivable:
 
 
 def derivable(anatomy: Anatomy, position: int, matcher: Matcher) -> Derivable | None:
-    """Returns what can be derived from an entry of a matcher list; None if nothing can.
+    """Return what can be derived from an entry of a matcher list; None if nothing can.
 
     Args:
         anatomy: the structure of the list.
@@ -61,7 +61,7 @@ def derivable(anatomy: Anatomy, position: int, matcher: Matcher) -> Derivable | 
 
 
 def _fold(matcher: Matcher) -> _Fold | None:
-    """Returns what a matcher asks for; None if it asks for more or less than a problem."""
+    """Return what a matcher asks for; None if it asks for more or less than a problem."""
     kind = kind_of(matcher.predicates)
     maps = next(
         (predicate.maps for predicate in matcher.predicates if isinstance(predicate, pred.HasMaps)),
@@ -98,7 +98,7 @@ class _Fold:
         self.operands: dict[int, Sizes] = {}
 
     def add(self, predicate: pred.Predicate) -> bool:
-        """Adds a predicate, unless it asks for more than a problem."""
+        """Add a predicate, unless it asks for more than a problem."""
         match predicate:
             case pred.HasElementType(kind, operand, _, element):
                 self.types[operand % len(self.maps.operands)] = element
@@ -128,11 +128,11 @@ class _Fold:
         return len(loops) == len(sizes)
 
     def element_types(self) -> tuple[str, ...]:
-        """Returns the element types of the operands."""
+        """Return the element types of the operands."""
         return tuple(self.types[operand] for operand in range(len(self.maps.operands)))
 
     def loop_sizes(self) -> Sizes:
-        """Returns the size of each loop, None where it is left open."""
+        """Return the size of each loop, None where it is left open."""
         dimensions = (
             dimension
             for operand, known in self.operands.items()
@@ -144,7 +144,7 @@ class _Fold:
 
 
 def _settings(anatomy: Anatomy, matcher: str, action: str) -> Mapping[str, mlir.Attribute] | None:
-    """Returns the attributes that an entry sets on its root op; None if it sets others or computes them."""
+    """Return the attributes that an entry sets on its root op; None if it sets others or computes them."""
     settings: dict[str, mlir.Attribute] = {}
     for annotation in anatomy.annotations(action):
         value: mlir.Attribute | int | None = annotation.value

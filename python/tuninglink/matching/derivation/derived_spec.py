@@ -43,7 +43,7 @@ def derived_spec(
     form: MatchedForm,
     change: str,
 ) -> Spec:
-    """Returns a spec whose only entry is derived from another one for the form that an op has.
+    """Return a spec whose only entry is derived from another one for the form that an op has.
 
     Its matcher and its action have the names and the locations of those of the entry.
 
@@ -76,7 +76,7 @@ def derived_spec(
 def _describe(
     sequence: mlir.Operation, original: mlir.Operation, entry: Entry, change: str
 ) -> None:
-    """Gives a derived matcher what the original says about itself, and what it was derived from."""
+    """Give a derived matcher what the original says about itself, and what it was derived from."""
     if BINDING in original.attributes:
         sequence.attributes[BINDING] = original.attributes[BINDING]
     derived = mlir.StringAttr.get(f"from @{entry.matcher}: {change}")
@@ -122,7 +122,7 @@ def _add_matcher(
 
 
 def _match_problem(root: Handle, form: MatchedForm) -> None:
-    """Adds what compares types, maps and sizes with those of a form."""
+    """Add what compares types, maps and sizes with those of a form."""
     name = _MATCHERS[form.kind]
     matcher = STRUCTURED_MATCHERS[name]
     attributes: dict[str, mlir.Attribute] = {"indexing_maps": mlir.Attribute.parse(form.maps)}

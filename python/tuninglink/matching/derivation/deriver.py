@@ -55,7 +55,7 @@ class Deriver:
         roots: Callable[[], Sequence[RootForm]],
         lists: Sequence[EntryList],
     ) -> tuple[DerivedEntry, ...]:
-        """Returns the entries that are derived for the root ops of a dispatch.
+        """Return the entries that are derived for the root ops of a dispatch.
 
         Args:
             roots: reads the root ops.
@@ -67,7 +67,7 @@ class Deriver:
         return tuple(dict.fromkeys(each for each in derived if each is not None))
 
     def _derive(self, root: RootForm, lists: Sequence[EntryList]) -> DerivedEntry | None:
-        """Derives from the first entry for the problem of a root op, unless an entry matches the op as written."""
+        """Derive from the first entry for the problem of a root op, unless an entry matches the op as written."""
         candidates = [
             (at, position)
             for at, positions in lists
@@ -94,7 +94,7 @@ class DerivableList:
         self._by_key: dict[ProblemKey, list[int]] | None = None
 
     def of(self, root: RootForm, positions: Sequence[int] | None) -> Iterator[int]:
-        """Yields which of the entries at some positions are for the problem of an op; None for all positions."""
+        """Yield which of the entries at some positions are for the problem of an op; None for all positions."""
         key = root.form.key
         for position in self._all().get(key, ()) if positions is None else positions:
             entry = self.entry(position)
@@ -111,23 +111,23 @@ class DerivableList:
         return self._by_key
 
     def entry(self, position: int) -> Derivable | None:
-        """Returns what can be derived from the entry at a position; None if nothing can."""
+        """Return what can be derived from the entry at a position; None if nothing can."""
         if position not in self._entries:
             matcher = self._prunable.matcher(position)
             self._entries[position] = derivable(self._spec.anatomy, position, matcher)
         return self._entries[position]
 
     def matches(self, position: int, root: RootForm) -> bool:
-        """Tells whether an entry matches a root op as it is written."""
+        """Return whether an entry matches a root op as it is written."""
         return compare(self._prunable.matcher(position), root.op).matches is True
 
     def derived(self, at: int, position: int, root: RootForm) -> DerivedEntry | None:
-        """Returns the entry that is derived from one of them for a root op, None if there is none."""
+        """Return the entry that is derived from one of them for a root op, None if there is none."""
         spec = self.written_for(position, matched_form(root.op, root.form))
         return None if spec is None else DerivedEntry(spec, at)
 
     def written_for(self, position: int, form: MatchedForm) -> Spec | None:
-        """Returns a spec with the entry that is derived from one of them for a form, None if there is none."""
+        """Return a spec with the entry that is derived from one of them for a form, None if there is none."""
         source = self.entry(position)
         assert source is not None
         renumbering = Renumbering.between(source.form, form.form, form.iterators)
@@ -144,14 +144,14 @@ class DerivableList:
 
 
 def _fits(entry: ProblemForm, root: ProblemForm) -> bool:
-    """Tells whether the image of a convolution has the size that an entry asks for."""
+    """Return whether the image of a convolution has the size that an entry asks for."""
     return all(
         size is None or size == root.windows.get(place) for place, size in entry.windows.items()
     )
 
 
 def change_in_words(mapping: LoopMapping, roles: Sequence[Role]) -> str:
-    """Returns what was changed for another form of a problem, such as `unit batch added`.
+    """Return what was changed for another form of a problem, such as `unit batch added`.
 
     Args:
         mapping: how the loops of the two forms correspond.

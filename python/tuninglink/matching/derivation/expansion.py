@@ -33,7 +33,7 @@ _ORDERS: Final = (
 
 
 def expanded_forms(spec: Spec) -> Iterator[Spec]:
-    """Yields specs with the entries that are derived from those of a spec, to be linked behind it.
+    """Yield specs with the entries that are derived from those of a spec, to be linked behind it.
 
     The forms are those with a batch of 1 added or removed, and the loop orders and types of scale of an attention.
 
@@ -128,7 +128,7 @@ def _used(expression: mlir.AffineExpr) -> Sequence[int]:
 
 
 def _renumbered(map_: mlir.AffineMap, loops: Sequence[int]) -> mlir.AffineMap:
-    """Returns a map over some loops, in their order; dimensions that other loops index are gone."""
+    """Return a map over some loops, in their order; dimensions that other loops index are gone."""
     new = {loop: mlir.AffineDimExpr.get(position) for position, loop in enumerate(loops)}
     gone = mlir.AffineConstantExpr.get(0)
     replaced = [new.get(loop, gone) for loop in range(map_.n_dims)]

@@ -40,7 +40,7 @@ class MatchedForm:
 
 
 def matched_form(op: OpInfo, form: ProblemForm) -> MatchedForm:
-    """Returns what a matcher compares of an op.
+    """Return what a matcher compares of an op.
 
     Args:
         op: the op.

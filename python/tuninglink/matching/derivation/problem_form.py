@@ -79,7 +79,7 @@ def problem_form(
     operand_sizes: Mapping[int, Sizes],
     element_types: Sequence[str],
 ) -> ProblemForm | None:
-    """Returns the form of a problem; None if it has none, such as an attention with a mask.
+    """Return the form of a problem; None if it has none, such as an attention with a mask.
 
     Args:
         kind: the kind of op.
@@ -114,7 +114,7 @@ def problem_form(
 
 
 def _accesses(map_: mlir.AffineMap, numbers: Mapping[int, int]) -> dict[int, Access] | None:
-    """Returns how the dimensions of an operand are indexed, those aside that loops of size 1 index.
+    """Return how the dimensions of an operand are indexed, those aside that loops of size 1 index.
 
     Args:
         map_: the indexing map of the operand.
@@ -136,7 +136,7 @@ def _accesses(map_: mlir.AffineMap, numbers: Mapping[int, int]) -> dict[int, Acc
 
 
 def _terms(expression: mlir.AffineExpr) -> tuple[dict[int, int], int]:
-    """Returns the factors of the loops in a sum, and its constant.
+    """Return the factors of the loops in a sum, and its constant.
 
     Raises:
         ValueError: the expression is no sum of loops that are multiplied by constants.
@@ -161,7 +161,7 @@ def _terms(expression: mlir.AffineExpr) -> tuple[dict[int, int], int]:
 
 
 def _attention_parts(maps: Sequence[mlir.AffineMap]) -> dict[str, tuple[int, ...]]:
-    """Returns the loops of query times key, and of the weights times the value."""
+    """Return the loops of query times key, and of the weights times the value."""
     query, key, value, output = (
         {loop for loop in indexing_loops(maps[at]) if loop is not None}
         for at in COMPARED[OpKind.ATTENTION]

@@ -71,7 +71,7 @@ class LoopMapping:
         return sum(source is not None for source in self.sources) + len(self.dropped)
 
     def part(self, old: Sequence[int], new: Sequence[int]) -> LoopMapping:
-        """Returns the mapping of some loops of both forms, which are numbered anew in their order."""
+        """Return the mapping of some loops of both forms, which are numbered anew in their order."""
         positions = {loop: position for position, loop in enumerate(old)}
         sources = [self.sources[loop] for loop in new]
         return LoopMapping(
@@ -82,7 +82,7 @@ class LoopMapping:
 
 
 def loop_mapping(old: ProblemForm, new: ProblemForm, iterators: Sequence[str]) -> LoopMapping:
-    """Returns how the loops of two forms of a problem correspond.
+    """Return how the loops of two forms of a problem correspond.
 
     Args:
         old: the form that an entry is for.
@@ -115,7 +115,7 @@ class Renumbering:
 
     @staticmethod
     def between(old: ProblemForm, new: ProblemForm, iterators: Sequence[str]) -> Renumbering:
-        """Returns the renumbering from one form of a problem to another one with these iterators."""
+        """Return the renumbering from one form of a problem to another one with these iterators."""
         mapping = loop_mapping(old, new, iterators)
         return Renumbering(
             mapping,
@@ -125,7 +125,7 @@ class Renumbering:
         )
 
     def configuration(self, name: str, value: mlir.Attribute) -> mlir.Attribute:
-        """Returns the value of an attribute, by its name, for the new form.
+        """Return the value of an attribute, by its name, for the new form.
 
         Raises:
             NotDerivableError: it cannot be written for the new form.
@@ -164,7 +164,7 @@ class Renumbering:
 
 
 def _gemm_mapping(parallel: LoopMapping, reduction: int) -> LoopMapping | None:
-    """Returns the mapping of the parallel loops with one reduction loop behind them, which all others become.
+    """Return the mapping of the parallel loops with one reduction loop behind them, which all others become.
 
     Args:
         parallel: the mapping of the parallel loops.
@@ -183,7 +183,7 @@ def _lowering_config(
     mapping: LoopMapping,
     others: Mapping[str, LoopMapping] = MappingProxyType({}),
 ) -> mlir.Attribute:
-    """Writes a lowering config for another form.
+    """Write a lowering config for another form.
 
     Args:
         value: the lowering config.
@@ -220,7 +220,7 @@ def _entry(name: str, value: mlir.Attribute, mapping: LoopMapping) -> mlir.Attri
 
 
 def _tiles(name: str, value: mlir.Attribute, mapping: LoopMapping) -> mlir.Attribute:
-    """Writes a list of tiles in the order of the new loops; a tile is a number, or scalable and in brackets."""
+    """Write a list of tiles in the order of the new loops; a tile is a number, or scalable and in brackets."""
     if not isinstance(value, mlir.ArrayAttr):
         raise NotDerivableError(f"its configuration has '{name} = {value}'")
     tiles = list(value)
@@ -244,7 +244,7 @@ _UNIT_TILES: Final = frozenset({"0 : i64", "1 : i64"})
 
 
 def _basis(name: str, value: mlir.Attribute, mapping: LoopMapping) -> mlir.Attribute:
-    """Writes a basis for the new loops: a new loop gets a number of its own, 1, behind the others."""
+    """Write a basis for the new loops: a new loop gets a number of its own, 1, behind the others."""
     basis = gpu.read_basis(value)
     if basis is None:
         raise NotDerivableError(f"its configuration has '{name} = {value}'")

@@ -1,1 +1,1 @@
-"""Constraints of our own on configurations for llvm-cpu, as the compiler has none."""
+"""Tuninglink's constraints on configurations for llvm-cpu, for which the compiler has none."""

@@ -1,4 +1,4 @@
-"""What each pipeline for CPUs makes of a configuration, as observed by compiling."""
+"""Properties of the pipelines for CPUs, observed by compiling."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from tuninglink.iree.cpu_configurations import CpuLevel
 
 @dataclass(frozen=True)
 class CpuPipeline:
-    """A pipeline.
+    """The properties of a pipeline.
 
     Attributes:
         levels: the levels by which it tiles a root op, from the outermost to the innermost.
-        natural: those in which a negative size ends the compilation.
-        needs_distribution: whether it cannot be built without a `distribution` level.
-        separates: whether the compiler's verifier keeps parallel and reduction levels apart.
-        decomposes_convolutions: whether it makes convolutions over one dimension of those that have a name.
+        natural: the levels in which a negative size aborts the compilation.
+        needs_distribution: whether building the pipeline requires a `distribution` level.
+        separates: whether the compiler's verifier separates parallel from reduction levels.
+        decomposes_convolutions: whether it decomposes named convolutions into one-dimensional ones.
         decomposes_attention: whether it lowers an attention.
         takes_tensors: whether it compiles operations on tensors, not only on buffers.
-        checks_vectors: whether the sizes of vectors are known from the tiles.
-        vectorizes: whether there are vectors at all.
-        moves: whether it packs and unpacks tensors, with vectors as known as those of `checks_vectors`.
-        follows_layout: whether it is for data-tiled products, whose layout fixes the vectors.
+        checks_vectors: whether the tiles determine the sizes of vectors.
+        vectorizes: whether it generates vectors.
+        moves: whether it packs and unpacks tensors, and the tiles determine the sizes of vectors.
+        follows_layout: whether it compiles data-tiled products, whose layout fixes the vectors.
     """
 
     levels: tuple[CpuLevel, ...]

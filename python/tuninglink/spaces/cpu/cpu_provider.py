@@ -1,4 +1,4 @@
-"""Constraints of our own on configurations for CPUs, as a provider."""
+"""The provider of Tuninglink's constraints on configurations for CPUs."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ if TYPE_CHECKING:
 
 
 class CpuProvider(Provider):
-    """Knows what the compiler refuses on llvm-cpu, from the tiles, the loops and the target's vectors."""
+    """Derives what the compiler rejects on llvm-cpu from the tiles, the loops and the target's vectors."""
 
     name: ClassVar[str] = PROVIDER
     pipelines: ClassVar[frozenset[str] | None] = frozenset(PIPELINES)
 
     def spaces(self, workload: Workload, pipeline: str) -> Sequence[Space]:
-        """Returns the space of a dispatch.
+        """Return the space of a dispatch.
 
         Raises:
-            UndecidedError: the target is no CPU, or the loops of the operation are not known.
+            UndecidedError: the target is not a CPU, or the loops of the operation are unknown.
         """
         problem = workload.problem
         cpu = read_cpu(workload)
         if problem.kind is OpKind.ATTENTION:
-            # What becomes of it is not configured, and it is masked on all of them.
+            # The ops that replace it are not configured, and are masked on all CPUs.
             cpu = replace(cpu, masking=Masking.AS_NEEDED)
         nest = read_nest(workload)
         doubt = missing_instructions(workload, cpu)
@@ -50,10 +50,10 @@ class CpuProvider(Provider):
 
 
 def _loses_configuration(workload: Workload) -> bool:
-    """Tells whether the compiler rebuilds an operation after it has read a spec's configuration.
+    """Return whether the compiler rebuilds an operation after it has read a spec's configuration.
 
-    It does that with convolutions and poolings without a batch loop, which is what is left where there is one image. An
-    operation with a lowering config was rebuilt before.
+    It rebuilds convolutions and poolings without a batch loop, which result from a batch of one image. An operation
+    with a lowering config was rebuilt before.
     """
     root, problem = workload.root, workload.problem
     if names.LOWERING_CONFIG in root.attributes or root.name != names.GENERIC:

@@ -1,4 +1,4 @@
-"""Writing down the rules of a space: over knobs that are the tiles of its loops."""
+"""The builder of the rules of a space, whose knobs are the tiles of the loops."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class CpuRules:
 
     Args:
         nest: the loops of the root op.
-        cpu: what is compiled for.
-        pipeline: what is configured.
+        cpu: the target CPU.
+        pipeline: the pipeline to configure.
 
     Attributes:
-        grade: the grade of the rules that are added from now on.
+        grade: the grade of subsequently added rules.
         tiles: the knobs.
-        parts: what the tiles leave of each loop.
+        parts: the part of each loop that remains after tiling.
         loops: the numbers of the loops.
     """
 
@@ -58,35 +58,35 @@ class CpuRules:
 
     @property
     def is_data_tiled(self) -> bool:
-        """Whether the root op is a data-tiled product, and the pipeline is for these."""
+        """Whether the root op is a data-tiled product and the pipeline compiles these."""
         return self.pipeline.follows_layout and self.nest.is_data_tiled
 
     @property
     def checks_vectors(self) -> bool:
-        """Whether the sizes of vectors are known from the tiles."""
+        """Whether the tiles determine the sizes of vectors."""
         return self.pipeline.checks_vectors or (self.pipeline.moves and self.nest.is_relayout)
 
     def build(self, problem: Problem, name: str, unknown: str) -> ConstraintSet:
-        """Returns the rules that were added as a set; the object is spent."""
+        """Return the added rules as a set; the object must not be used afterwards."""
         return self._builder.build(problem, name, PROVIDER, unknown=unknown)
 
     def add(self, condition: Expression | bool, message: str, *values: Expression | int) -> None:  # noqa: FBT001
-        """Adds a rule; `{}` in the message stands for a value."""
+        """Add a rule; `{}` in the message stands for a value."""
         self._builder.require(
             condition, message, *values, provenance=_PROVENANCE[self.grade], grade=self.grade
         )
 
     def parallel(self) -> Iterator[int]:
-        """Yields the numbers of the loops that reduce nothing."""
+        """Yield the numbers of the parallel loops."""
         return (loop for loop in self.loops if not self.nest.loops[loop].reduces)
 
     def limit_tile(self, level: CpuLevel, loop: int) -> None:
-        """Adds that a tile is not negative."""
+        """Require a tile not to be negative."""
         tile, name = self.tiles.tile(level, loop), self.tiles.name(level, loop)
         self.add(tile >= 0, f"{name} must not be negative ({{}} >= 0)", tile)
 
     def separate_levels(self) -> None:
-        """Adds that parallel levels tile parallel loops and reduction levels reductions."""
+        """Require parallel levels to tile parallel loops, and reduction levels to tile reductions."""
         for level, loop in self.tiles.misplaced():
             tile, name = self.tiles.tile(level, loop), self.tiles.name(level, loop)
             other = "a reduction" if self.nest.loops[loop].reduces else "parallel"
@@ -99,13 +99,13 @@ class CpuRules:
         bits: int,
         when: Sequence[Expression] = (),
     ) -> None:
-        """Adds that a vector is smaller than the compiler's limit.
+        """Require a vector to be smaller than the compiler's limit.
 
         Args:
-            what: what it is, up to the verb.
-            sizes: how many elements it has along each loop.
+            what: the subject of the message, up to the verb.
+            sizes: the number of elements along each loop.
             bits: the width of an element.
-            when: what must be the case for it to exist.
+            when: the conditions under which the vector exists.
         """
         if not sizes:
             return

@@ -43,10 +43,10 @@ class CpuSpace(Space):
 
     Args:
         nest: the loops of the root op.
-        cpu: what it is compiled for.
+        cpu: the target CPU.
         pipeline: the pipeline.
-        problem: what the configuration is for.
-        doubt: why no configuration is known to compile; empty if the rules tell.
+        problem: the problem to configure.
+        doubt: why no configuration is known to compile; empty if the rules decide.
 
     Attributes:
         nest: the loops of the root op.
@@ -69,7 +69,7 @@ class CpuSpace(Space):
         self.constraints: ConstraintSet = rules.build(problem, name, doubt or unknown(rules))
 
     def assignment(self, configuration: Configuration) -> Mapping[str, int]:
-        """Returns the tiles of all levels; what is not tiled is 0."""
+        """Return the tiles of all levels; 0 where a loop is not tiled."""
         levels = read_cpu_configuration(configuration.lowering_config)
         if levels is None:
             text = f"'lowering_config' is {configuration.lowering_config}"
@@ -86,7 +86,7 @@ class CpuSpace(Space):
         return result
 
     def compilation_info(self, assignment: Mapping[str, int]) -> mlir.Attribute:
-        """Returns the configuration with the levels that tile something, and `distribution` in any case."""
+        """Return the configuration with the levels that tile a loop, and always `distribution`."""
         context = self._pipeline.context
         loops = range(len(self.nest.loops))
         sizes = {
@@ -113,7 +113,7 @@ class CpuSpace(Space):
                 raise InvalidFormError(f"'{each.value}' is missing")
         outermost = CpuLevel.DISTRIBUTION.value
         if outermost not in levels:
-            # The pipeline takes the level from whatever operation has it.
+            # The pipeline takes the level from any operation that has it.
             is_needed = PIPELINES[str(self._pipeline)].needs_distribution and self.nest.is_alone
             kind = InvalidFormError if is_needed else MissingEntryError
             raise kind(f"'{outermost}' is missing")
@@ -144,10 +144,10 @@ class CpuSpace(Space):
 
 
 def _peels(configuration: Configuration) -> bool:
-    """Tells whether loops are peeled.
+    """Return whether loops are peeled.
 
     Raises:
-        MismatchError: something else is configured, too.
+        MismatchError: the configuration has further entries.
     """
     info = configuration.translation_info
     if info is None:

@@ -1,7 +1,7 @@
-"""Data-tiled products: their layout fixes the vectors, so that only the tiles of workgroups are to choose.
+"""Data-tiled products: the layout fixes the vectors, so only the workgroup tiles are knobs.
 
-What one step computes is the packed tile, in a microkernel or in one vector: other tiles of vectors change nothing, or
-break it. Tiles of workgroups decide how often an operand is read again from the cache.
+One step computes the packed tile, in a microkernel or in one vector. Other vector tiles change nothing or break the
+compilation. Workgroup tiles determine how often an operand is read again from the cache.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def add_layout_rules(rules: CpuRules) -> None:
-    """Adds the rules with which a data-tiled product compiles: workgroups take whole packed tiles, vectors one."""
+    """Add the rules of data-tiled products: a workgroup takes whole packed tiles, a vector takes one."""
     outer = _outer_loops(rules.nest)
     for loop in rules.loops:
         for level in CpuLevel:
@@ -34,7 +34,7 @@ def add_layout_rules(rules: CpuRules) -> None:
 
 
 def add_workgroup_rules(rules: CpuRules) -> None:
-    """Adds which tiles of workgroups are tried: those that divide a loop, as the compiler chooses among them."""
+    """Restrict workgroup tiles to the divisors of a loop, among which the compiler chooses, too."""
     for loop in rules.loops:
         size = rules.nest.loops[loop].size
         if size is None or not _is_distributed(rules.nest, loop):

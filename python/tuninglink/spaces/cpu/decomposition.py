@@ -1,4 +1,4 @@
-"""Convolutions with a name, which a pipeline makes convolutions over one dimension of."""
+"""Named convolutions, which a pipeline decomposes into one-dimensional ones."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ _UNKNOWN: Final = -1
 
 
 def is_decomposed(operation: str) -> bool:
-    """Tells whether the compiler's verifier looks at operations of a name."""
+    """Return whether the compiler's verifier checks the operations with a name."""
     return operation.startswith(_NAMES)
 
 
 def add_decomposition(rules: CpuRules) -> None:
-    """Adds that tiling leaves a single row of output and filter, or a single column."""
+    """Require tiling to leave a single row, or a single column, of output and filter."""
     operation = rules.nest.operation
     window = _WINDOWS.get(operation)
     if window is None:
@@ -83,7 +83,7 @@ def add_decomposition(rules: CpuRules) -> None:
 
 
 def _left(rules: CpuRules, loop: int) -> Expression:
-    """Returns what the levels leave of a loop, as the verifier reckons it."""
+    """Return the part of a loop that the levels leave, as the verifier computes it."""
     size = rules.nest.loops[loop].size
     left = number(_UNKNOWN if size is None else size)
     for level in LEVELS:

@@ -1,4 +1,4 @@
-"""Heuristic rules: a finite choice among the configurations that compile, for proposals and search."""
+"""Heuristic rules, which reduce the configurations that compile to a finite set for proposals and search."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LEVEL_1_CACHE_BYTES: Final = 32 * 1024
 
 
 def add_heuristic_rules(rules: CpuRules) -> None:
-    """Adds the rules for configurations that are proposed or enumerated."""
+    """Add the rules for proposed and enumerated configurations."""
     rules.grade = Grade.HEURISTIC
     if rules.is_data_tiled:
         add_workgroup_rules(rules)
@@ -53,7 +53,7 @@ def add_heuristic_rules(rules: CpuRules) -> None:
 
 
 def _keep_whole(rules: CpuRules, loop: int) -> None:
-    """Adds that a loop is not tiled: code for tiles of the scores of an attention computes wrong results."""
+    """Require a loop to be untiled: code that tiles the scores of an attention computes wrong results."""
     for level in (CpuLevel.VECTOR_REDUCTION, CpuLevel.CACHE_REDUCTION):
         tile, name = rules.tiles.tile(level, loop), rules.tiles.name(level, loop)
         rules.add(
@@ -99,7 +99,7 @@ def _shape_distribution(rules: CpuRules, loop: int) -> None:
 
 
 def _use_registers(rules: CpuRules) -> None:
-    """Adds that the results of a vector tile fit into the registers."""
+    """Require the results of a vector tile to fit into the registers."""
     tiles = [rules.tiles.vector_tile(loop) for loop in rules.parallel()]
     room = rules.cpu.registers * rules.cpu.vector_bytes
     total, bits = number(rules.nest.vectors[0].bits), rules.nest.vectors[0].bits
@@ -111,7 +111,7 @@ def _use_registers(rules: CpuRules) -> None:
 
 
 def _use_cache(rules: CpuRules) -> None:
-    """Adds that what one vector tile reads fits into the cache of the first level."""
+    """Require the elements that one vector tile reads to fit into the first-level cache."""
     total = number(rules.nest.widest)
     for loop in rules.loops:
         if loop not in rules.nest.score_loops:

@@ -1,4 +1,4 @@
-"""What LLVM does not lower for a CPU, or lowers to calls of functions that are not linked."""
+"""Operations that LLVM does not lower for a CPU, or lowers to calls of functions that are not linked."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _VECTORS: Final = ("+v", "+zve")
 
 
 def missing_instructions(workload: Workload, cpu: Cpu) -> str:
-    """Returns why code for a dispatch may not be generated or linked; empty without a reason.
+    """Return why code for a dispatch may fail to be generated or linked; empty if no reason is known.
 
-    Found by compiling for the CPUs.
+    Determined by compiling for the CPUs.
     """
     uses = _Uses.of(workload)
     if cpu.architecture.startswith("x86") and cpu.links_nothing and uses.half_maxima:
@@ -51,11 +51,11 @@ def _missing_on_riscv(uses: _Uses, cpu: Cpu) -> str:
 
 @dataclass
 class _Uses:
-    """The instructions that a dispatch needs.
+    """The kinds of instructions that a dispatch needs.
 
     Attributes:
         floats: whether it computes with floats.
-        half_maxima: whether it takes the larger or smaller of two f16 elements, ignoring NaN.
+        half_maxima: whether it computes the maximum or minimum of two f16 elements, ignoring NaN.
         half_reductions: whether it reduces to f16 elements, other than by a contraction.
         products: whether it multiplies all elements along a dimension.
     """
@@ -67,7 +67,7 @@ class _Uses:
 
     @classmethod
     def of(cls, workload: Workload) -> _Uses:
-        """Returns the uses of the function of a dispatch."""
+        """Return the uses of the function of a dispatch."""
         uses = cls()
         visit(workload.function, uses._visit)
         return uses
@@ -89,6 +89,6 @@ class _Uses:
 
 
 def _accumulates(operation: mlir.OpView) -> bool:
-    """Tells whether one of the operands of an op in a body is the accumulator, its last argument."""
+    """Return whether one of the operands of an op in a body is the accumulator, its last argument."""
     arguments = list(operation.operation.block.arguments)
     return any(operand == arguments[-1] for operand in operation.operands)

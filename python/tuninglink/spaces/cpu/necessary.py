@@ -1,4 +1,4 @@
-"""Necessary rules: configurations that break one do not compile, as found by compiling."""
+"""Necessary rules, determined by compiling: configurations that break one do not compile."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LOST: Final = "the compiler gives this operation a batch loop after it has read 
 
 
 def add_necessary_rules(rules: CpuRules) -> None:
-    """Adds the rules that every configuration fulfils that compiles."""
+    """Add the rules that every configuration that compiles satisfies."""
     rules.grade = Grade.NECESSARY
     for loop in rules.loops:
         _refuse_negative(rules, loop)
@@ -39,7 +39,7 @@ def add_necessary_rules(rules: CpuRules) -> None:
 
 
 def _refuse_negative(rules: CpuRules, loop: int) -> None:
-    """Adds that no tile is negative, where there is anything to tile: a loop of one iteration is left alone."""
+    """Require tiles not to be negative, except for loops of one iteration, which are not tiled."""
     size = rules.nest.loops[loop].size
     if size is not None and size <= 1:
         return
@@ -51,12 +51,12 @@ def _refuse_negative(rules: CpuRules, loop: int) -> None:
 
 
 def _vectorized(rules: CpuRules) -> list[Expression]:
-    """Returns when the operation is vectorized for certain: when the compiler knows a size for every loop.
+    """Return the conditions under which the operation is certainly vectorized: every loop has a size that the compiler knows.
 
-    It is the size of its part, or the configured one if vectors are masked. A masked vector is not smaller than the
-    part that it covers.
+    The size is that of the loop's part, or the configured size if vectors are masked. A masked vector is not smaller than
+    the part that it covers.
     """
-    # What the innermost level does to the operation is not known, nor is a level that tiles loops it is not for.
+    # The effect of the innermost level is unknown, as is that of a level that tiles loops of the other kind.
     others = [rules.tiles.tile(CpuLevel.VECTOR_INNER_PARALLEL, loop) == 0 for loop in rules.loops]
     others += [rules.tiles.tile(level, loop) == 0 for level, loop in rules.tiles.misplaced()]
     if rules.cpu.masking is Masking.NEVER:

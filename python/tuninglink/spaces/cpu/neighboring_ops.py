@@ -1,4 +1,4 @@
-"""The operations beside a root op: which of its loops they share, and how large they are over their own loops."""
+"""The operations next to a root op: the loops that they share with it, and their extents over their own loops."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _VECTOR_LEVELS: Final = (
 
 @dataclass(frozen=True)
 class Neighbor:
-    """An operation beside a root op.
+    """An operation next to a root op.
 
     Attributes:
-        what: what it is, in words.
-        shared: the loops of the root op that it shares, with which it is tiled.
-        own: the number of its elements over its other loops, None if it is not known.
+        what: the operation in words.
+        shared: the loops of the root op that it shares and is tiled with.
+        own: the number of its elements over its other loops, None if unknown.
         bits: the width of an element.
     """
 
@@ -47,7 +47,7 @@ class Neighbor:
 
 
 def neighbors(workload: Workload) -> tuple[Neighbor, ...]:
-    """Returns the operations that are computed beside a root op, each kind once."""
+    """Return the operations that are computed next to a root op, one of each kind."""
     computing = function_ops(workload.function).computing
     tied = _tie(workload.root, computing)
     result = (_neighbor(each, tied[each]) for each in computing if each != workload.root)
@@ -55,7 +55,7 @@ def neighbors(workload: Workload) -> tuple[Neighbor, ...]:
 
 
 def width(kind: mlir.Type) -> int | None:
-    """Returns the width of an element in bits, None if it is not known."""
+    """Return the width of an element in bits, None if unknown."""
     element = element_type(kind)
     if isinstance(element, mlir.IntegerType | mlir.FloatType):
         return element.width
@@ -65,10 +65,10 @@ def width(kind: mlir.Type) -> int | None:
 def _tie(
     root: mlir.Operation, computing: Sequence[mlir.Operation]
 ) -> dict[mlir.Operation, dict[int, int]]:
-    """Returns for each operation which of its loops is which loop of the root op.
+    """Map the loops of each operation to loops of the root op.
 
-    Loops are tied where one operation computes what another one reads or overwrites. What several of them read is
-    no reason to fuse them.
+    Loops are tied if one operation computes a value that another one reads or overwrites. A value that several
+    operations read is not a reason to fuse them.
     """
     handed_on: dict[mlir.Value[mlir.Type], list[_Access]] = {
         result: [] for each in computing for result in each.results
@@ -131,7 +131,7 @@ def _neighbor(operation: mlir.Operation, tied: Mapping[int, int]) -> Neighbor:
 
 
 def _configured(operation: mlir.Operation) -> dict[int, int]:
-    """Returns the vector tiles that an operation beside the root op has itself: the compiler gives them."""
+    """Return the vector tiles of an operation next to the root op, which the compiler chooses."""
     attribute = operation.attributes.get(names.LOWERING_CONFIG)
     levels = (attribute is not None and read_cpu_configuration(attribute)) or {}
     configured: dict[int, int] = {}
@@ -143,7 +143,7 @@ def _configured(operation: mlir.Operation) -> dict[int, int]:
 
 
 def _largest(operation: mlir.Operation) -> int | None:
-    """Returns the number of elements of the largest value that an operation reads or computes."""
+    """Return the number of elements of the largest value that an operation reads or computes."""
     values = [*operation.operands, *operation.results]
     sizes = [shape(value.type) for value in values if isinstance(value.type, mlir.ShapedType)]
     if any(each is None or None in each for each in sizes):

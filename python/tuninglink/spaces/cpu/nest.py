@@ -1,4 +1,4 @@
-"""The loops of a root op, and what becomes a vector when they are tiled."""
+"""The loops of a root op, and the vectors that result from tiling them."""
 
 from __future__ import annotations
 
@@ -60,10 +60,10 @@ class Loop:
 
 @dataclass(frozen=True)
 class VectorOf:
-    """Something that is computed in one vector over some loops.
+    """A value that is computed in one vector over some loops.
 
     Attributes:
-        what: what it is, in words.
+        what: the value in words.
         loops: the loops that it spans.
         bits: the width of an element.
     """
@@ -80,12 +80,12 @@ class LoopNest:
     Attributes:
         operation: the name of the operation.
         loops: the loops, in order.
-        vectors: what is certainly one vector if the operation is vectorized; none if that is not certain.
+        vectors: the values that are certainly one vector if the operation is vectorized; empty if uncertain.
         widest: the width in bits of the widest element that the operation computes with.
-        parts: what the operation is computed in: all its loops at once, or the products of an attention.
-        beside: the operations beside it.
+        parts: the parts in which the operation is computed: all its loops at once, or the products of an attention.
+        beside: the operations next to it.
         is_alone: whether no other operation in the dispatch is configured.
-        is_on_tensors: whether it reads or overwrites tensors; else buffers.
+        is_on_tensors: whether it reads or overwrites tensors, not buffers.
         is_attention: whether it is an attention.
         score_loops: the reductions within the scores of an attention.
         is_lost: whether the compiler loses its configuration.
@@ -115,10 +115,10 @@ class LoopNest:
 
 
 def read_nest(workload: Workload) -> LoopNest:
-    """Returns the loops of a root op.
+    """Return the loops of a root op.
 
     Raises:
-        UndecidedError: they are not known.
+        UndecidedError: the loops are unknown.
     """
     root, problem = workload.root, workload.problem
     op = StructuredOp(root)
@@ -157,7 +157,7 @@ def read_nest(workload: Workload) -> LoopNest:
 
 
 def _products(op: StructuredOp) -> tuple[VectorOf, ...]:
-    """Returns the two products of an attention."""
+    """Return the two products of an attention."""
     return tuple(
         VectorOf(
             f"the product {what}",
@@ -169,10 +169,10 @@ def _products(op: StructuredOp) -> tuple[VectorOf, ...]:
 
 
 def _vectors(op: StructuredOp, widths: Sequence[int | None]) -> tuple[VectorOf, ...]:
-    """Returns the vectors that there are for certain.
+    """Return the vectors that certainly exist.
 
-    All loops at once are one vector: the compiler counts a contraction as that, a reduction combines it, and
-    what reduces nothing computes its results so.
+    All loops together form one vector: the compiler counts a contraction this way, a reduction combines such a vector,
+    and an elementwise op computes its results in one.
     """
     root = op.operation
     if op.kind not in (OpKind.CONTRACTION, OpKind.REDUCTION, OpKind.ELEMENTWISE):
@@ -212,7 +212,7 @@ def _is_vectorized(root: mlir.Operation) -> bool:
 
 
 def _combines(root: mlir.Operation) -> bool:
-    """Tells whether each result is combined with what was there by one operation: only then it is vectorized."""
+    """Return whether one operation combines each result with its previous value, which vectorization requires."""
     (block,) = root.regions[0].blocks
     yielded = list(block.operations)[-1].operation.operands
     arguments = list(block.arguments)[-len(yielded) :]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def add_sufficient_rules(rules: CpuRules) -> None:
-    """Adds the rules with which configurations compile, provided that nothing is `unknown`."""
+    """Add the rules under which configurations compile, provided that `unknown` returns no reason."""
     rules.grade = Grade.SUFFICIENT
     if rules.is_data_tiled:
         add_layout_rules(rules)
@@ -34,7 +34,7 @@ def add_sufficient_rules(rules: CpuRules) -> None:
 
 
 def unknown(rules: CpuRules) -> str:
-    """Returns why no configuration is known to compile; empty if the rules tell."""
+    """Return why no configuration is known to compile; empty if the rules decide."""
     if rules.nest.is_lost and not rules.pipeline.needs_distribution:
         return LOST
     if not rules.pipeline.vectorizes or rules.is_data_tiled:
@@ -47,10 +47,10 @@ def unknown(rules: CpuRules) -> str:
 
 
 def _bound_vectors(rules: CpuRules) -> None:
-    """Adds that no vector of the root op reaches the limit, however the compiler bounds its parts."""
+    """Require all vectors of the root op to stay below the limit, however the compiler bounds its parts."""
     known = all_of(*(part.is_known for part in rules.parts))
     is_never = rules.cpu.masking is Masking.NEVER
-    # What is peeled has the size of the tile, whether the loop has as many iterations or not.
+    # A peeled part has the size of the tile, even if the loop has fewer iterations.
     when = [negation(known), *([rules.tiles.peeling != 0] if is_never else [])]
     for each in rules.nest.parts:
         what = f"the vectors of {each.what} may have"
@@ -64,9 +64,9 @@ def _bound_vectors(rules: CpuRules) -> None:
 
 
 def _masked(rules: CpuRules, loop: int) -> Expression:
-    """Returns the most elements that a masked vector has along a loop.
+    """Return the maximum number of elements of a masked vector along a loop.
 
-    Where no size is configured, the compiler finds a bound, which may be any tile or the whole loop.
+    If no size is configured, the compiler finds a bound, which may be any tile or the whole loop.
     """
     part, tile = rules.parts[loop], rules.tiles.vector_tile(loop)
     configured = select(tile > part.size, tile, part.size)
@@ -74,9 +74,9 @@ def _masked(rules: CpuRules, loop: int) -> Expression:
 
 
 def _bound_neighbors(rules: CpuRules) -> None:
-    """Adds that no vector of what is fused with the root op reaches the limit.
+    """Require all vectors of ops fused with the root op to stay below the limit.
 
-    What is fused gets the vector tiles, too, unless a tiled reduction around them keeps it outside.
+    Fused ops get the vector tiles, too, unless a tiled reduction around these keeps the ops outside.
     """
     outside = [
         rules.tiles.tile(CpuLevel.CACHE_REDUCTION, loop) != 0
@@ -97,13 +97,13 @@ def _bound_neighbors(rules: CpuRules) -> None:
 
 
 def _outer(rules: CpuRules, loop: int) -> Expression:
-    """Returns the most that is left of a loop before it is tiled for vectors."""
+    """Return the maximum size of a loop before it is tiled for vectors."""
     part = rules.tiles.outer_part(loop)
     return select(part.is_known, part.size, part.bound)
 
 
 def _keep_peeling_finite(rules: CpuRules) -> None:
-    """Adds what keeps the compiler from peeling for ever, where vectors are always masked."""
+    """Add the rules that keep the compiler from peeling forever where vectors are always masked."""
     outer, inner = CpuLevel.DISTRIBUTION, CpuLevel.CACHE_PARALLEL
     for loop in rules.parallel():
         around, tile = rules.tiles.tile(outer, loop), rules.tiles.tile(inner, loop)

@@ -1,4 +1,4 @@
-"""What matters about the CPU that a dispatch is compiled for."""
+"""The properties of a target CPU that constraints depend on."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _VECTOR_BYTES: Final = 16
 
 
 class Masking(Enum):
-    """When the compiler gives an operation vectors of the configured sizes, masked where they are too large.
+    """When the compiler creates vectors of the configured sizes, masked where they are too large.
 
     - `NEVER`: an operation with a tile of unknown size is not vectorized.
-    - `AS_NEEDED`: where the size of a tile is unknown; else the vectors are the tiles.
-    - `ALWAYS`: also where all tiles are known.
+    - `AS_NEEDED`: only where the size of a tile is unknown; otherwise the vectors are the tiles.
+    - `ALWAYS`: even if the sizes of all tiles are known.
     """
 
     NEVER = "never"
@@ -45,10 +45,10 @@ class Cpu:
 
     Attributes:
         vector_bytes: the size of a vector register.
-        registers: how many of them there are.
+        registers: the number of vector registers.
         masking: when vectors are masked.
-        architecture: the first part of the target's triple.
-        features: its features, as LLVM names them.
+        architecture: the first component of the target triple.
+        features: the target features, as LLVM names them.
         links_nothing: whether its code is linked without a library.
     """
 
@@ -61,15 +61,15 @@ class Cpu:
 
     @property
     def vector_limit(self) -> int:
-        """The size in bytes from which on the compiler refuses a vector."""
+        """The size in bytes at and above which the compiler rejects a vector."""
         return _NATIVE_VECTORS * self.vector_bytes
 
 
 def read_cpu(workload: Workload) -> Cpu:
-    """Returns the CPU that a dispatch is compiled for.
+    """Return the CPU that a dispatch is compiled for.
 
     Raises:
-        UndecidedError: it is compiled for something else, or nobody knows for what.
+        UndecidedError: the target is not a CPU, or is unknown.
     """
     result = parameters(workload.target) if workload.target is not None else None
     if result is None or len(result) == 0 or _string(result[0]) != BACKEND:
@@ -96,7 +96,7 @@ def _registers(architecture: str, features: list[str]) -> int:
 
 
 def _masking(architecture: str, features: list[str]) -> Masking:
-    """Returns when the compiler masks: observed by compiling for each of them."""
+    """Return when the compiler masks; observed by compiling for each architecture."""
     if architecture.startswith(("x86", "i686", "riscv")):
         return Masking.AS_NEEDED
     if architecture.startswith("aarch64") and any(

@@ -1,4 +1,4 @@
-"""Tiles as unknowns: how large the parts of the loops are that a configuration leaves to one vector."""
+"""Tiles as unknowns, and the sizes of the parts of loops that remain after tiling."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ _UNKNOWN: Final = 1 << 40
 
 
 def knob_name(level: CpuLevel, loop: int) -> str:
-    """Returns what the knob of a tile is called."""
+    """Return the name of the knob for a tile."""
     return f"{level.value}_{loop}"
 
 
 @dataclass(frozen=True)
 class TiledLoop:
-    """The part of a loop that is left of it by tiling.
+    """The part of a loop that remains after tiling.
 
     Attributes:
-        size: how large it is at most.
-        is_known: whether it always is as large, as far as the compiler sees.
-        bound: the largest size that the compiler may take it for.
+        size: its maximum size.
+        is_known: whether the compiler can tell that it always has this size.
+        bound: the largest bound on its size that the compiler may derive.
     """
 
     size: Expression
@@ -46,12 +46,12 @@ class TiledLoop:
 
 
 class Tiles:
-    """The knobs of a configuration, and what follows from them.
+    """The knobs of a configuration, and the sizes that follow from them.
 
     Args:
-        builder: where the knobs are added.
+        builder: receives the knobs.
         nest: the loops.
-        levels: those by which the pipeline tiles, from the outermost to the innermost.
+        levels: the levels by which the pipeline tiles, from the outermost to the innermost.
     """
 
     def __init__(
@@ -67,38 +67,38 @@ class Tiles:
         self.peeling = builder.knob(OneOfKnob(LOOP_PEELING, ("off", "on")))
 
     def tile(self, level: CpuLevel, loop: int) -> Expression:
-        """Returns the tile of a loop in a level."""
+        """Return the tile of a loop in a level."""
         return self._knobs[level, loop]
 
     def vector_tile(self, loop: int) -> Expression:
-        """Returns the tile of a loop that is its vector size if vectors are masked; 0 for none."""
+        """Return the tile that is the vector size of a loop if vectors are masked; 0 for none."""
         return self.tile(self.vector_level(loop), loop)
 
     def vector_level(self, loop: int) -> CpuLevel:
-        """Returns the level whose tile of a loop is its vector size."""
+        """Return the level whose tile of a loop is its vector size."""
         reduces = self._nest.loops[loop].reduces
         return CpuLevel.VECTOR_REDUCTION if reduces else CpuLevel.VECTOR_COMMON_PARALLEL
 
     def name(self, level: CpuLevel, loop: int) -> str:
-        """Returns what the tile of a loop in a level is called."""
+        """Return the name of the tile of a loop in a level."""
         return knob_name(level, loop)
 
     def misplaced(self) -> Iterator[tuple[CpuLevel, int]]:
-        """Yields each level with each loop that it is not for."""
+        """Yield the pairs of a level and a loop that the level does not apply to."""
         for level in CpuLevel:
             for loop, each in enumerate(self._nest.loops):
                 if each.reduces != (level in _REDUCTION):
                     yield level, loop
 
     def part(self, loop: int) -> TiledLoop:
-        """Returns what the levels leave of a loop that are for it."""
+        """Return the part of a loop that remains after the levels that apply to it."""
         reduces = self._nest.loops[loop].reduces
         return self._part(
             loop, [level for level in self._levels if (level in _REDUCTION) == reduces]
         )
 
     def outer_part(self, loop: int) -> TiledLoop:
-        """Returns what is left of a loop before it is tiled for vectors."""
+        """Return the part of a loop that remains before it is tiled for vectors."""
         return self._part(loop, _OUTER)
 
     def _part(self, loop: int, levels: Sequence[CpuLevel]) -> TiledLoop:
@@ -108,7 +108,7 @@ class Tiles:
         is_known: Expression = number(extent is not None) != 0
         for level in levels:
             tile = self.tile(level, loop)
-            # A single iteration is one of whatever there is.
+            # A tile of one iteration always has exactly one.
             is_known = any_of(
                 tile == 1, all_of(is_known, any_of(tile <= 0, tile >= size, size % tile == 0))
             )

@@ -1,1 +1,1 @@
-"""Constraints of our own on the configurations of contractions and attention on GPUs."""
+"""Tuninglink's constraints on the configurations of ops on GPUs."""

@@ -71,10 +71,10 @@ class Attention:
 
 
 def read_attention(workload: Workload) -> Attention:
-    """Returns the attention that a root op is.
+    """Read the attention of a root op.
 
     Raises:
-        UndecidedError: it has more dimensions than are known here, or its sizes are not known.
+        UndecidedError: it has more dimensions than are supported, or its sizes are unknown.
     """
     op, problem = StructuredOp(workload.root), workload.problem
     sizes = static_sizes(workload)
@@ -87,7 +87,7 @@ def read_attention(workload: Workload) -> Attention:
 
 
 def attention_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> list[GpuSpace]:
-    """Returns the configurations with intrinsics for both of its matmuls.
+    """Return the configurations with intrinsics for both of its matmuls.
 
     A workgroup takes a tile of queries and of the elements of values, and goes through the keys in steps.
 
@@ -114,7 +114,7 @@ class _AttentionRules(FormRules):
         self._counts: dict[int, Number] = {}
 
     def tile_loops(self) -> None:
-        """Adds tiles that are whole intrinsics of both matmuls."""
+        """Add tiles that are multiples of the intrinsics of both matmuls."""
         attention, rules, tiles, sizes = (
             self._attention,
             self.rules,
@@ -137,7 +137,7 @@ class _AttentionRules(FormRules):
 
     @property
     def _count_names(self) -> dict[int, str]:
-        """The knobs for the number of subgroups; keys are divided among steps, not among subgroups."""
+        """The knobs for the numbers of subgroups. Keys are divided among steps, not among subgroups."""
         return {self._attention.m: "sg_m_cnt", self._attention.n: "sg_n_cnt"}
 
     def _fit_intrinsics(self) -> None:
@@ -156,13 +156,13 @@ class _AttentionRules(FormRules):
         rules.unrolled(taken, "intrinsics", MOST_INTRINSICS)
 
     def arrange_threads(self) -> None:
-        """Adds that a workgroup has the threads of its subgroups."""
+        """Require a workgroup to have exactly the threads of its subgroups."""
         self.add_workgroup()
         threads = product(self._counts.values()) * self.subgroup_size
         self.rules.threads(self.threads, threads, "of its subgroups")
 
     def limit_memory(self) -> None:
-        """Limits the copies of the operands and what threads exchange."""
+        """Limit the copies of the operands and the data that threads exchange."""
         attention, sizes = self._attention, self._attention.sizes
         clipped = {loop: clip(tile, sizes[loop]) for loop, tile in self.tiles.items()}
         copies = [tile_bits(operand, clipped) for operand in attention.operands]
@@ -172,7 +172,7 @@ class _AttentionRules(FormRules):
         possible = [select(has_same_rows, bits, 0) for bits in exchanged]
         self.rules.memory_bounds([*copies, *certain], possible, self.device)
         for name, operand in zip(("query", "key", "value"), attention.operands, strict=True):
-            # What is masked is read in other tiles.
+            # Masked operands are read in other tiles.
             uneven = any_of(
                 *(sizes[loop] % self.tiles[loop] != 0 for loop in operand.loops),
                 negation(all_of(self._qk.is_whole, self._pv.is_whole)),
@@ -182,11 +182,11 @@ class _AttentionRules(FormRules):
             )
 
     def slots(self) -> dict[str, Slot]:
-        """Returns the entries of the lowering config."""
+        """Return the entries of the lowering config."""
         return {**promotion_slots((0, 1, 2), self.pipeline.context), **self.table.slots()}
 
     def template(self, slots: Mapping[str, Slot]) -> KnobTemplate:
-        """Returns the template, with the lowering configs of both matmuls."""
+        """Return the template, with the lowering configs of both matmuls."""
         parts = {
             "qk_attrs": self._part_slots(self._qk.slot, (0, 1), self._attention.n),
             "pv_attrs": self._part_slots(self._pv.slot, (1,), self._attention.k1),
@@ -194,7 +194,7 @@ class _AttentionRules(FormRules):
         return gpu_template(self.pipeline, slots, decomposition=parts)
 
     def _part_slots(self, kind: Slot, operands: Sequence[int], absent: int) -> dict[str, Slot]:
-        """Returns the entries of the lowering config of a matmul, which lacks one of the loops."""
+        """Return the entries of the lowering config of a matmul, which lacks one of the loops."""
         loops = (loop for loop in range(len(self._attention.sizes)) if loop != absent)
         return {
             MMA_KIND: kind,
@@ -219,7 +219,7 @@ def _tile_name(attention: Attention, loop: int) -> str:
 
 
 def _intrinsics(device: Gpu, lhs: Operand, rhs: Operand) -> list[Intrinsic]:
-    """Returns the intrinsics for a matmul; those for few rows do not compile here."""
+    """Return the intrinsics for a matmul, without those for few rows, which do not compile in this pipeline."""
     intrinsics = device.multiplying(lhs.element_type, rhs.element_type, _ACCUMULATED)
     result = [intrinsic for intrinsic in intrinsics if not intrinsic.is_named(FOR_FEW_ROWS)]
     if not result:
@@ -229,10 +229,10 @@ def _intrinsics(device: Gpu, lhs: Operand, rhs: Operand) -> list[Intrinsic]:
 
 
 def _exchanged(attention: Attention, tiles: Mapping[int, Number], device: Gpu) -> list[Number]:
-    """Returns the sizes of what threads may exchange in shared memory, in bits.
+    """Return the sizes in bits of the values that threads may exchange in shared memory.
 
-    These are the scores, as one matmul leaves and the other one takes them, unless their layouts agree; and the
-    maximum and the sum of each row, if the intrinsics of the matmuls have different m. On NVIDIA's GPUs they agree.
+    These are the scores, unless both matmuls use the same layout for them; and the maximum and the sum of each row, if
+    the intrinsics of the matmuls have different m. On NVIDIA GPUs, the layouts agree.
     """
     if not device.architecture.startswith(_EXCHANGING):
         return []
@@ -243,14 +243,14 @@ def _exchanged(attention: Attention, tiles: Mapping[int, Number], device: Gpu) -
 
 @dataclass(frozen=True)
 class _Fit:
-    """How tiles fit the intrinsics of one of the matmuls.
+    """The relation of tiles to the intrinsics of one of the matmuls.
 
     Attributes:
         slot: the slot of the intrinsic.
-        taken: the number of intrinsics that a subgroup takes in a step.
-        is_whole: whether the tiles are whole intrinsics.
-        order: whether the result of one is in column-major order, as a number.
-        rows: its m.
+        taken: the number of intrinsics that a subgroup executes in a step.
+        is_whole: whether the tiles are multiples of the intrinsic.
+        order: 1 if the intrinsic's result is in column-major order, else 0.
+        rows: the m of the intrinsic.
     """
 
     slot: Slot
@@ -266,7 +266,7 @@ def _fit(
     intrinsics: Sequence[Intrinsic],
     extents: tuple[_Extent, _Extent, _Extent],
 ) -> _Fit:
-    """Asks for tiles that are whole intrinsics of one of the matmuls; the extents are its m, n and k."""
+    """Require tiles to be multiples of the intrinsic of one of the matmuls; the extents are its m, n and k."""
     options = tuple(each.attribute for each in intrinsics)
     chosen = rules.choice(f"{part}_mma_idx", options)
     taken = number(1)

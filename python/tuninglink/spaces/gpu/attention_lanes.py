@@ -44,13 +44,13 @@ _SUBGROUPS: Final = "sg_cnt"
 def attention_lanes_spaces(
     workload: Workload, device: Gpu, pipeline: mlir.Attribute
 ) -> list[GpuSpace]:
-    """Returns the configurations without an intrinsic.
+    """Return the configurations without an intrinsic.
 
-    A workgroup takes one query, and some elements of values; it goes through the keys in steps. Subgroups share
+    A workgroup takes one query and some elements of values, and iterates over the keys in steps. Subgroups share
     the keys of a step, lanes the keys and the elements of each key and each value.
 
     Raises:
-        UndecidedError: sizes are not known, or there are several dimensions of n, k1 or k2.
+        UndecidedError: sizes are unknown, or there are several dimensions of n, k1 or k2.
     """
     problem, sizes = workload.problem, static_sizes(workload)
     single = [problem.loops(role) for role in (Role.N, Role.K1, Role.K2)]
@@ -73,7 +73,7 @@ class _AttentionLanesRules(FormRules):
         )
 
     def tile_loops(self) -> None:
-        """Adds tiles that are whole steps of their threads."""
+        """Add tiles that are multiples of the steps of their threads."""
         self.add_workgroup()
         sizes, table, rules = self._sizes, self.table, self.rules
         n, k1, k2 = self._n, self._k1, self._k2
@@ -97,7 +97,7 @@ class _AttentionLanesRules(FormRules):
         self._divide(k2, lanes[k2] * subgroups, knob_name(PARTIAL_REDUCTION, k2))
 
     def _divide(self, loop: int, step: Number, name: str) -> None:
-        """Adds that a tile divides its dimension, and is whole steps of the threads."""
+        """Require a tile to divide its dimension and to be a multiple of the step of its threads."""
         rules, tile, size = self.rules, self.tiles[loop], self._sizes[loop]
         rules.powers_of_two(self._lanes[loop], self.device.subgroup_size)
         rules.sufficient(
@@ -113,7 +113,7 @@ class _AttentionLanesRules(FormRules):
         )
 
     def arrange_threads(self) -> None:
-        """Adds that the lanes are those of subgroups, and the threads those of a workgroup."""
+        """Require the numbers of lanes and threads to match the sizes of a subgroup and a workgroup."""
         rules, tiles, lanes, k2 = self.rules, self.tiles, self._lanes, self._k2
         for loop in (self._n, self._k1):
             rules.powers_of_two(self._widths[loop], _MOST_WIDTH)
@@ -137,16 +137,16 @@ class _AttentionLanesRules(FormRules):
         )
 
     def limit_memory(self) -> None:
-        """Limits the parts of the result that subgroups add up."""
+        """Limit the partial results that subgroups add up."""
         exchanged = self.tiles[self._n] * self._subgroups * (self.device.subgroup_size * 32)
         self.rules.memory_bounds([], [exchanged], self.device)
 
     def slots(self) -> dict[str, Slot]:
-        """Returns the entries of the lowering config."""
+        """Return the entries of the lowering config."""
         return {**self.table.slots(), **promotion_slots((), self.pipeline.context)}
 
     def template(self, slots: Mapping[str, Slot]) -> KnobTemplate:
-        """Returns the template, with the lowering configs of both matmuls."""
+        """Return the template, with the lowering configs of both matmuls."""
         parts = {
             "qk_attrs": self._part_slots(self._k1, self._n),
             "pv_attrs": self._part_slots(self._n, self._k1),
@@ -154,7 +154,7 @@ class _AttentionLanesRules(FormRules):
         return gpu_template(self.pipeline, slots, decomposition=parts)
 
     def _part_slots(self, inner: int, absent: int) -> dict[str, Slot]:
-        """Returns the entries of the lowering config of a matmul, which lacks one of the loops."""
+        """Return the entries of the lowering config of a matmul, which lacks one of the loops."""
         rank, k2 = len(self._sizes), self._k2
         loops = tuple(loop for loop in range(rank) if loop != absent)
         widths = (

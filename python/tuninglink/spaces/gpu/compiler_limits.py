@@ -1,6 +1,6 @@
 """The limits of the compiler's own constraints on contractions of two matrices, which keep its search small.
 
-What is beyond them compiles, as batched contractions show, for which the compiler has no constraints.
+Configurations beyond them compile, as shown by batched contractions, for which the compiler has no constraints.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _STAGES: Final = 2
 
 
 def tile_and_fuse_limits(tiling: ContractionTiles, stages: Number, promotion: Promotion) -> None:
-    """Adds the limits for TileAndFuse.
+    """Add the limits for TileAndFuse.
 
     Args:
         tiling: the tiles.
-        stages: the number of stages that are prefetched.
-        promotion: the operands that are promoted.
+        stages: the number of prefetched stages.
+        promotion: the promoted operands.
     """
     contraction, rules = tiling.contraction, tiling.rules
     for loop in (contraction.m, contraction.n):
@@ -45,13 +45,13 @@ def tile_and_fuse_limits(tiling: ContractionTiles, stages: Number, promotion: Pr
 def vector_distribute_limits(
     tiling: ContractionTiles, threads: Number, stages: Number, promotion: Promotion
 ) -> None:
-    """Adds the limits for VectorDistribute.
+    """Add the limits for VectorDistribute.
 
     Args:
         tiling: the tiles.
         threads: the number of threads in a workgroup.
-        stages: the number of stages that are prefetched.
-        promotion: the operands that are promoted.
+        stages: the number of prefetched stages.
+        promotion: the promoted operands.
     """
     rules, tiles, shapes, counts = tiling.rules, tiling.tiles, tiling.shapes, tiling.counts
     m, n, k = tiling.contraction.matrix_loops

@@ -31,12 +31,12 @@ class ContractionTiles:
 
     Attributes:
         contraction: the contraction.
-        rules: get the knobs and the rules.
-        table: gets the knobs.
-        tiles: the tile of a workgroup; for a reduction, of one step.
+        rules: receive the knobs and the rules.
+        table: receives the knobs.
+        tiles: the tile of a workgroup; for a reduction, the tile of one step.
         shapes: the extent of the intrinsic, 1 along loops that it does not run over.
         counts: the number of subgroups, or of threads.
-        pieces: what one subgroup, or thread, takes of a tile.
+        pieces: the part of a tile that one subgroup, or thread, computes.
     """
 
     contraction: Contraction
@@ -48,7 +48,7 @@ class ContractionTiles:
     pieces: dict[int, Number] = field(default_factory=dict)
 
     def choose_intrinsic(self, intrinsics: Sequence[Intrinsic]) -> OptionSlot:
-        """Adds the knob for the intrinsic, takes its extents for shapes, and returns the slot of the knob."""
+        """Add the knob for the intrinsic, set `shapes` to its extents, and return the slot of the knob."""
         slot = intrinsic_slot(intrinsics)
         chosen = self.rules.choice(slot.name, slot.options)
         for loop in (*self.contraction.outer, *self.contraction.outer_k):
@@ -60,22 +60,22 @@ class ContractionTiles:
 
 
 def intrinsic_slot(intrinsics: Sequence[Intrinsic]) -> OptionSlot:
-    """Returns the slot of the knob that chooses one of some intrinsics."""
+    """Return the slot of the knob that chooses an intrinsic."""
     return OptionSlot(_INTRINSIC, tuple(intrinsic.attribute for intrinsic in intrinsics))
 
 
 @dataclass(frozen=True)
 class ExactIntrinsicSlot(OptionSlot):
-    """The knob for the intrinsic where others than those for the very types do not compile.
+    """The knob for the intrinsic where only an intrinsic for exactly these types compiles.
 
     Attributes:
-        types: the element types that it has to multiply and add up.
+        types: the element types that it must multiply and accumulate.
     """
 
     types: tuple[str, ...]
 
     def read(self, path: str, actual: mlir.Attribute, assignment: dict[str, int]) -> None:
-        """Reads an intrinsic."""
+        """Read an intrinsic."""
         if isinstance(actual, iree_gpu.MMAAttr | iree_gpu.VirtualMMAAttr):
             types = element_types(actual)
             if types != self.types:

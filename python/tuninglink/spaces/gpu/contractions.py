@@ -1,4 +1,4 @@
-"""Contractions as constraints on tiles see them."""
+"""Contractions, reduced to the properties that constraints on tiles need."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class Operand:
     """A matrix.
 
     Attributes:
-        loops: the loop that each of its dimensions runs over.
-        element_type: as MLIR writes it.
-        bits: how wide an element is.
-        inputs: the matrices that an element-wise op computes it from; empty where it is read from memory.
+        loops: the loop over each of its dimensions.
+        element_type: the element type, as MLIR prints it.
+        bits: the width of an element.
+        inputs: the matrices from which an elementwise op computes it; empty if it is read from memory.
     """
 
     loops: tuple[int, ...]
@@ -52,18 +52,18 @@ class Contraction:
     An intrinsic runs over the innermost loops of rows, columns and products.
 
     Attributes:
-        sizes: the sizes of the loops; one of `outer` may be dynamic, which is None, and in an open one m and n.
-        outer: the other parallel loops: over pairs of matrices, and outer ones over rows and columns.
-        outer_k: the other loops over products that are added up.
+        sizes: the sizes of the loops. None is a dynamic loop: one of `outer`, or m and n of an open contraction.
+        outer: the other parallel loops: batch loops, and outer loops over rows and columns.
+        outer_k: the outer reduction loops.
         m: the innermost loop over the rows of the result.
-        n: that over its columns.
-        k: that over the products that are added up.
+        n: the innermost loop over its columns.
+        k: the innermost reduction loop.
         lhs: the first operand.
         rhs: the second operand.
-        result: what is computed.
-        accumulates: whether sums start from given values, not from a constant.
-        is_plain: whether it is a product of two matrices, to which the compiler's own constraints are limited.
-        image: the operand that is made of the image of a convolution, None if it was no convolution.
+        result: the result.
+        accumulates: whether sums start from given values instead of a constant.
+        is_plain: whether it is a product of two matrices; the compiler's own constraints cover only these.
+        image: the operand made from the image of a convolution, None if it was not a convolution.
     """
 
     sizes: Sizes
@@ -95,17 +95,17 @@ class Contraction:
         return self.sizes[self.m] is None or self.sizes[self.n] is None
 
     def size(self, loop: int) -> int:
-        """Returns the size of a loop that is not dynamic."""
+        """Return the size of a loop that is not dynamic."""
         size = self.sizes[loop]
         assert size is not None
         return size
 
 
 def read_contraction(workload: Workload) -> Contraction:
-    """Returns the contraction that a root op is.
+    """Read the contraction of a root op.
 
     Raises:
-        UndecidedError: it has no such form, or its inner sizes are not known.
+        UndecidedError: the op does not have this form, or its inner sizes are unknown.
     """
     contraction = read_open_contraction(workload)
     if contraction.is_open:
@@ -114,10 +114,10 @@ def read_contraction(workload: Workload) -> Contraction:
 
 
 def read_open_contraction(workload: Workload) -> Contraction:
-    """Returns the contraction that a root op is, whose rows and columns may be dynamic.
+    """Read the contraction of a root op, whose rows and columns may be dynamic.
 
     Raises:
-        UndecidedError: it has no such form, or the sizes of its reductions are not known.
+        UndecidedError: the op does not have this form, or the sizes of its reductions are unknown.
     """
     op, problem = StructuredOp(workload.root), workload.problem
     loops = {role: problem.loops(role) for role in (Role.BATCH, Role.M, Role.N, Role.K)}
@@ -152,24 +152,24 @@ def read_open_contraction(workload: Workload) -> Contraction:
 
 
 def starts_from_fill(op: StructuredOp) -> bool:
-    """Tells whether sums start from a constant."""
+    """Return whether sums start from a constant."""
     return op.accumulation is not None and op.accumulation.starts_from_fill
 
 
 def intrinsics_for(contraction: Contraction, device: Gpu, virtual: str = "") -> list[Intrinsic]:
-    """Returns the intrinsics that compute a contraction.
+    """Return the intrinsics that compute a contraction.
 
     Args:
         contraction: the contraction.
         device: the device.
-        virtual: what the names of those virtual intrinsics start with that the pipeline can use, if any.
+        virtual: the name prefix of the virtual intrinsics that the pipeline can use, if any.
 
     Raises:
-        UndecidedError: the target has none.
+        UndecidedError: the target has no such intrinsic.
     """
     types = contraction.element_types
     check_element_types(types, device)
-    # Others do not compile here; they are for attention.
+    # The other virtual intrinsics are for attention and do not compile here.
     intrinsics = [
         each
         for each in device.multiplying(*types)
@@ -183,15 +183,15 @@ def intrinsics_for(contraction: Contraction, device: Gpu, virtual: str = "") -> 
 def check_element_types(
     types: Iterable[str], device: Gpu, *, needs_conversions: bool = False
 ) -> None:
-    """Checks that the device is known to lower element types.
+    """Check that the device can lower element types.
 
     Args:
         types: the element types.
         device: the device.
-        needs_conversions: whether threads convert them, which NVIDIA's backend does not lower for narrow floats.
+        needs_conversions: whether threads convert them, which the NVIDIA backend does not lower for narrow floats.
 
     Raises:
-        UndecidedError: one is a number of 8 bits or fewer, and the device has no intrinsic for it, or no conversion.
+        UndecidedError: the device has no intrinsic, or no conversion, for a type of 8 bits or fewer.
     """
     is_excluded = needs_conversions and not device.architecture.startswith("gfx")
     known = {type_ for result in device.intrinsics for type_ in result.element_types}
@@ -201,10 +201,10 @@ def check_element_types(
 
 
 def check_sizes(workload: Workload) -> None:
-    """Checks the sizes of the loops of a root op that are known.
+    """Check the known loop sizes of a root op.
 
     Raises:
-        UndecidedError: there is nothing to compute, or too much.
+        UndecidedError: a size is zero or too large.
     """
     for dimension in workload.problem.dimensions:
         if dimension.size is not None and not 0 < dimension.size < _MOST:
@@ -212,10 +212,10 @@ def check_sizes(workload: Workload) -> None:
 
 
 def static_sizes(workload: Workload) -> tuple[int, ...]:
-    """Returns the sizes of the loops of a root op.
+    """Return the sizes of the loops of a root op.
 
     Raises:
-        UndecidedError: one is not known, or there is nothing to compute.
+        UndecidedError: a size is unknown or zero.
     """
     check_sizes(workload)
     sizes = [
@@ -227,10 +227,10 @@ def static_sizes(workload: Workload) -> tuple[int, ...]:
 
 
 def read_operand(operand: mlir.Value[Any], access: mlir.AffineMap) -> Operand:
-    """Returns an operand that a loop runs over in each of its dimensions.
+    """Read an operand whose dimensions are each indexed by a single loop.
 
     Raises:
-        UndecidedError: it is none, or the width of its elements is not known.
+        UndecidedError: the operand does not have this form, or the width of its elements is unknown.
     """
     loops = loops_of(access)
     if len(loops) != len(access.results):
@@ -239,21 +239,21 @@ def read_operand(operand: mlir.Value[Any], access: mlir.AffineMap) -> Operand:
 
 
 def _with_inputs(operand: Operand, value: mlir.Value[Any]) -> Operand:
-    """Returns an operand with what it is computed from."""
+    """Return an operand with the inputs that it is computed from."""
     inputs = [operand_over(*input_) for input_ in computed_inputs(value, operand.loops)]
     return replace(operand, inputs=tuple(inputs))
 
 
 def loops_of(access: mlir.AffineMap) -> list[int]:
-    """Returns the loops that run over a dimension of an operand each, without those that do so with others."""
+    """Return the loops that index a dimension of an operand alone."""
     return [result.position for result in access.results if isinstance(result, mlir.AffineDimExpr)]
 
 
 def operand_over(operand: mlir.Value[Any], loops: Iterable[int]) -> Operand:
-    """Returns an operand with the loops that its dimensions run over.
+    """Return an operand with the loops over its dimensions.
 
     Raises:
-        UndecidedError: the width of its elements is not known.
+        UndecidedError: the width of its elements is unknown.
     """
     element = element_type(operand.type)
     if not isinstance(element, mlir.IntegerType | mlir.FloatType):

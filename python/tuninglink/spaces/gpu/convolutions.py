@@ -1,4 +1,4 @@
-"""Convolutions as the contractions that the compiler makes of them (implicit GEMM)."""
+"""Convolutions as the contractions into which the compiler converts them (implicit GEMM)."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _REDUCING = (Role.FILTER, Role.INPUT_CHANNEL)
 
 
 def read_igemm(workload: Workload) -> Contraction:
-    """Returns the contraction that the compiler makes of a convolution, as the compiler describes it.
+    """Return the contraction into which the compiler converts a convolution, from the compiler's description.
 
     Raises:
-        UndecidedError: the compiler makes none of it, it is grouped, or its sizes are not known.
+        UndecidedError: the compiler does not convert it, it is grouped, or its sizes are unknown.
     """
     op, problem = StructuredOp(workload.root), workload.problem
     static_sizes(workload)
@@ -67,7 +67,7 @@ def read_igemm(workload: Workload) -> Contraction:
 
 
 def has_innermost_channels(workload: Workload) -> bool:
-    """Tells whether the channels are innermost in the image and in the result, with one loop over each of both."""
+    """Return whether the channels are the innermost dimension of image and result, with one loop over each."""
     op = StructuredOp(workload.root)
     roles = list(op.roles)
     *parallel, channel = (loop for loop, role in enumerate(roles) if role not in _REDUCING)

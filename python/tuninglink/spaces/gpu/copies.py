@@ -1,4 +1,4 @@
-"""What the threads of a workgroup copy and exchange in TileAndFuse, and what that limits."""
+"""Copies and exchanges between the threads of a workgroup in TileAndFuse, and the limits that follow."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _MOST_PREFETCHED: Final = 1 << 7
 
 @dataclass(frozen=True)
 class Copies:
-    """The copies of promoted operands, and the tile of the result where threads exchange it.
+    """The copies of promoted operands, and the tile of the result if threads exchange it.
 
     Attributes:
-        tiling: the tiles of a contraction with an intrinsic; gets the rules.
-        promotion: the operands that are promoted.
-        device: what is compiled for.
-        pads: whether the configuration has `padding`: operands are promoted after that, but before `mma_kind` pads.
+        tiling: the tiles of a contraction with an intrinsic; receives the rules.
+        promotion: the promoted operands.
+        device: the target GPU.
+        pads: whether the configuration has `padding`. Operands are promoted after it, but before `mma_kind` pads.
     """
 
     tiling: ContractionTiles
@@ -46,11 +46,11 @@ class Copies:
     pads: bool
 
     def limit_memory(self, is_odd: Number, buffers: Number) -> None:
-        """Limits shared memory.
+        """Limit shared memory.
 
         Args:
-            is_odd: the condition that the threads do not fit their tiles.
-            buffers: how many copies of an operand there may be.
+            is_odd: the condition that the number of threads does not match the tiles.
+            buffers: the maximum number of copies of an operand.
         """
         contraction, tiles = self.tiling.contraction, self.tiling.tiles
         clipped = {loop: clip(tile, contraction.sizes[loop]) for loop, tile in tiles.items()}
@@ -72,14 +72,14 @@ class Copies:
         )
 
     def _computed(self) -> list[tuple[int, Operand]]:
-        """Returns the operands that other ops compute, with their numbers."""
+        """Return the operands that other ops compute, with their numbers."""
         return [(index, each) for index, each in enumerate(self._operands) if each.inputs]
 
     def limit_masks(self) -> None:
-        """Limits what each thread reads under masks where tiles do not divide an operand.
+        """Limit masked reads of each thread where tiles do not divide an operand.
 
-        A copy that is padded after it was made is read by rows, element by element. With `padding`, an operand that is
-        not promoted is read in each step of the intrinsic.
+        A copy that is padded after its creation is read row by row, element by element. With `padding`, an operand that
+        is not promoted is read in each step of the intrinsic.
         """
         tiling, tiles = self.tiling, self.tiling.tiles
         k = tiling.contraction.k
@@ -97,9 +97,9 @@ class Copies:
             tiling.rules.unrolled(select(is_masked, count, 0), f"{what} of operand {index}", most)
 
     def limit_stages(self, threads: Number, stages: Number) -> None:
-        """Asks for few copies that all threads share, where two steps are under way.
+        """Require few copies, shared by all threads, where two steps are in flight.
 
-        On AMD's GPUs, the compiler crashes on some others, and takes minutes where there are many.
+        On AMD GPUs, the compiler crashes on some other configurations, and takes minutes for many copies.
         """
         if not self.device.architecture.startswith("gfx"):
             return
@@ -117,14 +117,14 @@ class Copies:
         rules.unrolled(prefetched, "prefetched elements", _MOST_PREFETCHED)
 
     def limit_loads(self, loads: DirectLoads, buffers: Number) -> None:
-        """Asks for what loads straight into shared memory need, beyond what copies by threads do.
+        """Add the rules for loads straight into shared memory, in addition to those for copies by threads.
 
-        They transfer 32 bits for each thread of a subgroup, or more. Swizzled elements must be read by eight, along the
-        reduction; each thread of a subgroup holds as many of an operand of the intrinsic.
+        They transfer at least 32 bits for each thread of a subgroup. Swizzled elements must be read in groups of eight along
+        the reduction. Each thread of a subgroup holds as many elements of an operand of the intrinsic.
         """
         rules, tiling, contraction = self.tiling.rules, self.tiling, self.tiling.contraction
         if contraction.image is not None:
-            # The result of a convolution may be exchanged beside them.
+            # The result of a convolution may be exchanged next to them.
             copies = loads.bits(contraction, tiling.tiles)
             result = tile_bits(contraction.result, tiling.tiles)
             rules.memory_bounds([], [*(copy * buffers for copy in copies), result], self.device)
@@ -158,7 +158,7 @@ class Copies:
         return self.tiling.contraction.lhs, self.tiling.contraction.rhs
 
     def _results(self) -> dict[int, Number]:
-        """Returns the tiles of the result; without `padding`, a dimension has no more than whole intrinsics."""
+        """Return the tiles of the result. Without `padding`, a dimension has at most its number of whole intrinsics."""
         tiles, shapes, sizes = self.tiling.tiles, self.tiling.shapes, self.tiling.contraction.sizes
         if self.pads:
             return tiles
@@ -169,11 +169,11 @@ class Copies:
         return {loop: clip(tile, whole[loop]) for loop, tile in tiles.items()}
 
     def _exchanges(self, is_odd: Number) -> tuple[Number, Number]:
-        """Returns the conditions that the tile of the result certainly is, and that it may be, in shared memory.
+        """Return the conditions that the tile of the result certainly is in shared memory, and that it may be.
 
-        All threads exchange the result between the steps of the reduction if it is padded without `padding`, and
-        where they start from given values; threads that do not fit their tiles (`is_odd`) may do so, and those that
-        go through a reduction that its steps do not divide, or that compute an operand which is not promoted.
+        All threads certainly exchange the result between the steps of the reduction if it is padded without `padding`, or
+        if sums start from given values. They may exchange it if their number does not match the tiles (`is_odd`), if the
+        steps do not divide the reduction, or if they compute an operand that is not promoted.
         """
         contraction, tiles = self.tiling.contraction, self.tiling.tiles
         is_computed = any_of(
@@ -183,7 +183,7 @@ class Copies:
             return (False, True) if self.pads else (True, True)
         sides, k = (contraction.m, contraction.n), contraction.k
         if self.pads:
-            # The result is padded before the reduction, and stays with the threads if they take it as a whole.
+            # The result is padded before the reduction, and stays in registers if the threads take all of it.
             shapes = self.tiling.shapes
             uneven = [tiles[loop] % shapes[loop] != 0 for loop in sides]
             both = all_of(self.promotion.of(0), self.promotion.of(1))

@@ -40,13 +40,13 @@ if TYPE_CHECKING:
 def direct_convolution_spaces(
     workload: Workload, device: Gpu, pipeline: mlir.Attribute
 ) -> list[GpuSpace]:
-    """Returns the configurations that take one element of the filter at a time, and promote both operands.
+    """Return the configurations that take one element of the filter at a time, and promote both operands.
 
-    What is known of them refutes some and proves none. Of 141 that were compiled for sm_80, 85 failed: those whose tiles
-    threads cannot share evenly.
+    The rules refute some of them and prove none. Of 141 configurations compiled for sm_80, 85 failed: those whose tiles
+    the threads cannot share evenly.
 
     Raises:
-        UndecidedError: the convolution is of another form or has strides, or the target has no intrinsic for it.
+        UndecidedError: the convolution has another form or strides, or the target has no intrinsic for it.
     """
     intrinsics = intrinsics_for(read_igemm(workload), device)
     op, problem = StructuredOp(workload.root), workload.problem
@@ -59,7 +59,7 @@ def direct_convolution_spaces(
     )
     inputs = len(op.roles) - 1
     image, filters = op.operation.operands[:2]
-    # Where one element of the filter is taken, the tile of the image is that of the output.
+    # For a single element of the filter, the tile of the image is that of the output.
     operands = (operand_over(image, (*rows, inputs)), read_operand(filters, op.maps[1]))
     convolution = _Convolution(
         static_sizes(workload), op.roles, (rows[-1], channel, inputs), operands
@@ -74,7 +74,7 @@ class _Convolution:
 
     Attributes:
         sizes: the sizes of its loops.
-        roles: their roles.
+        roles: the roles of the loops.
         matrix_loops: the loops that intrinsics run over: m, n and k.
         operands: the image and the filters.
     """
@@ -108,7 +108,7 @@ class _ConvolutionRules(FormRules):
         self._count_names = {m: "sg_m_cnt", n: "sg_n_cnt"}
 
     def tile_loops(self) -> None:
-        """Adds tiles of any size; along the filter, one element is taken at a time."""
+        """Add tiles of any size. Along the filter, the tile is one element."""
         convolution = self._convolution
         self._chosen = self.rules.choice(self._kind.name, self._kind.options)
         for loop, (size, role) in enumerate(zip(convolution.sizes, convolution.roles, strict=True)):
@@ -120,7 +120,7 @@ class _ConvolutionRules(FormRules):
                 self.tiles[loop] = self.table.tile(entry, loop, size, zero=size)
 
     def arrange_threads(self) -> None:
-        """Adds the numbers of subgroups and of threads."""
+        """Add the numbers of subgroups and of threads."""
         self._counts = {
             loop: self.rules.knob(name, 1, self.most_subgroups)
             for loop, name in self._count_names.items()
@@ -128,9 +128,9 @@ class _ConvolutionRules(FormRules):
         self.add_workgroup()
 
     def limit_memory(self) -> None:
-        """Adds that threads can share the copies of the operands."""
+        """Require that the threads can share the copies of the operands."""
         sizes, tiles = self._convolution.sizes, self.tiles
-        # Tiles that are rounded up are masked: others are read than configured.
+        # Tiles that are rounded up are masked, so the tiles that are read differ from the configured ones.
         uneven = any_of(
             *(sizes[loop] % tile != 0 for loop, tile in tiles.items()),
             *(tiles[loop] % step != 0 for loop, step in self._steps().items()),
@@ -140,7 +140,7 @@ class _ConvolutionRules(FormRules):
             require_derivable(self.rules, operand, tiles, self.threads, name, unless=uneven)
 
     def _steps(self) -> dict[int, Number]:
-        """Returns what the subgroups take at a time along the loops of the intrinsic."""
+        """Return the step of the subgroups along each loop of the intrinsic."""
         steps = {}
         for loop, side in zip(self._convolution.matrix_loops, "mnk", strict=True):
             extents = [getattr(intrinsic, side) for intrinsic in self._intrinsics]
@@ -148,11 +148,11 @@ class _ConvolutionRules(FormRules):
         return steps
 
     def limit_search(self) -> None:
-        """Leaves proposals to the compiler's own constraints."""
+        """Propose nothing: the compiler's own constraints make the proposals."""
         self.rules.propose_nothing("the compiler's own constraints propose")
 
     def slots(self) -> dict[str, Slot]:
-        """Returns the entries of the lowering config."""
+        """Return the entries of the lowering config."""
         return {
             MMA_KIND: self._kind,
             SUBGROUP_BASIS: self.table.basis(self._count_names),

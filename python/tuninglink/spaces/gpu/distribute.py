@@ -1,4 +1,4 @@
-"""Elementwise ops in the pipeline Distribute: each thread goes through its part of a tile, element by element."""
+"""Elementwise ops in the pipeline Distribute: each thread processes its part of a tile element by element."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _MOST_TILE: Final = 1 << 20
 
 
 def distribute_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> Sequence[Space]:
-    """Returns the configurations of an elementwise op that is alone in its function.
+    """Return the configurations of an elementwise op that is alone in its function.
 
     Raises:
-        UndecidedError: the loops are not covered.
+        UndecidedError: the loops are not supported.
     """
     if ops_beside(workload, read_loops(workload, device)):
         raise UndecidedError(f"other ops are beside {workload.problem}")
@@ -44,11 +44,11 @@ def distribute_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute)
 
 
 class DistributeSpace(Space):
-    """Tiles of a workgroup, and the threads that share it: nothing needs to fit anything.
+    """The tiles of a workgroup and its number of threads, which are independent of each other.
 
     Args:
         workload: the op.
-        device: what it is compiled for.
+        device: the target GPU.
         pipeline: the pipeline.
         sizes: the sizes of its loops.
     """
@@ -84,7 +84,7 @@ class DistributeSpace(Space):
         self.constraints = rules.build(workload.problem, str(pipeline))
 
     def assignment(self, configuration: Configuration) -> Mapping[str, int]:
-        """Reads the tiles off the only level, the threads and the size of a subgroup."""
+        """Read the tiles of the only level, the number of threads and the size of a subgroup."""
         lowering, info = configuration.lowering_config, configuration.translation_info
         if not str(lowering).startswith(f"{_LOWERING_CONFIG}<"):
             raise MismatchError(f"'{names.LOWERING_CONFIG}' is {lowering}")
@@ -96,7 +96,7 @@ class DistributeSpace(Space):
         return assignment
 
     def compilation_info(self, assignment: Mapping[str, int]) -> mlir.Attribute:
-        """Writes a configuration."""
+        """Write a configuration."""
         try:
             with self._pipeline.context:
                 levels = self._entries.entries[_LEVELS].write(assignment)

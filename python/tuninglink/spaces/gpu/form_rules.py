@@ -1,4 +1,4 @@
-"""The steps in which the rules of a form of configurations for GPUs are written down."""
+"""The steps that build the rules of a form of configurations for GPUs."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ class FormRules(ABC):
     """The rules of a form: tiles, threads, memory and the compiler's search, then the slots of the knobs.
 
     Args:
-        problem: what the configurations are for.
-        device: what is compiled for.
-        pipeline: the pipeline that is configured.
+        problem: the problem to configure.
+        device: the target GPU.
+        pipeline: the pipeline to configure.
         loop_count: the number of loops that the configurations tile.
 
     Attributes:
         unknown: why no configuration is known to be valid; empty if the rules decide.
         rules: the rules so far.
         table: the knobs of the loops.
-        tiles: the tile of a workgroup along each loop; of a reduction, the tile of one step.
-        threads: the number of threads in a workgroup, once `add_workgroup` has added its knob.
-        subgroup_size: the number of threads in a subgroup, likewise.
-        stages: the number of stages that are prefetched, likewise.
+        tiles: the tile of a workgroup along each loop; for a reduction, the tile of one step.
+        threads: the number of threads in a workgroup; set by `add_workgroup`.
+        subgroup_size: the number of threads in a subgroup; set by `add_workgroup`.
+        stages: the number of prefetched stages; set by `add_workgroup`.
     """
 
     unknown: ClassVar[str] = ""
@@ -56,7 +56,7 @@ class FormRules(ABC):
         self.tiles: dict[int, Number] = {}
 
     def build(self) -> Form:
-        """Returns the form; the object is spent."""
+        """Return the form; the object must not be used afterwards."""
         self.tile_loops()
         self.arrange_threads()
         self.limit_memory()
@@ -66,32 +66,32 @@ class FormRules(ABC):
 
     @property
     def most_subgroups(self) -> int:
-        """The greatest number of subgroups in a workgroup."""
+        """The maximum number of subgroups in a workgroup."""
         return max(1, self.device.threads // self.device.subgroup_size)
 
     def add_workgroup(self) -> None:
-        """Adds the knobs of a workgroup."""
+        """Add the knobs of a workgroup."""
         self.threads, self.subgroup_size, self.stages = self.rules.workgroup(self.device)
 
     @abstractmethod
     def tile_loops(self) -> None:
-        """Adds the knobs of the loops, and the rules about tiles."""
+        """Add the knobs of the loops, and the rules about tiles."""
 
     @abstractmethod
     def arrange_threads(self) -> None:
-        """Adds the rules about the threads that share the tiles."""
+        """Add the rules about the threads that share the tiles."""
 
     @abstractmethod
     def limit_memory(self) -> None:
-        """Adds the rules about shared memory, and about the copies that threads make into it."""
+        """Add the rules about shared memory and the copies into it."""
 
     def limit_search(self) -> None:  # noqa: B027 - most forms add nothing
-        """Adds what bounds the search, but not what is valid; nothing by default."""
+        """Add rules that limit the search but not validity; none by default."""
 
     @abstractmethod
     def slots(self) -> dict[str, Slot]:
-        """Returns the entries of the lowering config."""
+        """Return the entries of the lowering config."""
 
     def template(self, slots: Mapping[str, Slot]) -> KnobTemplate:
-        """Returns the template of configurations with these entries of the lowering config."""
+        """Return the template of configurations with these entries of the lowering config."""
         return gpu_template(self.pipeline, slots)

@@ -1,4 +1,4 @@
-"""The element-wise ops that are fused with a contraction: those that compute its operands, and those after it."""
+"""The elementwise ops that are fused with a contraction: producers of its operands, and consumers of its result."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _RESHAPES: Final = frozenset(
 def computed_inputs(
     value: mlir.Value[Any], loops: Sequence[int]
 ) -> Iterator[tuple[mlir.Value[Any], list[int]]]:
-    """Yields what the ops read that compute an operand, with the loops of the root op over its dimensions.
+    """Yield the inputs of the ops that compute an operand, with the loops of the root op over their dimensions.
 
     Nothing is yielded for an operand that is read from memory.
 
@@ -33,7 +33,7 @@ def computed_inputs(
         loops: the loop over each of its dimensions.
 
     Raises:
-        UndecidedError: an op that is not element-wise, or a reshape of the result of one, computes it.
+        UndecidedError: the operand is computed by an op that is not elementwise, or reshaped from its result.
     """
     owner = _owner(value)
     if owner is None or not is_computing(owner.name) or owner.name == names.FILL:
@@ -62,17 +62,16 @@ def computed_inputs(
 
 
 def has_consumers(workload: Workload) -> bool:
-    """Tells whether other ops compute with the result of the root op."""
+    """Return whether other ops use the result of the root op."""
     operations = list(function_ops(workload.function).computing)
     after = operations[operations.index(workload.root) + 1 :]
     return any(each.name != names.FILL for each in after)
 
 
 def mixes_types(op: StructuredOp) -> bool:
-    """Tells whether both operands of a product are widened, and from different types.
+    """Return whether both operands of a product are widened, and from different types.
 
-    `vector.contract` takes over both conversions then, and is refused. It takes over none where only one operand is
-    widened.
+    `vector.contract` then absorbs both conversions, and is rejected. It absorbs none if only one operand is widened.
     """
     *inputs, result = op.element_types
     return len(set(inputs)) > 1 and result not in inputs

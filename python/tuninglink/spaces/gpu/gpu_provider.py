@@ -1,4 +1,4 @@
-"""Constraints of our own on GPUs, as a provider."""
+"""The provider of Tuninglink's constraints on configurations for GPUs."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ DISTRIBUTE = "#iree_gpu.pipeline<Distribute>"
 
 
 class GpuProvider(Provider):
-    """Knows what code generation for GPUs needs, from the target's limits, its intrinsics and the shapes.
+    """Derives the requirements of code generation for GPUs from the target's limits, its intrinsics and the shapes.
 
-    It speaks beside the compiler's own constraints, of the same configurations and of others. What it refuses
-    where they speak, they refuse too, or it does not compile.
+    It covers the configurations of the compiler's own constraints, and others. If it refutes a configuration that both
+    cover, the compiler's constraints reject it, too, or it does not compile.
     """
 
     name: ClassVar[str] = PROVIDER
@@ -48,10 +48,10 @@ class GpuProvider(Provider):
         self._known: tuple[mlir.Attribute, Gpu] | None = None
 
     def spaces(self, workload: Workload, pipeline: str) -> Sequence[Space]:
-        """Returns a space for each form of configurations in a pipeline.
+        """Return a space for each form of configurations in a pipeline.
 
         Raises:
-            UndecidedError: the operation, its sizes or the target are outside of what is known; says how.
+            UndecidedError: the operation, its sizes or the target are not supported; the message gives the reason.
         """
         if pipeline != DISTRIBUTE and not workload.root.results:
             raise UndecidedError(f"{workload.problem} computes in buffers, not in tensors")
@@ -69,9 +69,9 @@ class GpuProvider(Provider):
         return result
 
     def _device(self, workload: Workload) -> Gpu:
-        """Returns what the target can do; it is read anew where the target is another than before."""
+        """Return the target GPU, which is read again if it differs from the previous one."""
         target = workload.target
-        # Attributes do not compare with None.
+        # Attributes cannot be compared with None.
         if self._known is not None and target is not None and self._known[0] == target:
             return self._known[1]
         device = read_device(workload)

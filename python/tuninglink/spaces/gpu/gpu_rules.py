@@ -1,4 +1,4 @@
-"""Collecting the knobs and the rules of a space for GPUs."""
+"""The collector of the knobs and the rules of a space for GPUs."""
 
 from __future__ import annotations
 
@@ -44,21 +44,21 @@ class GpuRules:
         self._builder = ConstraintSetBuilder()
 
     def knob(self, name: str, low: int, high: int) -> Expression:
-        """Adds an integer knob."""
+        """Add an integer knob."""
         return self._builder.knob(IntegerKnob(name, low, high), Grade.SUFFICIENT)
 
     def choice(self, name: str, options: Iterable[object]) -> Expression:
-        """Adds a knob that chooses among options."""
+        """Add a knob that chooses among options."""
         return self._builder.knob(OneOfKnob(name, tuple(map(str, options))), Grade.SUFFICIENT)
 
     def necessary(self, condition: Number, message: str, *values: Number) -> None:
-        """Adds a rule without which code generation fails, as found by compiling."""
+        """Add a rule whose violation makes code generation fail; determined by compiling."""
         self._builder.require(
             condition, message, *values, provenance="code generation fails otherwise"
         )
 
     def sufficient(self, condition: Number, message: str, *values: Number) -> None:
-        """Adds a rule without which code generation may fail, or take minutes."""
+        """Add a rule whose violation may make code generation fail or take minutes."""
         self._builder.require(
             condition,
             message,
@@ -68,7 +68,7 @@ class GpuRules:
         )
 
     def compilers(self, condition: Number, message: str, *values: Number) -> None:
-        """Adds a rule of the compiler's own constraints."""
+        """Add a rule of the compiler's own constraints."""
         self._builder.require(
             condition,
             message,
@@ -78,7 +78,7 @@ class GpuRules:
         )
 
     def not_chosen(self, condition: Number, message: str, *values: Number) -> None:
-        """Adds a limit of the compiler's own search; what is beyond it compiles."""
+        """Add a limit of the compiler's own search; configurations beyond it compile."""
         self._builder.require(
             condition,
             message,
@@ -88,7 +88,7 @@ class GpuRules:
         )
 
     def propose_nothing(self, reason: str) -> None:
-        """Decides the configurations of a space, but proposes none of them."""
+        """Exclude all configurations of a space from proposals, without affecting verdicts."""
         self._builder.require(
             False,  # noqa: FBT003
             reason,
@@ -97,7 +97,7 @@ class GpuRules:
         )
 
     def powers_of_two(self, number: Number, high: int, size: int | None = None) -> None:
-        """Proposes powers of two for a knob, and all of a loop of some size; nothing else."""
+        """Restrict proposals for a knob to powers of two and the size of the loop, if it has one."""
         values = {1 << position for position in range(high.bit_length())} | (
             {size} if size else set()
         )
@@ -110,7 +110,7 @@ class GpuRules:
         )
 
     def unrolled(self, count: Number, what: str, most: int = _MOST_UNROLLED) -> None:
-        """Limits the number of operations in the code of one thread."""
+        """Limit the number of operations in the code of one thread."""
         self.sufficient(
             count <= most,
             f"a thread must have at most {most} {what} in a step ({{}} <= {most})",
@@ -118,17 +118,17 @@ class GpuRules:
         )
 
     def look_up(self, index: Expression, values: Sequence[int]) -> Number:
-        """Returns the value at an index."""
+        """Return the value at an index."""
         result = number(values[-1])
         for position, value in reversed([*enumerate(values)][:-1]):
             result = select(index == position, number(value), result)
         return result
 
     def workgroup(self, device: Gpu) -> tuple[Number, Number, Number]:
-        """Adds the knobs of a workgroup.
+        """Add the knobs of a workgroup.
 
         Returns:
-            The number of threads in a workgroup and in a subgroup, and the number of stages that are prefetched.
+            The number of threads in a workgroup and in a subgroup, and the number of prefetched stages.
         """
         threads = self.knob(THREADS_KNOB, 1, device.threads)
         subgroup_size = self.knob(SUBGROUP_SIZE_KNOB, 1, max(device.subgroup_sizes))
@@ -149,11 +149,11 @@ class GpuRules:
     def memory_bounds(
         self, least: Sequence[Number], further: Sequence[Number], device: Gpu
     ) -> None:
-        """Limits the shared memory that a workgroup uses, where the exact size is not known.
+        """Limit the shared memory of a workgroup where the exact size is unknown.
 
         Args:
-            least: the sizes in bits that are certainly used.
-            further: those that may be used as well.
+            least: the sizes in bits of certain uses.
+            further: the sizes in bits of possible further uses.
             device: the device.
         """
         self.memory(least, device)
@@ -169,7 +169,7 @@ class GpuRules:
     def threads(
         self, threads: Number, wanted: Number, source: str, grade: Grade = Grade.COMPILER
     ) -> None:
-        """Limits the number of threads in a workgroup to the number that the tiles of a `source` ask for."""
+        """Require the number of threads in a workgroup that the tiles of a `source` need."""
         require = self.compilers if grade is Grade.COMPILER else self.not_chosen
         require(
             threads == wanted,
@@ -179,7 +179,7 @@ class GpuRules:
         )
 
     def memory(self, bits: Sequence[Number], device: Gpu) -> None:
-        """Limits the shared memory that a workgroup uses; `bits` are added up."""
+        """Limit the shared memory of a workgroup to the sum of `bits`."""
         used: Number = number(0)
         for bit in bits:
             used = used + bit
@@ -190,18 +190,18 @@ class GpuRules:
         )
 
     def build(self, problem: Problem, pipeline: str, unknown: str = "") -> ConstraintSet:
-        """Returns the set; the rules are spent.
+        """Return the set; the rules must not be used afterwards.
 
         Args:
-            problem: what the configuration is for.
+            problem: the problem to configure.
             pipeline: the pipeline that the knobs configure.
-            unknown: why no configuration is known to be valid, where the rules refute some only.
+            unknown: why no configuration is known to be valid; empty if the rules decide.
         """
         return self._builder.build(problem, pipeline, PROVIDER, unknown=unknown)
 
 
 def product(factors: Iterable[Number]) -> Number:
-    """Returns the product of at least one factor."""
+    """Return the product of at least one factor."""
     result: Number = None
     for factor in factors:
         result = factor if result is None else result * factor
@@ -209,10 +209,10 @@ def product(factors: Iterable[Number]) -> Number:
 
 
 def round_up(number: Number, step: Number) -> Number:
-    """Returns the least multiple of `step` that is not less than a positive number."""
+    """Return the smallest multiple of `step` that is not less than a positive number."""
     return (number + step - 1) / step * step
 
 
 def clip(tile: Number, size: Number | None) -> Number:
-    """Returns a tile without what sticks out of a loop; a dynamic loop has no known size."""
+    """Return a tile clipped to the size of its loop; None is a dynamic loop."""
     return tile if size is None else select(tile < size, tile, size)

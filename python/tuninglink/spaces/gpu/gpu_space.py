@@ -1,4 +1,4 @@
-"""The spaces of our own for GPUs."""
+"""Tuninglink's spaces for GPUs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Form:
-    """A form of configurations: what constraints on it say, and the template in which their knobs stand."""
+    """A form of configurations: its constraints, and the template with their knobs."""
 
     constraints: ConstraintSet
     template: KnobTemplate
@@ -39,10 +39,10 @@ class Form:
 
 @dataclass(frozen=True)
 class Outline:
-    """What tells at a glance that a configuration is of another form.
+    """A quick test that a configuration has another form.
 
     Attributes:
-        names: the names of the entries of the lowering config, aside from those that all configurations have.
+        names: the names of the entries of the lowering config, without those that all configurations have.
         first: the entries that are read first, in order.
     """
 
@@ -50,10 +50,10 @@ class Outline:
     first: Mapping[str, Slot] = field(default_factory=dict)
 
     def expect(self, configuration: Configuration) -> None:
-        """Checks a configuration.
+        """Check a configuration.
 
         Raises:
-            MismatchError: it is of another form; the template of the form would say the same.
+            MismatchError: it has another form; the template of the form would raise the same error.
         """
         entries = DictionarySlot(self.first, self.names | _ALWAYS)
         entries.read_entries("", configuration.entries, {})
@@ -65,11 +65,11 @@ _ALWAYS = frozenset(
 
 
 class GpuSpace(Space):
-    """The configurations of one form, whose constraints are written down when somebody asks for them.
+    """The configurations of one form, whose constraints are built on first access.
 
     Args:
-        outline: what configurations look like.
-        make: makes the form; it must not look at the IR, which may have changed by then.
+        outline: the outline of the form.
+        make: creates the form; it must not read the IR, which may have changed since.
     """
 
     def __init__(self, outline: Outline, make: Callable[[], Form]) -> None:
@@ -89,23 +89,23 @@ class GpuSpace(Space):
         return PROVIDER
 
     @property
-    def constraints(self) -> ConstraintSet:  # type: ignore[override] # made when it is asked for
-        """Which of the configurations are valid."""
+    def constraints(self) -> ConstraintSet:  # type: ignore[override] # made on first access
+        """The constraints on valid configurations."""
         return self._form.constraints
 
     @property
     def template(self) -> KnobTemplate:
-        """Where the knobs stand."""
+        """The template with the positions of the knobs."""
         return self._form.template
 
     def assignment(self, configuration: Configuration) -> Mapping[str, int]:
-        """Reads the knobs off a configuration."""
+        """Read the values of the knobs from a configuration."""
         configuration = with_defaults(configuration)
         self._outline.expect(configuration)
         return self.template.read(configuration)
 
     def untiled(self, configuration: Configuration) -> frozenset[str]:
-        """Returns the knobs that are 0 in a configuration and stand for all of a loop."""
+        """Return the knobs that are 0 in a configuration, which means the whole loop."""
         entries = configuration.entries
         return frozenset(
             knob
@@ -115,9 +115,9 @@ class GpuSpace(Space):
         )
 
     def compilation_info(self, assignment: Mapping[str, int]) -> mlir.Attribute:
-        """Writes a configuration."""
+        """Write a configuration."""
         return self.template.write(assignment)
 
     def decomposition_config(self, assignment: Mapping[str, int]) -> mlir.Attribute | None:
-        """Writes the configuration of the parts of an attention; None for other operations."""
+        """Write the configuration of the parts of an attention; None for other operations."""
         return self.template.write_decomposition(assignment)

@@ -31,10 +31,10 @@ _SCATTER: Final = "iree_linalg_ext.scatter"
 
 
 def gather_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> Sequence[Space]:
-    """Returns the configurations of a gather, whose loops are the dimensions of its result.
+    """Return the configurations of a gather, whose loops are the dimensions of its result.
 
     Raises:
-        UndecidedError: it is another op, its sizes are not known, or other ops are beside it.
+        UndecidedError: it is another op, its sizes are unknown, or there are other ops next to it.
     """
     operation = _alone(workload, _GATHER)
     sizes, _ = _sizes(operation.operands[len(operation.operands) - 1], device)
@@ -42,7 +42,7 @@ def gather_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> 
 
 
 def scatter_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> Sequence[Space]:
-    """Returns the configurations of a scatter, whose loops are the dimensions of the values that it writes.
+    """Return the configurations of a scatter, whose loops are the dimensions of the values that it writes.
 
     Raises:
         UndecidedError: see `gather_spaces`.
@@ -66,7 +66,7 @@ def _alone(workload: Workload, name: str) -> mlir.Operation:
 
 
 def _sizes(value: mlir.Value[Any], device: Gpu) -> tuple[Sizes, int]:
-    """Returns the sizes of an operand, and the bits of an element."""
+    """Return the sizes of an operand, and the bits of an element."""
     sizes, element = shape(value.type), element_type(value.type)
     is_known = isinstance(element, mlir.IntegerType | mlir.FloatType) and element.width >= _BYTE
     if not sizes or None in sizes or not is_known:

@@ -1,4 +1,4 @@
-"""The tile knobs of a pipeline: which loop, which knob, which entry of the lowering config."""
+"""The tile knobs of a pipeline, by loop and by entry of the lowering config."""
 
 from __future__ import annotations
 
@@ -52,17 +52,17 @@ _PREFIXES: Final = {
 
 
 def knob_name(entry: str, loop: int) -> str:
-    """Returns the name of the knob that tiles a loop in an entry of the lowering config."""
+    """Return the name of the knob that tiles a loop in an entry of the lowering config."""
     return f"{_PREFIXES[entry]}_{loop}"
 
 
 class KnobTable:
-    """The knobs for the loops of a root op, and where they stand in its lowering config.
+    """The knobs for the loops of a root op, and their positions in its lowering config.
 
     Args:
-        rules: gets the knobs.
+        rules: receives the knobs.
         loops: the number of loops.
-        context: for the attributes that stand where there is no knob.
+        context: the context of the attributes that are used without a knob.
     """
 
     def __init__(self, rules: GpuRules, loops: int, context: mlir.Context) -> None:
@@ -74,30 +74,30 @@ class KnobTable:
     def tile(
         self, entry: str, loop: int, high: int, *, low: int = 1, zero: int | None = None
     ) -> Number:
-        """Adds the knob for the tile of a loop.
+        """Add the knob for the tile of a loop.
 
         Args:
             entry: the entry of the lowering config.
             loop: the loop.
-            high: its greatest value.
-            low: its least value.
-            zero: the value that a zero stands for, if it is not zero.
+            high: its maximum value.
+            low: its minimum value.
+            zero: the value that a zero stands for, if different.
         """
         name = knob_name(entry, loop)
         self._slots.setdefault(entry, {})[loop] = IntegerSlot(name, zero)
         return self._rules.knob(name, low, high)
 
     def ignore(self, entry: str, loop: int) -> None:
-        """Accepts any tile of a loop, where code generation does not look at it."""
+        """Accept any tile of a loop that code generation ignores."""
         with self._context:
             self._slots.setdefault(entry, {})[loop] = IgnoredSlot(integer(0))
 
     def untiled(self, entry: str) -> None:
-        """Adds an entry that tiles no loop unless knobs are added to it."""
+        """Add an entry that tiles a loop only if a knob is added for it."""
         self._slots.setdefault(entry, {})
 
     def slots(self) -> dict[str, Slot]:
-        """Returns the entries of the lowering config that hold tiles; a loop without a knob has the tile 0."""
+        """Return the entries of the lowering config that hold tiles; a loop without a knob has the tile 0."""
         return {
             entry: ArraySlot(
                 tuple(slots.get(loop, self.constant(0)) for loop in range(self._loops))
@@ -106,29 +106,29 @@ class KnobTable:
         }
 
     def basis(self, counts: Mapping[int, str], loops: Iterable[int] | None = None) -> Slot:
-        """Returns the `subgroup_basis`, or the `lane_basis`.
+        """Return the `subgroup_basis`, or the `lane_basis`.
 
         Args:
-            counts: the knobs for the number of subgroups, or of lanes, along loops; there is one along others.
-            loops: the loops of the operation that the dimensions of the basis stand for; all by default.
+            counts: the knobs for the number of subgroups, or of lanes, along loops; it is 1 along the other loops.
+            loops: the loops of the operation that the dimensions of the basis represent; all by default.
         """
         mapped = range(self._loops) if loops is None else loops
         return BasisSlot(counts, tuple(mapped), self._loops)
 
     def constant(self, value: int) -> Slot:
-        """Returns the slot of a number that is always the same."""
+        """Return the slot of a constant number."""
         with self._context:
             return ConstantSlot(integer(value))
 
 
 @dataclass(frozen=True)
 class BasisSlot(Slot):
-    """A basis: numbers of subgroups or of lanes, and for each loop which one is along it.
+    """A basis: numbers of subgroups or of lanes, and for each loop the index of its number.
 
     Attributes:
-        counts: the knobs for the numbers along loops; there is one along the others.
-        loops: the loops, in order, that the basis is for.
-        rank: how many loops there are.
+        counts: the knobs for the numbers along loops; the number is 1 along the other loops.
+        loops: the loops of the basis, in order.
+        rank: the number of loops.
     """
 
     counts: Mapping[int, str]
@@ -136,7 +136,7 @@ class BasisSlot(Slot):
     rank: int
 
     def read(self, path: str, actual: mlir.Attribute, assignment: dict[str, int]) -> None:
-        """Reads a basis whose numbers stand in the order of the loops; ones may stand anywhere."""
+        """Read a basis whose numbers are in the order of the loops; ones may be anywhere."""
         mismatch = MismatchError(f"'{path}' is {actual}")
         basis = read_basis(actual)
         if basis is None:
@@ -149,7 +149,7 @@ class BasisSlot(Slot):
         if mapping == self.loops:
             along = dict(
                 enumerate(counts)
-            )  # those along loops that it is not for are there as well
+            )  # numbers along loops outside of the basis are present as well
         elif sum(each != 1 for each in counts) != sum(each != 1 for each in along.values()):
             raise mismatch
         places = [place for place in mapping if counts[place] != 1]
@@ -161,7 +161,7 @@ class BasisSlot(Slot):
                 raise mismatch
 
     def write(self, assignment: Mapping[str, int]) -> mlir.Attribute:
-        """Writes a basis with a number for each loop."""
+        """Write a basis with a number for each loop."""
         counts = [
             assignment[self.counts[loop]] if loop in self.counts else 1 for loop in range(self.rank)
         ]
@@ -181,15 +181,15 @@ def gpu_template(
     keeps_banks: bool = False,
     decomposition: Mapping[str, Mapping[str, Slot]] | None = None,
 ) -> KnobTemplate:
-    """Returns the template of a pipeline for GPUs.
+    """Return the template of a pipeline for GPUs.
 
     Args:
         pipeline: the pipeline.
         lowering: the entries of the lowering config.
-        ignored: further entries that it may have, which make no difference.
-        is_flat: whether a workgroup has one dimension; else it does not matter how its threads are arranged.
+        ignored: further permitted entries, which have no effect.
+        is_flat: whether a workgroup has one dimension; otherwise any arrangement of its threads is accepted.
         is_igemm: whether convolutions become contractions.
-        keeps_banks: whether shared memory is not to be padded against bank conflicts; else it makes no difference.
+        keeps_banks: whether padding of shared memory against bank conflicts must be off; otherwise it has no effect.
         decomposition: for attention, the entries of the lowering configs of its parts.
     """
     with pipeline.context:

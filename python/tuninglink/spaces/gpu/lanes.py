@@ -56,13 +56,13 @@ _MOST_BESIDE: Final = 256
 
 
 def lanes_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> list[GpuSpace]:
-    """Returns the configurations without an intrinsic.
+    """Return the configurations without an intrinsic.
 
-    A workgroup takes a tile of each parallel loop, and goes through the reductions in steps. Each tile is shared
-    by subgroups, the part of each by its lanes, and a lane takes some elements at a time.
+    A workgroup takes a tile of each parallel loop, and iterates over the reductions in steps. Subgroups share each tile,
+    the lanes of a subgroup share its part, and a lane takes some elements at a time.
 
     Raises:
-        UndecidedError: the loops are not covered.
+        UndecidedError: the loops are not supported.
     """
     loops = read_loops(workload, device)
     if not loops.reductions:
@@ -75,13 +75,13 @@ def lanes_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> l
 
 @dataclass(frozen=True)
 class _Other:
-    """The configuration of an op beside the root op.
+    """The configuration of an op next to the root op.
 
     Attributes:
         name: the name of the op.
-        subgroups: how many subgroups it is spread over.
-        lanes: how many lanes of each.
-        step: how many elements it takes in a step.
+        subgroups: the number of subgroups that it is distributed over.
+        lanes: the number of lanes of each subgroup.
+        step: the number of elements that it takes in a step.
     """
 
     name: str
@@ -108,7 +108,7 @@ class _LanesRules(FormRules):
         self._lanes: dict[int, Number] = {}
 
     def tile_loops(self) -> None:
-        """Adds tiles that are whole steps of their threads."""
+        """Add tiles that are multiples of the steps of their threads."""
         self.table.untiled(WORKGROUP)
         self._loops.refuse_mixed_types(self.rules)
         self.add_workgroup()
@@ -145,7 +145,7 @@ class _LanesRules(FormRules):
             )
 
     def arrange_threads(self) -> None:
-        """Adds that the lanes are those of a subgroup, and the threads those of a workgroup."""
+        """Require the numbers of lanes and threads to match the sizes of a subgroup and a workgroup."""
         rules = self.rules
         lanes = product(self._lanes.values())
         rules.sufficient(
@@ -174,9 +174,9 @@ class _LanesRules(FormRules):
         return product([number(1), *(self.tiles[loop] for loop in self._loops.parallel)])
 
     def _agree_with(self, other: _Other) -> None:
-        """Asks for the threads that another op is spread over, or a multiple: further ones repeat it.
+        """Require the number of threads that another op is distributed over, or a multiple, which repeats the op.
 
-        For each of the results of a workgroup it goes through its own tiles.
+        The op iterates over its own tiles for each result of a workgroup.
         """
         self.rules.sufficient(
             self.threads % (other.subgroups * self.subgroup_size) == 0,
@@ -186,14 +186,14 @@ class _LanesRules(FormRules):
         self.rules.unrolled(taken, f"elements of {other.name} beside it", _MOST_BESIDE)
 
     def limit_memory(self) -> None:
-        """Limits what threads exchange."""
+        """Limit the data that threads exchange."""
         exchanged = [_sums(self._loops, self._results, self._subgroups)]
         if self._others:
             exchanged.append(_reread(self._loops, self._results, self.tiles))
         self.rules.memory_bounds([], exchanged, self.device)
 
     def slots(self) -> dict[str, Slot]:
-        """Returns the entries of the lowering config."""
+        """Return the entries of the lowering config."""
         return {
             **self.table.slots(),
             **promotion_slots((), self.pipeline.context),
@@ -211,17 +211,17 @@ def _lanes_knob(loop: int) -> str:
 
 
 def _is_large(problem: Problem) -> bool:
-    """Tells whether a product has many rows and many columns."""
+    """Return whether a product has many rows and many columns."""
     sides = [problem.loops(role) for role in (Role.M, Role.N)]
     sizes = [[problem.dimensions[loop].size for loop in loops] for loops in sides]
     return all(None not in size and prod(filter(None, size)) > _FEW_ROWS for size in sizes)
 
 
 def _read_others(workload: Workload) -> list[_Other]:
-    """Returns the ops beside the root op that have a configuration of their own.
+    """Return the configured ops next to the root op.
 
     Raises:
-        UndecidedError: one has further loops, and nothing says how they are spread over threads.
+        UndecidedError: an op has further loops without a configuration of their distribution.
     """
     read = []
     kinds = StructuredOp(workload.root).iterator_types
@@ -244,15 +244,15 @@ def _read_others(workload: Workload) -> list[_Other]:
 
 
 def _sums(loops: RootLoops, results: Number, subgroups: Mapping[int, Number]) -> Number:
-    """Returns the size of what subgroups exchange that share a reduction, in bits."""
+    """Return the size in bits of the data exchanged by subgroups that share a reduction."""
     shared = product([1, *(subgroups[loop] for loop in loops.reductions)])
     return results * shared * max(loops.bits, 32)
 
 
 def _reread(loops: RootLoops, results: Number, tiles: Mapping[int, Number]) -> Number:
-    """Returns the size of what ops beside the root op may get of what it has read, in bits.
+    """Return the size in bits of the elements read by the root op that other ops may reuse.
 
-    Where the reduction takes one step, nobody reads anew, and threads exchange what each op wants of them.
+    If the reduction takes one step, the other ops do not read again: threads exchange the elements that each op needs.
     """
     sizes = [(loops.sizes[loop], tiles[loop]) for loop in loops.reductions]
     if any(size is None for size, _ in sizes):

@@ -32,11 +32,11 @@ _ORDERS: Final = tuple(product(_LOADS, _LOADS))
 
 
 class Promotion:
-    """The knob for the operands that are promoted.
+    """The knob for the promoted operands.
 
     Args:
-        rules: gets the knob.
-        context: for the attributes in a configuration.
+        rules: receives the knob.
+        context: the context of the attributes in a configuration.
 
     Attributes:
         slots: the entries of the lowering config.
@@ -53,16 +53,16 @@ class Promotion:
         }
 
     def any(self) -> Number:
-        """Returns the condition that any operand is promoted."""
+        """Return the condition that any operand is promoted."""
         return self._chosen != _OPTIONS.index(())
 
     def of(self, operand: int) -> Number:
-        """Returns the condition that an operand is promoted."""
+        """Return the condition that an operand is promoted."""
         chosen = [index for index, each in enumerate(_OPTIONS) if operand in each]
         return any_of(*(self._chosen == index for index in chosen))
 
     def bits(self, contraction: Contraction, tiles: Mapping[int, Number]) -> list[Number]:
-        """Returns the size of the copies of both operands in shared memory."""
+        """Return the size of the copies of both operands in shared memory."""
         operands = (contraction.lhs, contraction.rhs)
         return [
             select(self.of(index), tile_bits(each, tiles), 0) for index, each in enumerate(operands)
@@ -73,8 +73,8 @@ class DirectLoads(Promotion):
     """The promotion of both operands by loads from global memory straight into shared memory.
 
     Args:
-        rules: gets the knob for their order in shared memory.
-        context: for the attributes in a configuration.
+        rules: receives the knob for their order in shared memory.
+        context: the context of the attributes in a configuration.
     """
 
     def __init__(self, rules: GpuRules, context: mlir.Context) -> None:
@@ -82,21 +82,21 @@ class DirectLoads(Promotion):
         self.slots = direct_load_slots(context)
 
     def any(self) -> Number:
-        """Returns the condition that any operand is promoted."""
+        """Return the condition that any operand is promoted."""
         return True
 
     def of(self, operand: int) -> Number:  # noqa: ARG002
-        """Returns the condition that an operand is promoted."""
+        """Return the condition that an operand is promoted."""
         return True
 
     def is_swizzled(self, operand: int) -> Number:
-        """Returns the condition that the elements of an operand are swizzled in shared memory."""
+        """Return the condition that the elements of an operand are swizzled in shared memory."""
         chosen = (index for index, each in enumerate(_ORDERS) if each[operand] == "swizzled")
         return any_of(*(self._order == index for index in chosen))
 
 
 def direct_load_slots(context: mlir.Context) -> dict[str, Slot]:
-    """Returns the entries of a lowering config that loads both operands straight into shared memory."""
+    """Return the entries of a lowering config that loads both operands straight into shared memory."""
     with context:
         loads = {name: mlir.Attribute.parse(text) for name, text in _LOADS.items()}
         types = tuple(mlir.ArrayAttr.get([loads[each] for each in order]) for order in _ORDERS)
@@ -107,7 +107,7 @@ def direct_load_slots(context: mlir.Context) -> dict[str, Slot]:
 
 
 def tile_bits(operand: Operand, tiles: Mapping[int, Number]) -> Number:
-    """Returns the size of the tile of an operand."""
+    """Return the size of the tile of an operand."""
     result: Number = operand.bits
     for loop in operand.loops:
         result = result * tiles[loop]
@@ -115,7 +115,7 @@ def tile_bits(operand: Operand, tiles: Mapping[int, Number]) -> Number:
 
 
 def promotion_slots(operands: Sequence[int], context: mlir.Context) -> dict[str, Slot]:
-    """Returns the entries of a lowering config that always promotes the same operands."""
+    """Return the entries of a lowering config that always promotes the same operands."""
     with context:
         return {
             PROMOTED_OPERANDS: ConstantSlot(_indices(operands)),

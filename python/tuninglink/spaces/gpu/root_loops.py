@@ -1,4 +1,4 @@
-"""The loops of a root op, as constraints without an intrinsic see them."""
+"""The loops of a root op, for constraints on configurations without an intrinsic."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _BYTE = 8
 
 @dataclass(frozen=True)
 class Beside:
-    """What an op beside the root op computes.
+    """The results of an op next to the root op.
 
     Attributes:
-        elements: how many elements its results have for each one of the root op's result.
+        elements: the number of elements of its results for each element of the root op's result.
         bits: the width of an element.
     """
 
@@ -43,11 +43,11 @@ class RootLoops:
     """The loops of a root op.
 
     Attributes:
-        sizes: their sizes, None for a dynamic one.
-        parallel: the parallel ones.
-        reductions: the others.
+        sizes: the sizes of the loops, None for a dynamic one.
+        parallel: the parallel loops.
+        reductions: the reduction loops.
         bits: the width of an element of the result.
-        accumulates: whether a reduction starts from given values, not from a constant.
+        accumulates: whether a reduction starts from given values instead of a constant.
         mixes_types: whether operands of different types are both widened before they are multiplied.
     """
 
@@ -59,17 +59,17 @@ class RootLoops:
     mixes_types: bool
 
     def refuse_mixed_types(self, rules: GpuRules) -> None:
-        """Refuses operands of different types, where no intrinsic multiplies them."""
+        """Reject operands of different types, which only an intrinsic can multiply."""
         if self.mixes_types:
             require = rules.necessary if self.parallel else rules.sufficient
             require(False, "operands of different types need an intrinsic")  # noqa: FBT003 - that is the rule
 
 
 def read_loops(workload: Workload, device: Gpu) -> RootLoops:
-    """Returns the loops of a root op.
+    """Return the loops of a root op.
 
     Raises:
-        UndecidedError: there are no loops, or its types or sizes are not covered.
+        UndecidedError: there are no loops, or the types or sizes are not supported.
     """
     op = StructuredOp(workload.root)
     if not op.maps:
@@ -92,10 +92,10 @@ def read_loops(workload: Workload, device: Gpu) -> RootLoops:
 
 
 def ops_beside(workload: Workload, loops: RootLoops) -> list[Beside]:
-    """Returns the ops beside a root op that have other loops.
+    """Return the ops next to a root op that have other loops.
 
     Raises:
-        UndecidedError: the size of a result is not known.
+        UndecidedError: the size of a result is unknown.
     """
     ops = []
     results = prod(loops.sizes[loop] or 1 for loop in loops.parallel)

@@ -1,4 +1,4 @@
-"""What a GPU can do, as far as constraints depend on it."""
+"""The properties of a target GPU that constraints depend on."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Intrinsic:
-    """An instruction that multiplies matrices and adds up, or several that do so together.
+    """An instruction that multiplies and accumulates matrices, or several that do so together.
 
     Attributes:
-        attribute: how configurations name it.
-        m: how many rows its result has.
-        n: how many columns its result has.
-        k: how many products it adds up for each element.
-        element_types: those of the operands and of the result, as MLIR writes them.
-        is_virtual: whether it is several instructions.
+        attribute: its attribute in configurations.
+        m: the number of rows of its result.
+        n: the number of columns of its result.
+        k: the number of products that it adds up for each element.
+        element_types: the element types of the operands and of the result, as MLIR prints them.
+        is_virtual: whether it consists of several instructions.
         is_transposed: whether its result is in column-major order.
     """
 
@@ -42,7 +42,7 @@ class Intrinsic:
     is_transposed: bool = False
 
     def is_named(self, start: str) -> bool:
-        """Tells whether its name starts so; nothing starts with an empty name."""
+        """Return whether its name starts with `start`; always false for an empty string."""
         return bool(start) and f"<{start}" in str(self.attribute)
 
 
@@ -51,11 +51,11 @@ class Gpu:
     """A GPU.
 
     Attributes:
-        architecture: what the compiler calls it, such as `gfx942`.
-        memory: bytes of shared memory that a workgroup can have.
-        threads: how many threads a workgroup can have.
-        subgroup_sizes: how many threads a subgroup can have, the preferred number first.
-        intrinsics: what multiplies matrices, in the order of the target's list.
+        architecture: the compiler's name for it, such as `gfx942`.
+        memory: the maximum shared memory of a workgroup, in bytes.
+        threads: the maximum number of threads in a workgroup.
+        subgroup_sizes: the supported numbers of threads in a subgroup, the preferred one first.
+        intrinsics: the matrix intrinsics, in the order of the target's list.
     """
 
     architecture: str
@@ -75,7 +75,7 @@ class Gpu:
         return self.architecture == "gfx950"
 
     def multiplying(self, lhs: str, rhs: str, result: str) -> Sequence[Intrinsic]:
-        """Returns the intrinsics for operands and a result of some element types."""
+        """Return the intrinsics for operands and a result of some element types."""
         return [
             intrinsic
             for intrinsic in self.intrinsics
@@ -84,12 +84,12 @@ class Gpu:
 
 
 def read_device(workload: Workload) -> Gpu:
-    """Returns what the target of a dispatch can do.
+    """Read the target GPU of a dispatch.
 
     Raises:
-        UndecidedError: it is not known.
+        UndecidedError: it is unknown.
     """
-    # The bindings end the process on a target that describes no GPU; a problem without limits has such a one.
+    # The bindings abort the process on a target that does not describe a GPU, as is the case without limits.
     if workload.target is None or not workload.problem.limits:
         raise UndecidedError("the target does not say what its GPU can do")
     info = iree_gpu.TargetInfo.get_gpu_target_info(workload.target)
@@ -114,7 +114,7 @@ def _intrinsics(
         attribute = kind.get(int(intrinsic), ctx=context)
         assert isinstance(attribute, iree_gpu.MMAAttr | iree_gpu.VirtualMMAAttr)
         m, n, k = attribute.mnk_shape
-        # Those of several blocks, and those without a layout, do not spread their result over a subgroup.
+        # Intrinsics with several blocks or without a layout do not distribute their result over a subgroup.
         if prod(attribute.abc_vector_types[2].shape) * subgroup_size != m * n:
             continue
         types = element_types(attribute)

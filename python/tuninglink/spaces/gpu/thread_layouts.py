@@ -1,9 +1,9 @@
-"""How the compiler spreads the reading of a tile over the threads of a workgroup, and when it cannot.
+"""How the compiler distributes the reading of a tile over the threads of a workgroup, and when it cannot.
 
-`#iree_gpu.derived_thread_config` has each thread read a piece of a tile, as wide as one load if possible;
-the pieces then take up the threads, from the innermost dimension outward. In the pipeline VectorDistribute
-the number of pieces along a dimension and the number of threads that are left must divide one another. Else the
-compiler reports `failed to derive layout for promoted read-like op`. Tests hold this against the compiler.
+With `#iree_gpu.derived_thread_config`, each thread reads a piece of a tile, if possible as wide as one load. The pieces
+are assigned to the threads from the innermost dimension outward. In the pipeline VectorDistribute, the number of pieces
+along a dimension must divide the number of remaining threads, or vice versa. Otherwise the compiler reports
+`failed to derive layout for promoted read-like op`. Tests compare these rules with the compiler.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ def require_derivable(
     *,
     unless: Number = False,
 ) -> None:
-    """Adds the rule that the threads of a workgroup can share reading the tile of an operand.
+    """Add the rule that the threads of a workgroup can share reading the tile of an operand.
 
     Args:
-        rules: get it.
+        rules: receive the rule.
         operand: the operand.
         tiles: the tile of each loop.
         threads: the number of threads.
         name: the name of the operand in messages.
-        unless: where the rule does not apply.
+        unless: the condition under which the rule does not apply.
     """
     tile = [tiles[loop] for loop in operand.loops]
     rules.necessary(
@@ -54,11 +54,11 @@ def require_derivable(
 
 
 def is_derivable(tile: Sequence[Number], threads: Number, bits: int) -> Number:
-    """Returns the condition that the threads of a workgroup can share reading a tile.
+    """Return the condition that the threads of a workgroup can share reading a tile.
 
     Args:
-        tile: its sizes, the innermost last; positive.
-        threads: how many threads there are; positive.
+        tile: its positive sizes, the innermost last.
+        threads: the positive number of threads.
         bits: the width of an element.
     """
     pieces = _pieces(tile, threads, max(1, LOAD_BITS // bits))
@@ -72,7 +72,7 @@ def is_derivable(tile: Sequence[Number], threads: Number, bits: int) -> Number:
 
 
 def _pieces(tile: Sequence[Number], threads: Number, widest: int) -> list[Number]:
-    """Returns the sizes of what a thread reads at a time."""
+    """Return the sizes of the piece that a thread reads at a time."""
     *outer, inner = tile
     elements = inner
     for each in outer:
@@ -80,11 +80,11 @@ def _pieces(tile: Sequence[Number], threads: Number, widest: int) -> list[Number
     is_even = elements % threads == 0
     share = elements / threads
     width = select(all_of(is_even, share < widest), share, widest)
-    # A narrower load than the innermost dimension must divide it, and the other way around.
+    # The width of a load must divide the innermost dimension, or vice versa.
     fits = any_of(negation(is_even), inner % width == 0, width % inner == 0)
     clipped = select(inner < width, inner, width)
     pieces = [select(fits, clipped, 1)]
-    # What is left of the width goes to the next dimensions as long as it covers them as a whole.
+    # The rest of the width extends to the next dimensions as long as it covers them completely.
     rest = select(all_of(is_even, fits, inner < width), width / inner, 1)
     for each in reversed(outer):
         covers = rest % each == 0

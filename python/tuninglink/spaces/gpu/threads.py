@@ -44,12 +44,12 @@ _MOST_TILE: Final = 1024
 
 
 def threads_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> list[GpuSpace]:
-    """Returns the configurations without an intrinsic.
+    """Return the configurations without an intrinsic.
 
-    Tiles need not divide anything: what sticks out is left out where the code runs.
+    Tiles need not divide the loops: the generated code is guarded by bounds.
 
     Raises:
-        UndecidedError: the loops are not covered.
+        UndecidedError: the loops are not supported.
     """
     loops = read_loops(workload, device)
     if loops.accumulates and workload.problem.kind is OpKind.CONTRACTION:
@@ -68,9 +68,9 @@ def threads_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) ->
 def threads_space(
     problem: Problem, loops: RootLoops, device: Gpu, pipeline: mlir.Attribute
 ) -> GpuSpace:
-    """Returns the configurations of an op that is alone, reduces nothing, and promotes nothing.
+    """Return the configurations of a single op without reductions and promotion.
 
-    The compiler itself chooses other numbers of threads than the tiles ask for.
+    The compiler itself chooses numbers of threads that differ from those that the tiles need.
     """
     rules = _ThreadsRules(
         *(problem, loops, device, pipeline), _Neighborhood(), grade=Grade.HEURISTIC
@@ -80,12 +80,12 @@ def threads_space(
 
 @dataclass(frozen=True)
 class _Neighborhood:
-    """What is computed before, beside and after the results of a root op.
+    """The computations before, next to and after a root op.
 
     Attributes:
-        beside: the ops beside it.
-        contraction: the contraction that it is, if it is one that is covered.
-        is_followed: whether another op reads its results, whose threads may take other tiles of them.
+        beside: the ops next to it.
+        contraction: its contraction, if it is a supported one.
+        is_followed: whether another op reads its results; the threads of that op may take other tiles.
     """
 
     beside: tuple[Beside, ...] = ()
@@ -97,12 +97,12 @@ class _ThreadsRules(FormRules):
     """The rules of the form.
 
     Args:
-        problem: what the configurations are for.
+        problem: the problem to configure.
         loops: the loops of the root op.
-        device: what is compiled for.
-        pipeline: the pipeline that is configured.
-        neighborhood: what is computed with the root op.
-        grade: what follows from other numbers of threads than the tiles ask for.
+        device: the target GPU.
+        pipeline: the pipeline to configure.
+        neighborhood: the computations around the root op.
+        grade: the grade of the rule on the number of threads.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class _ThreadsRules(FormRules):
         self._pieces: list[Number] = [number(1)]
 
     def tile_loops(self) -> None:
-        """Adds tiles of any size, of workgroups and of threads."""
+        """Add workgroup and thread tiles of any size."""
         for loop in self._loops.parallel:
             self._tile_parallel(loop)
         for loop in self._loops.reductions:
@@ -152,7 +152,7 @@ class _ThreadsRules(FormRules):
         )
 
     def arrange_threads(self) -> None:
-        """Adds that a workgroup has the threads that its tiles ask for, with little work for each."""
+        """Require the number of threads that the tiles need, and little work for each thread."""
         self.add_workgroup()
         rules, most = self.rules, self.device.threads
         summed = product([number(1), *(self.tiles[loop] for loop in self._loops.reductions)])
@@ -167,7 +167,7 @@ class _ThreadsRules(FormRules):
         rules.threads(self.threads, wanted, "that its tiles ask for", self._grade)
 
     def limit_memory(self) -> None:
-        """Limits the copies of promoted operands and what threads exchange."""
+        """Limit the copies of promoted operands and the data that threads exchange."""
         loops, rules, neighborhood = self._loops, self.rules, self._neighborhood
         clipped = {loop: clip(tile, loops.sizes[loop]) for loop, tile in self.tiles.items()}
         results = product([number(1), *(clipped[loop] for loop in loops.parallel)])
@@ -183,9 +183,9 @@ class _ThreadsRules(FormRules):
         rules.memory_bounds(copies, exchanged, self.device)
 
     def _promote(self, tiles: Mapping[int, Number]) -> list[Number]:
-        """Adds the promotion of operands, and returns the sizes of their copies: only products promote operands.
+        """Add the promotion of operands, which only products have, and return the sizes of the copies.
 
-        The compiler crashes where it prefetches what only some of the threads copy.
+        The compiler crashes if it prefetches copies that only some of the threads make.
         """
         contraction, threads = self._neighborhood.contraction, self.threads
         if contraction is None:
@@ -196,7 +196,7 @@ class _ThreadsRules(FormRules):
         copies = promotion.bits(contraction, tiles)
         for operand, copy in zip((contraction.lhs, contraction.rhs), copies, strict=True):
             elements = copy / operand.bits
-            # On AMD's GPUs, threads that have nothing to copy are in the way of a second step that is under way.
+            # On AMD GPUs, threads without a part of the copy prevent a second step in flight.
             is_amd = self.device.architecture.startswith("gfx")
             is_free = any_of(self.stages == _LEAST_STAGES, not is_amd)
             fewer = all_of(is_free, copy > 0, threads % elements == 0)
@@ -209,16 +209,16 @@ class _ThreadsRules(FormRules):
         return copies
 
     def slots(self) -> dict[str, Slot]:
-        """Returns the entries of the lowering config."""
+        """Return the entries of the lowering config."""
         return {**self.table.slots(), **self._promotion_slots}
 
     def template(self, slots: Mapping[str, Slot]) -> KnobTemplate:
-        """Returns the template, in which it does not matter how threads are arranged."""
+        """Return the template, which accepts any arrangement of the threads."""
         return gpu_template(self.pipeline, slots, is_flat=False)
 
 
 def _read_product(workload: Workload) -> Contraction | None:
-    """Returns the contraction that a root op is, None if it is none that is known."""
+    """Read the contraction of a root op, None if it is not a supported one."""
     try:
         return read_contraction(workload)
     except UndecidedError:

@@ -54,8 +54,8 @@ class _Form:
     """A form of configurations.
 
     Attributes:
-        converts: whether they have `convert_acc_gemm`, and it makes a difference.
-        pads: whether they have `padding`: what sticks out of the tiles is padded, so that sizes do not matter.
+        converts: whether they have `convert_acc_gemm` and it has an effect.
+        pads: whether they have `padding`, so that tiles need not divide the sizes.
         pads_convolution: whether they have `padding_conv`.
         loads: whether operands are loaded straight into shared memory, with `use_global_load_dma`.
     """
@@ -69,13 +69,13 @@ class _Form:
 def tile_and_fuse_spaces(
     workload: Workload, device: Gpu, pipeline: mlir.Attribute
 ) -> list[GpuSpace]:
-    """Returns the spaces of configurations with an intrinsic, one for each form.
+    """Return the spaces of configurations with an intrinsic, one for each form.
 
-    A contraction that accumulates is converted; on AMD's GPUs that is not necessary, on NVIDIA's it would fail to
-    bufferize.
+    A contraction that accumulates is converted. Without the conversion it does not bufferize on NVIDIA GPUs; on AMD GPUs
+    the conversion is optional.
 
     Raises:
-        UndecidedError: the contraction is of another form, or the target has no intrinsic for it.
+        UndecidedError: the contraction has another form, or the target has no intrinsic for it.
     """
     is_convolution = workload.problem.kind is OpKind.CONVOLUTION
     contraction = read_igemm(workload) if is_convolution else read_open_contraction(workload)
@@ -85,7 +85,7 @@ def tile_and_fuse_spaces(
     converts = [contraction.accumulates]
     if contraction.accumulates and device.architecture.startswith("gfx"):
         converts.append(False)
-    # Without padding, tiles of dynamic sizes fail to bufferize.
+    # Without padding, tiles of dynamic sizes do not bufferize.
     padding = [(True, False)] if contraction.is_open else [(False, False), (True, False)]
     if is_convolution and has_innermost_channels(workload):
         padding.append((True, True))
@@ -93,7 +93,7 @@ def tile_and_fuse_spaces(
     forms = (
         _Form(converting, pads, pads_convolution, loading)
         for converting, (pads, pads_convolution), loading in combinations(converts, padding, loads)
-        if not (is_convolution and pads and loading)  # not every such copy can be made
+        if not (is_convolution and pads and loading)  # some of these copies do not compile
     )
     problem = workload.problem
     written = [
@@ -134,7 +134,7 @@ class _TileAndFuseRules(FormRules):
         return ExactIntrinsicSlot(slot.name, slot.options, types)
 
     def outline(self) -> Outline:
-        """Returns what tells configurations of another form."""
+        """Return the outline that configurations of other forms do not match."""
         first = {MMA_KIND: self._kind}
         with self.pipeline.context:
             anything = IgnoredSlot(mlir.ArrayAttr.get([]))
@@ -148,25 +148,25 @@ class _TileAndFuseRules(FormRules):
         return Outline(frozenset({*first, *conversion, WORKGROUP, REDUCTION, SUBGROUP}), first)
 
     def tile_loops(self) -> None:
-        """Adds tiles of whole intrinsics, and limits the number of intrinsics in a step."""
+        """Add tiles of whole intrinsics, and limit the number of intrinsics in a step."""
         tiling = self._tiling
         tiling.tile_loops()
         depth = product(self.tiles[loop] for loop in tiling.reductions)
         steps = depth / tiling.shapes[self._contraction.k]
-        # A subgroup that takes nothing in particular of an outer dimension takes all of the tile.
+        # A subgroup without a tile of an outer dimension takes the whole workgroup tile.
         taken = (
             select(piece == 0, self.tiles[loop], piece) for loop, piece in tiling.pieces.items()
         )
         self.rules.unrolled(product([steps, *taken]), "intrinsics", MOST_INTRINSICS)
 
     def arrange_threads(self) -> None:
-        """Adds that a workgroup has the threads that its tiles ask for."""
+        """Require the number of threads that the tiles of a workgroup need."""
         self.add_workgroup()
         self._wanted = product(self._tiling.counts.values()) * self.subgroup_size
         self.rules.threads(self.threads, self._wanted, "that its tiles ask for")
 
     def limit_memory(self) -> None:
-        """Limits the copies of promoted operands and what threads exchange."""
+        """Limit the copies of promoted operands and the data that threads exchange."""
         loads, image = self._form.loads, self._contraction.image
         promotion = (DirectLoads if loads else Promotion)(self.rules, self.pipeline.context)
         self._promotion = promotion
@@ -181,14 +181,14 @@ class _TileAndFuseRules(FormRules):
         copies.limit_stages(self.threads, self.stages)
 
     def limit_search(self) -> None:
-        """Adds the limits of the compiler's own constraints, where it has some, and proposes no needless padding."""
+        """Add the limits of the compiler's own constraints, if any, and exclude needless padding from proposals."""
         if self._contraction.is_plain and not self._form.pads:
             tile_and_fuse_limits(self._tiling, self.stages, self._promotion)
         if self._form.pads and self._is_even():
             self.rules.propose_nothing("tiles divide the dimensions without padding")
 
     def slots(self) -> dict[str, Slot]:
-        """Returns the entries of the lowering config."""
+        """Return the entries of the lowering config."""
         return {
             MMA_KIND: self._kind,
             **self._padding(),
@@ -198,7 +198,7 @@ class _TileAndFuseRules(FormRules):
         }
 
     def template(self, slots: Mapping[str, Slot]) -> KnobTemplate:
-        """Returns the template, with the options of a convolution and of direct loads."""
+        """Return the template, with the options of a convolution and of direct loads."""
         matters = self._form.converts or self._contraction.accumulates
         return gpu_template(
             self.pipeline,
@@ -232,7 +232,7 @@ class _TileAndFuseRules(FormRules):
             )
 
     def _is_even(self) -> bool:
-        """Tells whether an intrinsic divides the dimensions that it runs over."""
+        """Return whether an intrinsic divides the dimensions that it runs over."""
         contraction = self._contraction
         if contraction.is_open:
             return False
@@ -250,16 +250,16 @@ _MOST: Final = 1 << 12
 
 
 def padding_slot(tiling: ContractionTiles) -> ArraySlot:
-    """Returns the slot of `padding`: each loop is padded to its tile."""
+    """Return the slot of `padding`: each loop is padded to its tile."""
     rules, tiles = tiling.rules, tiling.tiles
     loops = range(len(tiling.contraction.sizes))
     return ArraySlot(tuple(_pad(rules, f"pad_{loop}", [tiles[loop]], loop) for loop in loops))
 
 
 def convolution_padding_slot(tiling: ContractionTiles, count: int) -> ArraySlot:
-    """Returns the slot of `padding_conv`, over the `count` loops of the convolution.
+    """Return the slot of `padding_conv`, over the `count` loops of the convolution.
 
-    A loop may be padded to its tile, or not at all; the loops over a filter are not.
+    A loop may be padded to its tile or not at all. The loops over a filter are not padded.
     """
     zero = number(0)
     allowed = [[zero] for _ in range(count)]

@@ -22,14 +22,14 @@ _MOST_PADDED: Final = 512
 
 @dataclass
 class TileAndFuseTiles(ContractionTiles):
-    """The tiles of a contraction, and the rules that they must fulfil whatever is copied and promoted.
+    """The tiles of a contraction, and the rules that do not depend on copies and promotion.
 
-    A workgroup takes a tile of each dimension of the result, each of its subgroups a number of results of the
-    intrinsic; the tile of k is counted in intrinsics, too.
+    A workgroup takes a tile of each dimension of the result, and each of its subgroups takes a number of results of the
+    intrinsic. The tile of k is counted in intrinsics, too.
 
     Attributes:
-        intrinsics: those to choose from.
-        pads: whether what sticks out of the tiles is padded, so that sizes do not matter.
+        intrinsics: the intrinsics to choose from.
+        pads: whether loops are padded to their tiles, so that tiles need not divide the sizes.
     """
 
     intrinsics: Sequence[Intrinsic] = field(kw_only=True)
@@ -37,11 +37,11 @@ class TileAndFuseTiles(ContractionTiles):
 
     @property
     def reductions(self) -> tuple[int, ...]:
-        """The loops of reductions, the one of the intrinsic last."""
+        """The reduction loops; that of the intrinsic comes last."""
         return (*self.contraction.outer_k, self.contraction.k)
 
     def tile_loops(self) -> None:
-        """Adds the knobs and the rules of every loop."""
+        """Add the knobs and the rules of every loop."""
         contraction = self.contraction
         self.choose_intrinsic(self.intrinsics)
         for loop in contraction.outer:
@@ -62,9 +62,9 @@ class TileAndFuseTiles(ContractionTiles):
             rules.sufficient(
                 tile == 1, f"wg_{loop} must be 1, as dimension {loop} is dynamic, not {{}}", tile
             )
-        # Zero is as good as all of the tile.
+        # Zero is equivalent to the whole tile.
         self.counts[loop] = select(all_of(piece > 0, piece < tile), tile / piece, 1)
-        # What `padding` makes of the dimension is not known.
+        # The size of the dimension after `padding` is unknown.
         require = rules.sufficient if self.pads else rules.necessary
         require(
             any_of(piece == 0, piece >= clip(tile, size), tile % piece == 0),
@@ -94,7 +94,7 @@ class TileAndFuseTiles(ContractionTiles):
             tile,
             shape,
         )
-        # A tile that sticks out takes what there is; what `padding` makes of the dimension is not known.
+        # A tile that exceeds the dimension is clipped; the size of the dimension after `padding` is unknown.
         there = (clip(tile, size) + shape - 1) / shape
         whole = (tile + shape - 1) / shape
         self.counts[loop] = select(piece < whole, whole / piece, 1)
@@ -124,7 +124,7 @@ class TileAndFuseTiles(ContractionTiles):
         most = max(-(-size // intrinsic.k) for intrinsic in self.intrinsics)
         padded = round_up(size, shape)
         taken = self.table.tile(REDUCTION, loop, most)
-        # A loop that is not tiled takes one step.
+        # An untiled loop takes one step.
         tile = self.tiles[loop] = select(taken == 0, padded, taken * shape)
         if not self.pads:
             rules.necessary(
@@ -142,7 +142,7 @@ class TileAndFuseTiles(ContractionTiles):
         )
 
     def _divide(self) -> None:
-        """Asks for tiles that divide the result, which is necessary where the reduction takes several steps."""
+        """Require tiles to divide the result, which is necessary if the reduction takes several steps."""
         is_one_step = all_of(
             *(self.tiles[loop] >= self.contraction.size(loop) for loop in self.reductions)
         )
@@ -151,7 +151,7 @@ class TileAndFuseTiles(ContractionTiles):
             tile, size = self.tiles[loop], self.contraction.sizes[loop]
             if size is None:
                 continue
-            # A tile that sticks out is as good as the dimension if it is the only one; one of rows or columns is padded.
+            # A single tile that exceeds the dimension is equivalent to the dimension; tiles of rows or columns are padded.
             is_even, is_only = size % tile == 0, tile >= size
             text = f"dimension {loop} must be divisible by wg_{loop}, or fit into it ({size} % {{}} == 0)"
             self.rules.necessary(any_of(is_even, is_only, is_one_step), text, tile)

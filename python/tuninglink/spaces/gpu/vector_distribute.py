@@ -40,12 +40,12 @@ WITH_INTRINSIC: Final = Outline(frozenset({MMA_KIND, SUBGROUP_BASIS, REDUCTION, 
 def vector_distribute_spaces(
     workload: Workload, device: Gpu, pipeline: mlir.Attribute
 ) -> list[GpuSpace]:
-    """Returns the configurations with an intrinsic.
+    """Return the configurations with an intrinsic.
 
     A workgroup takes a tile of each dimension; its subgroups form a grid over the tile.
 
     Raises:
-        UndecidedError: the contraction is of another form, or the target has no intrinsic for it.
+        UndecidedError: the contraction has another form, or the target has no intrinsic for it.
     """
     contraction = read_contraction(workload)
     static_sizes(workload)
@@ -76,7 +76,7 @@ class _VectorDistributeRules(FormRules):
         }
 
     def tile_loops(self) -> None:
-        """Adds tiles that are whole intrinsics of their subgroups."""
+        """Add tiles that are multiples of the intrinsics of their subgroups."""
         contraction, tiling = self._contraction, self._tiling
         self._kind = tiling.choose_intrinsic(self._intrinsics)
         for loop in (*contraction.outer, *contraction.outer_k, *contraction.matrix_loops):
@@ -107,22 +107,22 @@ class _VectorDistributeRules(FormRules):
         )
 
     def _step(self, loop: int) -> Number:
-        """Returns what the subgroups take at a time along a loop."""
+        """Return the step of the subgroups along a loop."""
         return self._tiling.shapes[loop] * self._tiling.counts.get(loop, 1)
 
     def arrange_threads(self) -> None:
-        """Adds that a workgroup has the threads of its subgroups."""
+        """Require a workgroup to have exactly the threads of its subgroups."""
         self.add_workgroup()
         threads = product(self._tiling.counts.values()) * self.subgroup_size
         self.rules.threads(self.threads, threads, "of its subgroups")
 
     def limit_memory(self) -> None:
-        """Limits the copies of promoted operands, which threads must be able to share."""
+        """Limit the copies of promoted operands, and require that threads can share them."""
         contraction, rules, tiles = self._contraction, self.rules, self.tiles
         promotion = self._promotion = Promotion(rules, self.pipeline.context)
         clipped = {loop: clip(tile, contraction.sizes[loop]) for loop, tile in tiles.items()}
         operands = (contraction.lhs, contraction.rhs)
-        # Of a computed operand, what it is computed from may be copied in its place.
+        # The inputs of a computed operand may be copied in its place.
         least = [
             bits if not operand.inputs else number(0)
             for operand, bits in zip(operands, promotion.bits(contraction, clipped), strict=True)
@@ -139,17 +139,17 @@ class _VectorDistributeRules(FormRules):
             _cover_inputs(rules, operand, tiles, self.threads, is_promoted)
 
     def _is_uneven(self, loop: int) -> Number:
-        """Returns the condition that a tile is rounded up and masked, so that another one is read than configured."""
+        """Return the condition that a tile is rounded up and masked, so that the tile read differs from the configured one."""
         size, tile = self._contraction.size(loop), self.tiles[loop]
         return any_of(size % tile != 0, tile % self._step(loop) != 0)
 
     def limit_search(self) -> None:
-        """Adds the limits of the compiler's own constraints, where it has some."""
+        """Add the limits of the compiler's own constraints, if any."""
         if self._contraction.is_plain:
             vector_distribute_limits(self._tiling, self.threads, self.stages, self._promotion)
 
     def slots(self) -> dict[str, Slot]:
-        """Returns the entries of the lowering config."""
+        """Return the entries of the lowering config."""
         return {
             MMA_KIND: self._kind,
             SUBGROUP_BASIS: self.table.basis(self._count_names),
@@ -165,7 +165,7 @@ def _cover_inputs(
     threads: Number,
     is_promoted: Number,
 ) -> None:
-    """Asks for tiles that the threads can share of all that a promoted operand is computed from.
+    """Require that the threads can share the tiles of all inputs of a promoted operand.
 
     Elements of less than a byte cannot be copied.
     """

@@ -34,6 +34,9 @@ _DEFAULTS: Final = 0.25
 _JUDGING: Final = 0.05
 """The fraction of the time for judging defaults, unless the background does it."""
 
+_OVERRUN: Final = 0.02
+"""The part of the run by which a turn exceeds its time: what is being measured then, and work aside."""
+
 _LEAST_SECONDS: Final = 3.0
 """The least remaining time for starting a task, in seconds."""
 
@@ -136,7 +139,10 @@ class Scheduler:
     def _budget(self) -> Budget:
         """Return the budget for trials: the time without reservations and pending races."""
         budget = self._ledger.budget(Account.TASKS)
-        return budget.until(budget.deadline - self._racing_seconds(self._open))
+        kept = self._racing_seconds(self._open)
+        if math.isfinite(self._ledger.seconds):
+            kept += _OVERRUN * self._ledger.seconds
+        return budget.until(budget.deadline - kept)
 
     def _racing_seconds(self, tasks: Sequence[OpenTask]) -> float:
         """Return the time to keep for the races of the given tasks and for unfinished races."""

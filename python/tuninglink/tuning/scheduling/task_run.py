@@ -46,6 +46,9 @@ _MENDED: Final = 0.75
 _MENDING_TURNS: Final = 4
 """The limit on such turns; after them, a task is tuned like any other."""
 
+_FEWEST_SAMPLES: Final = 3
+"""A right candidate wins over a wrong default without a race if its trial has so many samples."""
+
 _MENDED_FINALISTS: Final = 2
 """The finalists of a task with one such turn only."""
 
@@ -228,9 +231,25 @@ class TaskRun:
         while places > 1 and self._race_seconds(ranked[:places]) > budget.remaining:
             places -= 1
         if budget.remaining < _LEAST_PRICE * self._race_seconds(ranked[:places]):
+            right = self._fastest_right(ranked)
+            if right is not None:
+                return tuner.unraced(result, right)
             reason = "the budget was over before the race"
             return replace(result, verdict=TaskOutcome.UNDECIDED, reason=reason)
         return tuner.race(result, self._checks, ranked, budget, places)
+
+    def _fastest_right(self, ranked: Sequence[TrialResult]) -> TrialResult | None:
+        """Returns the fastest candidate that is known to be right where the compiler's choice is wrong."""
+        return next(
+            (
+                trial
+                for trial in ranked
+                if trial.candidate.key in self._right
+                and trial.timing is not None
+                and len(trial.timing.samples) >= _FEWEST_SAMPLES
+            ),
+            None,
+        )
 
     @property
     def _most_finalists(self) -> int:
