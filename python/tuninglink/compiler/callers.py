@@ -1,4 +1,4 @@
-"""Notes on the call stack of a diagnostic's location."""
+"""The calls that lead to the place of a diagnostic."""
 
 from __future__ import annotations
 

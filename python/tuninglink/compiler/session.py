@@ -227,7 +227,7 @@ class Invocation(NativeHandle):
 
         Args:
             verify: whether to verify the IR after each pass.
-            phase_dumps: a directory for the IR after each phase, or empty.
+            phase_dumps: a directory that gets the IR after each phase, or nothing.
             remarks: a pattern of remarks to write, and their file.
         """
         native.set_verification(self.pointer, verify)
@@ -244,7 +244,7 @@ class Invocation(NativeHandle):
 
         Handles to operations inside the module become invalid.
 
-        It invalidates handles to ops inside the module.
+        Handles to operations inside the module do not survive it.
         """
         native.set_first_phase(self.pointer, first.value.encode())
         native.set_last_phase(self.pointer, last.value.encode())

@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Applied:
-    """An op that an entry configured.
+    """An operation that an entry configured.
 
     Attributes:
         dispatch: the dispatch, such as `@executable::@variant`.
         function: the function in it.
         target: the target of the dispatch.
-        operation: the name of the op, such as `linalg.generic`.
+        operation: the kind of the operation, such as `linalg.generic`.
         place: the place of the operation in the program, or None.
         position: the position of the spec among the linked ones.
         spec: the source of the spec: `Spec.source`.

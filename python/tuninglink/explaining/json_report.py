@@ -1,4 +1,4 @@
-"""Explanations as JSON, in the form that `explanation.schema.json` beside this file describes."""
+"""Explanations as JSON, in the form that `explanation.schema.json` next to this file describes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _lines(value: object) -> str:
 
 
 def to_object(explanation: Explanation) -> Object:
-    """Return an explanation as what `json` writes."""
+    """Return an explanation as plain data for `json`."""
     statuses = {status.value: explanation.count(status) for status in Status}
     return {
         "format": FORMAT,
