@@ -83,7 +83,7 @@ def explain(
     given = (*asked.options.sizes, *map(GivenSizes.parse, sizes))
     explainer = Explainer(choice, program, sizes=given)
     report = diagnostics.emit if diagnostics else None
-    compiler = Compiler(options, choice, options.flags, report, asked.said, observer=explainer)
+    compiler = Compiler(options, choice, options.flags, report, asked.warnings, observer=explainer)
     compile_with(compiler, source, name)
     return with_times(explainer.explanation(), times)
 
