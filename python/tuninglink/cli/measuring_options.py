@@ -124,8 +124,8 @@ def measuring_values(reader: FlagReader) -> dict[str, Any]:
         CompileError: a flag is of no use where nothing but a spec is written, or a benchmark has no time.
     """
     _refuse_compile_flags(reader.flags)
-    settings = {name: each for name, each in reader.values.items() if name in _SETTINGS}
-    others = {name: each for name, each in reader.values.items() if name not in _SETTINGS}
+    settings = {name: value for name, value in reader.values.items() if name in _SETTINGS}
+    others = {name: value for name, value in reader.values.items() if name not in _SETTINGS}
     return {**others, "settings": _limited(TuningSettings(**settings)), "flags": reader.flags}
 
 

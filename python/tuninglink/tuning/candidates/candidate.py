@@ -69,5 +69,5 @@ class Candidate:
 def configuration_of(candidate: Candidate, context: mlir.Context) -> dict[str, mlir.Attribute]:
     """Return the attributes that a spec gives to a root op for a candidate."""
     return {
-        name: mlir.Attribute.parse(each, context) for name, each in candidate.attributes.items()
+        name: mlir.Attribute.parse(text, context) for name, text in candidate.attributes.items()
     }

@@ -63,10 +63,10 @@ class CandidateSpaces:
         self._reasons: list[str] = []
         self.spaces: tuple[Space, ...] = tuple(self._find_spaces(dispatch, default, registry))
         self._sampler = SpaceSampler(self.spaces, self._maker)
-        self.default = self._known(default, CandidateOrigin.DEFAULT)
+        self.default = self._in_space(default, CandidateOrigin.DEFAULT)
         unlike = {self.default.key: self.default}
-        for each in given:
-            candidate = self._known(each, CandidateOrigin.SPEC)
+        for configuration in given:
+            candidate = self._in_space(configuration, CandidateOrigin.SPEC)
             unlike.setdefault(candidate.key, candidate)
         self.given = tuple(unlike.values())[1:]
 
@@ -118,16 +118,20 @@ class CandidateSpaces:
                 knob.name: _near(knob, candidate.knobs[knob.name]) for knob in constraints.knobs
             }
             broken = constraints.broken_heuristics(candidate.knobs)
-            for each in constraints.enumerate_within(near, _SEARCHING, without=broken):
-                changed = sum(candidate.knobs[name] != value for name, value in each.items())
+            for assignment in constraints.enumerate_within(near, _SEARCHING, without=broken):
+                changed = sum(candidate.knobs[name] != value for name, value in assignment.items())
                 if 0 < changed <= _MOST_CHANGES:
-                    result.append((changed, each))
+                    result.append((changed, assignment))
         except UndecidedError:
             pass  # some are better than none
-        result.sort(key=lambda each: each[0])
+        result.sort(key=lambda pair: pair[0])
         make = self._maker(candidate.space)
-        made = [each for each in (make(knobs) for _, knobs in result) if each is not None]
-        return list({each.key: each for each in made if each.key != candidate.key}.values())
+        made = [
+            neighbor for neighbor in (make(knobs) for _, knobs in result) if neighbor is not None
+        ]
+        return list(
+            {neighbor.key: neighbor for neighbor in made if neighbor.key != candidate.key}.values()
+        )
 
     def candidate(self, pipeline: str, knobs: Mapping[str, int]) -> Candidate | None:
         """Return the candidate that gives the knobs these values, such as a winner of a similar problem.
@@ -151,13 +155,13 @@ class CandidateSpaces:
     def _maker(self, number: int) -> CandidateMaker:
         space = self.spaces[number]
         judges = [
-            each
-            for each in self.spaces
-            if each.is_sufficient and each.constraints.pipeline == space.constraints.pipeline
+            judge
+            for judge in self.spaces
+            if judge.is_sufficient and judge.constraints.pipeline == space.constraints.pipeline
         ]
         return CandidateMaker(space, number, () if space.is_sufficient else judges)
 
-    def _known(self, configuration: Configuration, origin: CandidateOrigin) -> Candidate:
+    def _in_space(self, configuration: Configuration, origin: CandidateOrigin) -> Candidate:
         """Return a configuration as a candidate of the first space in which it is valid."""
         text = written(configuration)
         decomposition = configuration.decomposition_config
@@ -192,7 +196,7 @@ def _pipelines(default: Configuration, registry: ProviderRegistry) -> list[str]:
     own = str(default.pipeline)
     pipelines = {pipeline for provider in registry.all() for pipeline in provider.pipelines or ()}
     dialect = own.partition(".")[0]
-    others = sorted(each for each in pipelines if each.startswith(f"{dialect}."))
+    others = sorted(pipeline for pipeline in pipelines if pipeline.startswith(f"{dialect}."))
     if dialect == _CPU:
         others = [_DOUBLE_TILING] if own != _DOUBLE_TILING and own in _VECTORIZING else []
     return list(dict.fromkeys((own, *others)))
@@ -212,7 +216,7 @@ def _has_intrinsics(space: Space) -> bool:
 def _near(knob: Knob, value: int) -> list[int]:
     """Return a value and those that are one step away from it."""
     if isinstance(knob, OneOfKnob):
-        return [each for each in (value - 1, value, value + 1) if 0 <= each < len(knob.options)]
+        return [index for index in (value - 1, value, value + 1) if 0 <= index < len(knob.options)]
     steps = (
         {value, value * 2, value // 2, value + 1, value - 1}
         if value

@@ -124,13 +124,14 @@ class CandidateCompiler:
             seconds: how long that may take.
         """
         return _then(
-            self._pool.submit(compile_program, source, spec, seconds=seconds), lambda each: each
+            self._pool.submit(compile_program, source, spec, seconds=seconds),
+            lambda compiled: compiled,
         )
 
     def submit_whole(self, source: bytes, spec: str, seconds: float) -> Future[Compiled | Failure]:
         """Compile a program of many dispatches, as `submit_program` does, on all processors."""
         job = self._whole_pool.submit(compile_program, source, spec, seconds=seconds)
-        return _then(job, lambda each: each)
+        return _then(job, lambda compiled: compiled)
 
 
 T = TypeVar("T")

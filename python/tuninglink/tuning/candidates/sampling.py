@@ -72,8 +72,8 @@ class SpaceSampler:
             self._first(number, share, seed, deadline, len(filled) - position)
             for position, number in enumerate(filled)
         ]
-        mixed = [each for group in zip_longest(*drawn) for each in group]
-        unlike = {each.key: each for each in mixed if each is not None}
+        mixed = [candidate for group in zip_longest(*drawn) for candidate in group]
+        unlike = {candidate.key: candidate for candidate in mixed if candidate is not None}
         return list(islice(unlike.values(), n))
 
     def _first(

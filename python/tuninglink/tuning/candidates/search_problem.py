@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from tuninglink.spaces.problem import Problem
 
 _REDUCTIONS: Final = frozenset(
-    each.value
-    for each in (Role.K, Role.K1, Role.K2, Role.FILTER, Role.INPUT_CHANNEL, Role.REDUCTION)
+    role.value
+    for role in (Role.K, Role.K1, Role.K2, Role.FILTER, Role.INPUT_CHANNEL, Role.REDUCTION)
 )
 
 
@@ -68,10 +68,10 @@ def distance(one: str, other: str) -> float:
 
     It is infinite between kinds of operations, element types and numbers of loops, and where a size is dynamic.
     """
-    read = [_DESCRIPTION.fullmatch(each) for each in (one, other)]
+    read = [_DESCRIPTION.fullmatch(text) for text in (one, other)]
     if read[0] is None or read[1] is None:
         return math.inf
-    sizes = [[int(size) for size in each[2].split("x")] for each in read if each]
+    sizes = [[int(size) for size in match[2].split("x")] for match in read if match]
     alike = read[0].group(1, 3) == read[1].group(1, 3) and len(sizes[0]) == len(sizes[1])
     if not alike:
         return math.inf

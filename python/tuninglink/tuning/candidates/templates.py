@@ -87,8 +87,8 @@ def apply_specs(source: bytes, flags: Sequence[str], specs: Sequence[Spec]) -> C
         compile_to=Phase.EXECUTABLE_CONFIGURATIONS,
         emit_bytecode=True,
     )
-    known = session_flags()
-    flags = [flag for flag in flags if flag.partition("=")[0] in known]
+    session = session_flags()
+    flags = [flag for flag in flags if flag.partition("=")[0] in session]
     return Compiler(options, SpecChoice(specs), flags).compile_bytes(source, "<dispatches>")
 
 

@@ -103,7 +103,9 @@ class Confirmation:
 
     def _run_rounds(self, count: int, seed: int) -> Rounds | Failure:
         seconds = _SLACK * count * round_seconds(self._pair)
-        return self._device.rounds([each.benchmark for each in self._pair], count, seed, seconds)
+        return self._device.rounds(
+            [contestant.benchmark for contestant in self._pair], count, seed, seconds
+        )
 
     def _is_clear(self, rounds: Rounds) -> bool:
         """Return whether all ratios are far from the threshold, on the same side."""

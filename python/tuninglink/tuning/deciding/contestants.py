@@ -122,7 +122,7 @@ def groups(default: Contestant, contestants: Sequence[Contestant]) -> Iterator[l
     """Yield the positions of contestants in groups that are small enough to race together with the default."""
     group: list[int] = []
     for position, contestant in enumerate(contestants):
-        members = [*(contestants[each] for each in group), contestant]
+        members = [*(contestants[member] for member in group), contestant]
         together = [*opponents(default, members), *members]
         if group and FEWEST_ROUNDS * round_seconds(together) > _GROUP_SECONDS:
             yield group
@@ -148,7 +148,7 @@ def race_seconds(
     for most, keep in HEATS:
         if len(running) > 1:
             for group in groups(default, running):
-                members = [running[each] for each in group]
+                members = [running[position] for position in group]
                 together = [*opponents(default, members), *members]
                 rounds = round_count(together, most, rules.block_seconds)
                 price += (rounds + _warm_ups(together)) * round_seconds(together)

@@ -117,7 +117,7 @@ def decide(
     Raises:
         ValueError: there are no rounds.
     """
-    rounds = np.asarray([each for block in blocks for each in block], np.float64)
+    rounds = np.asarray([pair for block in blocks for pair in block], np.float64)
     if not len(rounds):
         raise ValueError("there is no decision without rounds")
     intervals = tuple(
@@ -125,7 +125,7 @@ def decide(
     )
     speedup = interval(_ratios(rounds), seed)
     least = 1 + min_gain
-    slowest = min(intervals, key=lambda each: each.median)
+    slowest = min(intervals, key=lambda block_interval: block_interval.median)
     contrary = None
     if speedup.high < least:
         outcome = Outcome.NOT_FASTER
@@ -135,7 +135,7 @@ def decide(
         outcome, contrary = Outcome.UNDECIDED, slowest
     else:
         outcome = Outcome.FASTER
-    default, tuned = (float(each) for each in np.median(rounds, axis=0))
+    default, tuned = (float(median) for median in np.median(rounds, axis=0))
     return Decision(outcome, speedup, default, tuned, intervals, contrary)
 
 
@@ -155,7 +155,7 @@ def survivors(
     """
     if not ratios:
         return []
-    speedups = {key: interval(each, seed) for key, each in ratios.items()}
+    speedups = {key: interval(samples, seed) for key, samples in ratios.items()}
     order = sorted(speedups, key=lambda key: -speedups[key].median)
     bar = max(least, speedups[order[0]].low)
     return [key for key in order if speedups[key].high >= bar][:keep]

@@ -57,15 +57,15 @@ def judge_entries(
         runs: runs the program.
         write: writes the spec with some of the entries.
     """
-    known: dict[str, ModelComparison] = {}
+    comparisons: dict[str, ModelComparison] = {}
 
     def compare(entries: Sequence[TaskResult]) -> ModelComparison:
-        chosen = [entry for entry in won if any(entry is each for each in entries)]
+        chosen = [entry for entry in won if any(entry is chosen_entry for chosen_entry in entries)]
         spec = write(chosen)
-        if spec not in known:
+        if spec not in comparisons:
             mends = any(entry.default_is_wrong for entry in chosen)
-            known[spec] = runs.compare(spec, mends=mends)
-        return known[spec]
+            comparisons[spec] = runs.compare(spec, mends=mends)
+        return comparisons[spec]
 
     mending = [entry for entry in won if entry.default_is_wrong]
     faster = [entry for entry in won if not entry.default_is_wrong]
@@ -78,9 +78,14 @@ def judge_entries(
     except ModelRunError as failure:
         return ModelVerdict(tuple(won), reason=str(failure))
     reason = "" if kept else "no entry makes the program faster"
-    left_out = [compare([entry]) for entry in won if entry not in kept and write([entry]) in known]
-    failures = tuple(dict.fromkeys(each.failure for each in left_out if each.failure))
-    outputs = next((each.outputs for each in known.values() if each.outputs is not None), None)
+    left_out = [
+        compare([entry]) for entry in won if entry not in kept and write([entry]) in comparisons
+    ]
+    failures = tuple(dict.fromkeys(rejected.failure for rejected in left_out if rejected.failure))
+    outputs = next(
+        (compared.outputs for compared in comparisons.values() if compared.outputs is not None),
+        None,
+    )
     default_outputs = None if outputs is None else replace(outputs, tuned_error=None)
     return ModelVerdict(tuple(kept), comparison, reason, failures, default_outputs)
 
@@ -116,5 +121,5 @@ def harmless(
     kept = [*halves[0], *halves[1]]
     if all(halves) and is_harmed(compare(kept)):
         # Each half is fine alone: both together are not.
-        return max(halves, key=lambda each: compare(each).speedup.median)
+        return max(halves, key=lambda half: compare(half).speedup.median)
     return kept

@@ -150,7 +150,7 @@ class Race:
 
     def _is_slow(self, running: Sequence[int]) -> bool:
         """Return whether a further heat has no more rounds than the first: it would decide nothing more."""
-        members = [self._drawn[each] for each in running]
+        members = [self._drawn[position] for position in running]
         contestants = [*opponents(self._default, members), *members]
         first, *_ = HEATS[0]
         return round_count(contestants, first + 1, self._rules.block_seconds) <= first
@@ -175,7 +175,7 @@ class Race:
         """Return whether a candidate is fast enough for the time that it takes."""
         if candidate.always_races or candidate.sample_seconds < _SLOW_SECONDS or not running:
             return True
-        best = min(self._drawn[each].microseconds for each in running)
+        best = min(self._drawn[position].microseconds for position in running)
         return candidate.microseconds <= _NEAR * best
 
     def _is_late(self) -> bool:
@@ -189,8 +189,8 @@ class Race:
         ratios: dict[int, list[float]] = {}
         pending = list(running)
         while pending:
-            for group in groups(self._default, [self._drawn[each] for each in pending]):
-                ratios |= self._run_group([pending[each] for each in group], rounds)
+            for group in groups(self._default, [self._drawn[position] for position in pending]):
+                ratios |= self._run_group([pending[index] for index in group], rounds)
             pending = self._draw(list(ratios)) if refills else []
         return survivors(ratios, keep, self._rules.seed, self._rules.least_speedup)
 
@@ -199,7 +199,7 @@ class Race:
 
         A group that fails races again in halves, down to the finalist that fails.
         """
-        members = [self._drawn[each] for each in group]
+        members = [self._drawn[position] for position in group]
         opponent = opponents(self._default, members)
         contestants = [*opponent, *members]
         count = round_count(contestants, rounds, self._rules.block_seconds)

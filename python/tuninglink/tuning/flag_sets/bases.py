@@ -34,9 +34,13 @@ def tuning_bases(result: FlagsResult, seconds: float) -> list[FlagSet]:
     if not best.is_data_tiled or result.default_is_tiled or seconds < _LEAST_SECONDS:
         return bases
     median, other = 1.0, DEFAULT
-    for each in result.results:
-        if not each.is_data_tiled and not each.is_rejected and each.median > median:
-            median, other = each.median, each.flag_set
+    for set_result in result.results:
+        if (
+            not set_result.is_data_tiled
+            and not set_result.is_rejected
+            and set_result.median > median
+        ):
+            median, other = set_result.median, set_result.flag_set
     if best.median <= _REACH * median:
         bases.append(other)
     return bases

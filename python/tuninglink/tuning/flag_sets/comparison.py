@@ -111,12 +111,12 @@ class FlagComparison:
             tuned: the sets with their specs.
             device: runs the program.
         """
-        results = [PairResult(each.flag_set, entries=each.entries) for each in tuned]
+        results = [PairResult(tuned_set.flag_set, entries=tuned_set.entries) for tuned_set in tuned]
         pairs = [
-            self.begin(compiler, each.flag_set, each.spec)
-            if each.entries or each.flag_set not in jobs
-            else jobs[each.flag_set]
-            for each in tuned
+            self.begin(compiler, tuned_set.flag_set, tuned_set.spec)
+            if tuned_set.entries or tuned_set.flag_set not in jobs
+            else jobs[tuned_set.flag_set]
+            for tuned_set in tuned
         ]
         return self._compare(default, pairs, results, device)
 

@@ -137,9 +137,11 @@ class ProgramTimer:
 
     def _is_far_behind(self, image: bytes, images: Sequence[bytes]) -> bool:
         """Return whether the one call that a program has made was too slow for it to be the fastest."""
-        known = [self._call_seconds[each] for each in images if each in self._call_seconds]
+        call_seconds = [
+            self._call_seconds[other] for other in images if other in self._call_seconds
+        ]
         seconds = self._call_seconds.get(image, 0.0)
-        return seconds > _LONG_CALL and seconds > _FAR_BEHIND * min(known)
+        return seconds > _LONG_CALL and seconds > _FAR_BEHIND * min(call_seconds)
 
     def _rough_speedup(self, default: bytes, image: bytes) -> ConfidenceInterval:
         """Return the speedup of a program by one call."""

@@ -170,7 +170,7 @@ def read_flag_sets(path: Path) -> list[FlagSet]:
 
 def _plug_ins(backend: str) -> list[FlagSet]:
     sets: list[FlagSet] = []
-    for plug_in in sorted(entry_points(group=GROUP), key=lambda each: each.name):
+    for plug_in in sorted(entry_points(group=GROUP), key=lambda entry_point: entry_point.name):
         try:
             sets += plug_in.load()(backend)
         except Exception as failure:  # noqa: BLE001 - whatever the code of others raises

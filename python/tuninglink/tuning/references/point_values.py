@@ -102,7 +102,7 @@ class PointEvaluator:
         self._function = functions[0]
         self._layout, self._inputs = layout, inputs
         self._is_reversed = is_reversed
-        self._known: dict[tuple[object, ...], Array] = {}
+        self._computed: dict[tuple[object, ...], Array] = {}
         self._resources: dict[str, Bytes] | None = None
         try:
             PassManager.parse(_TO_GENERICS, context=benchmark.context).run(self._function)
@@ -125,9 +125,9 @@ class PointEvaluator:
             UnsupportedOperationError: an operation that it depends on is not evaluated here.
         """
         key = (value, *((part.shape, part.tobytes()) for part in index))
-        if key not in self._known:
-            self._known[key] = self._evaluate(defining_operation(value), value, index)
-        return self._known[key]
+        if key not in self._computed:
+            self._computed[key] = self._evaluate(defining_operation(value), value, index)
+        return self._computed[key]
 
     def _output(self, store: mlir.Operation) -> StoredOutput:
         value = store.operands[0]
