@@ -135,7 +135,7 @@ class Project:
 
         Raises:
             SpecError: the lock lacks a spec.
-            TargetError: a spec is bound to what is no target.
+            TargetError: a spec is bound to an invalid target.
             TuninglinkError: the lock cannot be read.
         """
         parsed = [self._argument(spec) for spec in self.specs]
@@ -159,7 +159,7 @@ class Project:
 
         Raises:
             SpecError: a spec cannot be read.
-            TargetError: a spec is bound to what is no target.
+            TargetError: a spec is bound to an invalid target.
             TuninglinkError: the lock cannot be written.
         """
         result = {text: self._argument(text).files(diagnostics) for text in self.specs}
@@ -176,7 +176,7 @@ class Project:
 
         Raises:
             SpecError: a spec changed, cannot be read, or is not locked.
-            TargetError: a spec is bound to what is no target.
+            TargetError: a spec is bound to an invalid target.
             TuninglinkError: there is no lock, or it cannot be read.
         """
         if self._locked is None:

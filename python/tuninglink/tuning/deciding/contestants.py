@@ -37,7 +37,7 @@ _CLEAR: Final = 1.6
 
 
 _BEYOND: Final = 8.0
-"""The speedup over all finalists' times at which the default is slower beyond doubt."""
+"""The multiple of the slowest finalist's time above which the default is clearly slower."""
 
 _SLOW_SAMPLE: Final = 0.024
 """The time in seconds above which a sample is a single iteration."""

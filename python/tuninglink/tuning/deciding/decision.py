@@ -82,7 +82,7 @@ def interval(ratios: ArrayLike, seed: int = 0) -> ConfidenceInterval:
     """Return the median of ratios with its bootstrap interval (97.5 %, percentiles of 2,000 resamples).
 
     Args:
-        ratios: one a round.
+        ratios: one ratio per round.
         seed: the seed of the resamples.
 
     Raises:
