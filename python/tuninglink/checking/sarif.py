@@ -25,7 +25,7 @@ _RULES: Final = tuple(Rule)
 
 
 def to_sarif(findings: Iterable[Finding]) -> dict[str, Any]:
-    """Returns a SARIF log with one run, whose results are findings."""
+    """Return a SARIF log with one run, whose results are findings."""
     from importlib import metadata  # noqa: PLC0415 - no other format needs the version
 
     version = metadata.version("tuninglink")

@@ -1,4 +1,4 @@
-"""Details that only the page shows, and that take longer: specs to start from, and the values that are valid now."""
+"""Details that only the page shows, since they take longer: specs to start from, and valid values."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ _WITH_VALUES: Final = 10
 def with_details(
     explanation: Explanation, sources: bytes, configured: bytes, calls: Counter[str]
 ) -> Explanation:
-    """Returns an explanation with a spec to start from for each tunable dispatch, and with valid values.
+    """Return an explanation with a spec to start from for each tunable dispatch, and with valid values.
 
     Args:
         explanation: the explanation.
         sources: the executables at `executable-sources`, as bytecode.
-        configured: the same as the compiler configures them without specs.
-        calls: how often the program calls each dispatch.
+        configured: the same with the compiler's own configurations, without specs.
+        calls: the number of calls of each dispatch.
     """
     reader = ProgramReader(sources, configured, calls)
     points = {name: each for each in reader.points for name in each.dispatches}

@@ -24,14 +24,14 @@ _MICROSECONDS: Final = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
 
 
 class MeasuredTimes(Protocol):
-    """Knows how long dispatches take."""
+    """A source of measured times of dispatches."""
 
     def microseconds(self, dispatch: DispatchReport) -> float | None:
-        """Returns how long one call takes; None if it was not measured."""
+        """Return the time of one call; None if it was not measured."""
 
 
 def with_times(explanation: Explanation, times: Iterable[MeasuredTimes]) -> Explanation:
-    """Returns an explanation with times; of several that know a dispatch the first counts."""
+    """Return an explanation with times; the first source that has a dispatch wins."""
     known = list(times)
     dispatches = []
     for dispatch in explanation.dispatches:
@@ -57,7 +57,7 @@ class Profile:
     """Times by name.
 
     Attributes:
-        by_name: microseconds a call, by the name of a dispatch's function or of its benchmark.
+        by_name: microseconds per call, by the name of a dispatch's function or of its benchmark.
     """
 
     by_name: Mapping[str, float]
@@ -74,13 +74,13 @@ class Profile:
 
 
 def read_profile(path: str) -> Profile:
-    """Reads a profile.
+    """Read a profile.
 
-    Known are the JSON and the CSV of `iree-benchmark-module`, of dispatch benchmarks or with
+    The supported formats are the JSON and the CSV of `iree-benchmark-module`, of dispatch benchmarks or with
     `--dispatch_statistics`, and the CSV of `tracy-csvexport`.
 
     Raises:
-        TuninglinkError: it cannot be read, or is none of these.
+        TuninglinkError: it cannot be read, or has another format.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -99,13 +99,13 @@ def read_profile(path: str) -> Profile:
 
 
 def _benchmarks(rows: Iterable[Mapping[str, Any]]) -> dict[str, float]:
-    """Returns times of the rows of Google Benchmark: the median over repetitions where there is one."""
+    """Return times of the rows of Google Benchmark: the median over repetitions if reported."""
     medians: dict[str, float] = {}
     runs: dict[str, list[float]] = {}
     for row in rows:
         full = str(row.get("run_name") or row["name"]).removeprefix("BM_")
         calls = float(row.get("calls") or 0)
-        # The row of a dispatch names its benchmark and its function; another one how it was timed.
+        # The row of a dispatch is named BENCHMARK/FUNCTION, any other row NAME/TIMING.
         name = full.partition("/")[2] if calls else full.partition("/")[0]
         unit = _MICROSECONDS[str(row["time_unit"])]
         time = float(row["real_time"]) * unit / (calls or 1)
@@ -117,7 +117,7 @@ def _benchmarks(rows: Iterable[Mapping[str, Any]]) -> dict[str, float]:
 
 
 def _table(text: str) -> dict[str, float]:
-    """Returns times of a CSV; the runtime writes lines about the machine before it."""
+    """Return times of a CSV, which the runtime precedes with lines about the machine."""
     lines = text.splitlines(keepends=True)
     start = next(
         at for at, line in enumerate([*lines, "name,"]) if line.startswith(("name,", '"name"'))

@@ -1,4 +1,4 @@
-"""Where the configuration of an entry comes from: an attribute of its matcher, which survives linking."""
+"""Provenance of the configuration of an entry: an attribute of its matcher, which survives linking."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ FLAGS: Final = "flags"
 
 
 def provenance_attribute(values: Mapping[str, object]) -> mlir.Attribute:
-    """Returns values as an attribute of the current context: truth values, numbers, text, lists and dictionaries."""
+    """Return values as an attribute of the current context: Booleans, numbers, text, lists and dictionaries."""
     return mlir.DictAttr.get({name: _attribute(each) for name, each in values.items()})
 
 
 def provenance_of(table: SequenceTable, matcher: str) -> dict[str, object]:
-    """Returns what a matcher says about its configuration, nothing if it says nothing."""
+    """Return the provenance that a matcher records; empty if it has none."""
     sequence = table.lookup(matcher)
     attribute = sequence.attributes.get(PROVENANCE) if sequence is not None else None
     return {name: _plain(each) for name, each in entries_of(attribute).items()}

@@ -1,7 +1,6 @@
-"""What is wrong with the configurations of entries, as far as the spec itself tells.
+"""Faults in the configurations of entries that the spec alone reveals.
 
-These are warnings where the compiler goes on and takes something else than is meant, and errors where code generation
-fails.
+A fault is a warning if the compiler silently uses another configuration, and an error if code generation fails.
 """
 
 from __future__ import annotations
@@ -56,12 +55,12 @@ def check_configurations(
     target: Target | None = None,
     positions: Iterable[int] | None = None,
 ) -> None:
-    """Reports what is wrong with the configurations of a spec's entries.
+    """Report faults in the configurations of a spec's entries.
 
     Args:
-        spec: a spec that the compiler's verifier takes.
-        diagnostics: where the findings go.
-        target: what the configurations are for, if that is known.
+        spec: a spec that the compiler's verifier accepts.
+        diagnostics: receives the findings.
+        target: the target of the configurations, if known.
         positions: the positions of the entries to check; None for all.
     """
     places = KnobPlaces()
@@ -74,7 +73,7 @@ def check_configurations(
         is_for_target = target is not None and is_bound_for(entry, target)
         matched = _matched(matcher)
         for name, value in (settings_of(spec, entry) or {}).items():
-            key = (name, value, is_for_target, matched)  # which many entries have in common
+            key = (name, value, is_for_target, matched)  # many entries share a constant
             if key not in known:
                 known[key] = (
                     *_of_another_kind(name, value),
@@ -106,9 +105,9 @@ def _check_annotations(spec: Spec, diagnostics: DiagnosticSink, places: KnobPlac
 
 
 def _of_another_kind(name: str, value: mlir.Attribute) -> Iterator[Fault]:
-    """Yields a fault for an attribute that is set under the name of another one."""
+    """Yield a fault for an attribute that is set under the name of another one."""
     if not is_dialect_attribute(value):
-        return  # `verify_spec` says that it is ignored.
+        return  # `verify_spec` reports that it is ignored.
     kinds = [other for other, kind in _WANTED.items() if isinstance(value, kind)]
     if (kinds and name not in kinds) or (not kinds and name in _WANTED):
         kind = str(value).partition("<")[0]
@@ -119,7 +118,7 @@ def _of_another_kind(name: str, value: mlir.Attribute) -> Iterator[Fault]:
 def _findings(
     value: mlir.Attribute, target: Target | None, matched: _Matched | None
 ) -> Iterator[Fault]:
-    """Yields what is wrong with a configuration for a target, if there is one, and for what is matched."""
+    """Yield faults of a configuration for a target, if any, and for the matched op."""
     reason = foreign_reason(value, target) if target is not None else ""
     if reason:
         remedy = f"bind the entry to what it is for, 'tuninglink.targets' on the matcher, if that is not {target}"
@@ -158,10 +157,10 @@ def _translation_faults(
 
 @dataclass(frozen=True)
 class _Matched:
-    """What a matcher asks of a contraction or a convolution.
+    """The requirements of a matcher on a contraction or a convolution.
 
     Attributes:
-        loops: how many loops it has.
+        loops: the number of its loops.
         types: the element types of its operands.
     """
 
@@ -170,7 +169,7 @@ class _Matched:
 
 
 def _matched(matcher: mlir.Operation | None) -> _Matched | None:
-    """Returns what a matcher asks of the operation that it is given, None if it asks for no contraction."""
+    """Return the requirements of a matcher on its op, None if it does not match contractions."""
     for operation in body(matcher) if matcher is not None and matcher.regions[0].blocks else ():
         if operation.name not in (names.MATCH_CONTRACTION, names.MATCH_CONVOLUTION):
             continue
@@ -199,7 +198,7 @@ def _types(lowering: iree_gpu.LoweringConfigAttr, matched: _Matched) -> Iterator
 
 
 def _intrinsic_for(types: tuple[str, str], name: str, context: mlir.Context) -> str:
-    """Returns the remedy for an intrinsic of other types: the one for them with the most similar name."""
+    """Return the remedy for an intrinsic with the wrong types: the one for these types with the most similar name."""
     names_of_types = [
         str(each).rpartition(".")[2]
         for each in iree_gpu.MMAIntrinsic
@@ -212,7 +211,7 @@ def _intrinsic_for(types: tuple[str, str], name: str, context: mlir.Context) -> 
 
 
 def _constant(matcher: mlir.Operation | None, value: mlir.Attribute) -> mlir.Operation | None:
-    """Returns the constant in a matcher that holds a configuration, None if it is elsewhere."""
+    """Return the constant in a matcher that holds a configuration, None if it is not in the matcher."""
     if matcher is None:
         return None
     constants = (op for op in body(matcher) if op.name == names.PARAM_CONSTANT)
@@ -223,13 +222,13 @@ _LEVELS: Final = tuple(level.value for level in CpuLevel)
 
 
 def level_faults(lowering: mlir.Attribute, loops: int | None) -> Iterator[Fault]:
-    """Yields what is wrong with the levels of a `#iree_cpu.lowering_config`.
+    """Yield faults in the levels of a `#iree_cpu.lowering_config`.
 
-    The compiler accepts a level of any name, and ignores it. It refuses a level with a negative size.
+    The compiler ignores levels with unknown names. It rejects a level with a negative size.
 
     Args:
-        lowering: a lowering config; nothing is yielded for those of other kinds.
-        loops: the number of loops of the operation, None if it is unknown.
+        lowering: a lowering config; those of other kinds have no faults.
+        loops: the number of loops of the op, None if unknown.
     """
     for name, tiling in (read_cpu_configuration(lowering) or {}).items():
         if name not in _LEVELS:

@@ -16,6 +16,7 @@ from tuninglink.tuning.scheduling.open_tasks import SMALL, OpenRaces, OpenTask, 
 from tuninglink.tuning.scheduling.preparing_ahead import PreparationAhead
 from tuninglink.tuning.scheduling.task_choice import TaskChoice
 from tuninglink.tuning.scheduling.task_race import TaskRace
+from tuninglink.tuning.scheduling.task_run import NOT_RACED
 from tuninglink.tuning.scheduling.task_start import TaskStart
 
 if TYPE_CHECKING:
@@ -254,20 +255,30 @@ class Scheduler:
             if not (has_won or self._races) and left < task.run.race_seconds:
                 self._ledger.release(Account.GUARD)  # a comparison needs a winner
             # Tasks with smaller gains get the remaining time.
+            self._decide(task, reserved=self._racing_seconds(()), is_last=False)
+            self._races.advance()
+        self._end_races()
+        # Races may take less than their price: tasks without a race get the remaining time.
+        for task in [task for task in self._open if task.run is not None]:
             self._decide(task, reserved=self._racing_seconds(()))
-            self._races.advance()
-        while self._races:
-            self._races.wait()
-            self._races.advance()
+        self._end_races()
         if not any(result.verdict is TaskOutcome.WON for result in self.results):
             self._ledger.release(Account.GUARD)
 
-    def _decide(self, task: OpenTask, *, reserved: float | None = None) -> None:
+    def _end_races(self) -> None:
+        while self._races:
+            self._races.wait()
+            self._races.advance()
+
+    def _decide(
+        self, task: OpenTask, *, reserved: float | None = None, is_last: bool = True
+    ) -> None:
         """Start the race of a task's best candidates, or take its result without one.
 
         Args:
             task: the task.
             reserved: the seconds to keep; by default, those for the races of all open tasks.
+            is_last: whether a task for whose race there is too little time ends; else it stays open.
         """
         assert task.run is not None
         budget = self._ledger.budget(Account.TASKS)
@@ -280,6 +291,8 @@ class Scheduler:
             decided = task.run.decide(budget.until(budget.deadline - reserved))
             if isinstance(decided, TaskRace):
                 self._races.add(task, decided, task.run.race_seconds)
+            elif decided.reason == NOT_RACED and not is_last:
+                self._open.append(task)
             else:
                 self._end(task, decided)
         except FATAL:

@@ -46,6 +46,8 @@ _MENDED: Final = 0.75
 _MENDING_TURNS: Final = 4
 """The limit on such turns; after them, a task is tuned like any other."""
 
+NOT_RACED: Final = "the budget was over before the race"
+
 _FEWEST_SAMPLES: Final = 3
 """A right candidate wins over a wrong default without a race if its trial has so many samples."""
 
@@ -234,8 +236,7 @@ class TaskRun:
             right = self._fastest_right(ranked)
             if right is not None:
                 return tuner.unraced(result, right)
-            reason = "the budget was over before the race"
-            return replace(result, verdict=TaskOutcome.UNDECIDED, reason=reason)
+            return replace(result, verdict=TaskOutcome.UNDECIDED, reason=NOT_RACED)
         return tuner.race(result, self._checks, ranked, budget, places)
 
     def _fastest_right(self, ranked: Sequence[TrialResult]) -> TrialResult | None:
