@@ -145,7 +145,7 @@ def _limited(settings: TuningSettings) -> TuningSettings:
     """Return settings with a limit: where there is neither time nor trials, ten minutes."""
     if settings.timeout <= 0:
         remedy = note("a hanging benchmark is killed after it")
-        raise CompileError(error("'0' is no value for flag '--timeout'", notes=[remedy]))
+        raise CompileError(error("invalid value '0' for flag '--timeout'", notes=[remedy]))
     if settings.trials is None and settings.seconds == TuningSettings.seconds:
         return replace(settings, seconds=_DEFAULT_SECONDS)
     return settings

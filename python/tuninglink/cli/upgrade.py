@@ -201,7 +201,7 @@ def _configurations(data: bytes, name: str, target: str) -> str:
 def _version(text: str) -> tuple[int, int]:
     match = re.fullmatch(r"v?(\d+)\.(\d+)(?:\.\d+)?", text)
     if match is None:
-        message = f"'{text}' is no version; write it as 3.4"
+        message = f"invalid version '{text}'; write it as 3.4"
         raise TuninglinkError(error(message))
     return int(match[1]), int(match[2])
 
