@@ -28,7 +28,7 @@ class Flag:
 
     Attributes:
         target: the field of the command's options.
-        read: converts the text after `=` to the field's value. A `ValueError` contains what is expected.
+        read: converts the text after `=` to the field's value. The message of a `ValueError` is the expected form.
         switch: whether the flag may have no value.
         repeats: whether each occurrence adds a value. Any other flag may be given once.
         help: its description in help texts; empty for a hidden flag.
@@ -68,11 +68,11 @@ class CommandLine:
     """A parsed command line.
 
     Args:
-        known: the flags that the command implements itself, by name without dashes.
+        own_flags: the flags that the command implements itself, by name without dashes.
         arguments: the arguments, without the name of the program.
 
     Attributes:
-        values: the values of known flags, by target.
+        values: the values of these flags, by target.
         unknown: the other flags, in order.
         words: the arguments other than flags, in order.
 
@@ -80,12 +80,12 @@ class CommandLine:
         UsageError: a value is malformed or missing, a flag is given twice, or a response file cannot be read.
     """
 
-    def __init__(self, known: Mapping[str, Flag], arguments: Iterable[str]) -> None:
+    def __init__(self, own_flags: Mapping[str, Flag], arguments: Iterable[str]) -> None:
         self.values: dict[str, Any] = {}
         self.unknown: list[Unknown] = []
         self.words: list[str] = []
         seen: set[int] = set()
-        rest = list(_with_response_files(arguments, known))[::-1]
+        rest = list(_with_response_files(arguments, own_flags))[::-1]
         # Consume the arguments, some together with the next one.
         while rest:
             argument = rest.pop()
@@ -96,7 +96,7 @@ class CommandLine:
                 self.words.append(argument)
                 continue
             name, equals, text = argument.removeprefix("-").removeprefix("-").partition("=")
-            flag = known.get(name)
+            flag = own_flags.get(name)
             if flag is None:
                 may_follow = not equals and rest and _is_word(rest[-1])
                 index = len(self.words) if may_follow else None
@@ -148,14 +148,14 @@ def dashed(name: str) -> str:
 
 
 def read_name(text: str) -> str:
-    """Read a name, such as a path. A `ValueError` contains what is expected."""
+    """Read a name, such as a path. The message of a `ValueError` is the expected form."""
     if not text:
         raise ValueError("expected a name")
     return text
 
 
 def read_boolean(text: str) -> bool:
-    """Read the value of a switch. A `ValueError` contains what is expected."""
+    """Read the value of a switch. The message of a `ValueError` is the expected form."""
     if text in ("", "true", "TRUE", "True", "1"):
         return True
     if text in ("false", "FALSE", "False", "0"):
@@ -164,14 +164,14 @@ def read_boolean(text: str) -> bool:
 
 
 def read_count(text: str) -> int:
-    """Read a positive number. A `ValueError` contains what is expected."""
+    """Read a positive number. The message of a `ValueError` is the expected form."""
     if not text.isdecimal() or int(text) == 0:
         raise ValueError("expected a number above 0")
     return int(text)
 
 
 def read_number(text: str) -> int:
-    """Read a natural number. A `ValueError` contains what is expected."""
+    """Read a natural number. The message of a `ValueError` is the expected form."""
     if not text.isdecimal():
         raise ValueError("expected a number")
     return int(text)
@@ -205,26 +205,26 @@ def _is_word(argument: str) -> bool:
 
 
 def _with_response_files(
-    arguments: Iterable[str], known: Mapping[str, Flag], depth: int = 0
+    arguments: Iterable[str], own_flags: Mapping[str, Flag], depth: int = 0
 ) -> Iterator[str]:
-    """Replace each `@file` by the arguments in the file, if it exists and is not the value of a known flag."""
+    """Replace each `@file` by the arguments in the file, if it exists and is not the value of one of the flags."""
     is_value = False
     for argument in arguments:
         path = Path(argument[1:])
         is_file = argument.startswith("@") and depth < _DEEPEST_RESPONSE_FILE and path.is_file()
         if is_value or not is_file:
             yield argument
-            is_value = not is_value and _needs_value(argument, known)
+            is_value = not is_value and _needs_value(argument, own_flags)
             continue
         import shlex  # noqa: PLC0415 - rarely needed
 
         try:
-            yield from _with_response_files(shlex.split(path.read_text()), known, depth + 1)
+            yield from _with_response_files(shlex.split(path.read_text()), own_flags, depth + 1)
         except (OSError, ValueError) as failure:
             raise UsageError(f"cannot expand the response file '{argument}': {failure}") from None
 
 
-def _needs_value(argument: str, known: Mapping[str, Flag]) -> bool:
-    """Return whether the next argument is the value of a known flag."""
-    flag = None if _is_word(argument) else known.get(argument.lstrip("-"))
+def _needs_value(argument: str, own_flags: Mapping[str, Flag]) -> bool:
+    """Return whether the next argument is the value of one of the flags."""
+    flag = None if _is_word(argument) else own_flags.get(argument.lstrip("-"))
     return flag is not None and not flag.switch

@@ -1,4 +1,4 @@
-"""Checking specs: everything that can be told about an entry before anybody relies on it."""
+"""Checking specs: all faults of entries that can be detected before use."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""What is reported about specs: as data, as diagnostics, and as JSON."""
+"""Reports about specs, as data and as diagnostics."""
 
 from __future__ import annotations
 
@@ -22,22 +22,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EntryReport:
-    """What is found about an entry.
+    """The findings about an entry.
 
     Attributes:
         position: its position among the entries of the spec, from 0.
         entry: the entry.
-        payload: the operation that was made for it, in words; empty if none could be made.
-        matches: whether it configures an operation that is made for it.
-        is_valid: whether its configuration holds under the constraints of the target; None if no target was
-            given.
-        compiles: whether a program made for it compiles; None if that was not asked.
-        is_reachable: whether there are operations that no earlier entry takes.
-        overlap: the earlier entries with other configurations that match some of the same operations, None if
-            there are none.
-        knob_place: the place of the knob that its configuration should change; None where no knob is known.
+        payload: a description of the op that was generated for it; empty if none could be generated.
+        matches: whether it configures the op that was generated for it.
+        is_valid: whether its configuration satisfies the constraints of the target; None without a target.
+        compiles: whether a program generated for it compiles; None if not requested.
+        is_reachable: whether it matches ops that no earlier entry matches.
+        overlap: the earlier entries with other configurations that match some of the same ops, None without any.
+        knob_place: the place of the knob that should be changed in its configuration; None if unknown.
         in_model: the ops of the model that it configures, each with whether the configuration is valid there;
-            None if no model was given.
+            None without a model.
     """
 
     position: int
@@ -63,7 +61,7 @@ class EntryReport:
 
     @property
     def open_answers(self) -> dict[str, Answer]:
-        """The answers that were not decided: whether what matches nothing is reached does not matter."""
+        """The undecided answers; reachability is ignored for an entry that matches nothing."""
         return {
             question: answer
             for question, answer in self.answers.items()
@@ -75,12 +73,12 @@ class EntryReport:
 
 @dataclass(frozen=True)
 class Undecided:
-    """A question that was not decided, for one reason.
+    """A question that was not decided for one reason.
 
     Attributes:
         question: its name in JSON.
-        reason: why not.
-        entries: for which entries.
+        reason: the reason.
+        entries: the entries that it concerns.
     """
 
     question: str
@@ -90,13 +88,13 @@ class Undecided:
 
 @dataclass(frozen=True)
 class SpecReport:
-    """What is found about a spec.
+    """The findings about a spec.
 
     Attributes:
-        source: where it comes from.
-        kind: which kind of spec it is, in words; empty if it cannot be read.
-        structure: what is wrong with its structure.
-        entries: what is found about its entries; none if its structure is wrong.
+        source: its origin.
+        kind: the word for its kind; empty if it cannot be read.
+        structure: the faults of its structure.
+        entries: the findings about its entries; empty if its structure is faulty.
     """
 
     source: str
@@ -105,32 +103,33 @@ class SpecReport:
     entries: tuple[EntryReport, ...] = ()
 
     def findings(self) -> Iterator[Finding]:
-        """Yields all that is wrong or was not decided, entry by entry."""
-        for said in self.structure:
-            yield Finding(Rule.STRUCTURE, said)
+        """Yield all faults and undecided questions, entry by entry."""
+        for diagnostic in self.structure:
+            yield Finding(Rule.STRUCTURE, diagnostic)
         for entry in self.entries:
             yield from _refuted(entry)
             yield from _discouraged(entry)
+            yield from _miscompiled(entry)
             yield from _open(entry)
             for match in entry.in_model or ():
                 yield from _in_model(entry, match)
 
     def diagnostics(self) -> Iterator[Diagnostic]:
-        """Yields the errors and warnings."""
+        """Yield the errors and warnings."""
         for finding in self.findings():
             if finding.rule is not Rule.UNDECIDED:
                 yield finding.diagnostic
 
     def undecided(self) -> list[Undecided]:
-        """Returns what was not decided, each reason once."""
-        result: dict[tuple[str, str], list[EntryReport]] = defaultdict(list)
+        """Return the undecided questions, grouped by reason."""
+        reports_by_question: dict[tuple[str, str], list[EntryReport]] = defaultdict(list)
         for entry in self.entries:
             for question, answer in entry.open_answers.items():
-                result[question, answer.reason].append(entry)
-        return [Undecided(*key, tuple(entries)) for key, entries in result.items()]
+                reports_by_question[question, answer.reason].append(entry)
+        return [Undecided(*key, tuple(entries)) for key, entries in reports_by_question.items()]
 
     def has_errors(self) -> bool:
-        """Tells whether the spec should not be used as it is."""
+        """Return whether the spec has errors."""
         return any(diagnostic.severity is Severity.ERROR for diagnostic in self.diagnostics())
 
 
@@ -159,48 +158,59 @@ def _refuted(report: EntryReport) -> Iterator[Finding]:
     for question, answer in report.answers.items():
         if answer is not None and answer.verdict is Verdict.REFUTED:
             if question == "reachable" and report.matches.verdict is Verdict.REFUTED:
-                continue  # What matches nothing is never reached.
+                continue  # An entry that matches nothing is never reached.
             rule, what = _REFUTED[question]
             severity = rule.severity
             if question == "valid" and _compiles(report):
                 severity, what = Severity.WARNING, _NARROW
             place = report.knob_place if question == "valid" else None
-            said = f"{what}: {answer.reason}"
-            yield _finding(rule, severity, report, said, answer.details, place=place)
+            message = f"{what}: {answer.reason}"
+            yield _finding(rule, severity, report, message, answer.details, place=place)
 
 
 def _discouraged(report: EntryReport) -> Iterator[Finding]:
     for question, answer in report.answers.items():
         if answer is not None and answer.warning:
             rule, what = _WARNED.get(question, _REJECTED)
-            said = f"{what}: {answer.warning}"
+            message = f"{what}: {answer.warning}"
             at = report.knob_place if rule is Rule.DISCOURAGED else None
-            yield _finding(rule, rule.severity, report, said, answer.details, place=at)
+            yield _finding(rule, rule.severity, report, message, answer.details, place=at)
+
+
+def _miscompiled(report: EntryReport) -> Iterator[Finding]:
+    """Yield that the compiler generates wrong code for the configuration of an entry."""
+    rule = Rule.WRONG_RESULT
+    for answer in report.answers.values():
+        if answer is not None and answer.miscompilation:
+            message = (
+                f"has a configuration whose code computes wrong results: {answer.miscompilation}"
+            )
+            yield _finding(rule, rule.severity, report, message, place=report.knob_place)
 
 
 def _open(report: EntryReport) -> Iterator[Finding]:
-    """Yields the questions that were not decided."""
+    """Yield the undecided questions."""
     rule = Rule.UNDECIDED
     for question, answer in report.open_answers.items():
-        said = f"was not decided ({question.replace('_', ' ')}): {answer.reason}"
-        yield _finding(rule, rule.severity, report, said)
+        message = f"was not decided ({question.replace('_', ' ')}): {answer.reason}"
+        yield _finding(rule, rule.severity, report, message)
 
 
 def _in_model(report: EntryReport, match: ModelMatch) -> Iterator[Finding]:
-    """Yields what is wrong with the configuration of an entry for an op of the model."""
+    """Yield faults of the configuration of an entry for an op of the model."""
     answer = match.answer
     where = f"for {match.problem} in {match.dispatch} of the model"
     notes = (*answer.details, *([f"the op stands at {match.place}"] if match.place else ()))
     if answer.verdict is Verdict.REFUTED:
-        rule, said = Rule.INVALID, f"has an invalid configuration {where}: {answer.reason}"
-        yield _finding(rule, rule.severity, report, said, notes)
+        rule, message = Rule.INVALID, f"has an invalid configuration {where}: {answer.reason}"
+        yield _finding(rule, rule.severity, report, message, notes)
     elif answer.verdict is Verdict.NOT_DECIDED:
-        rule, said = Rule.UNDECIDED, f"was not decided (valid) {where}: {answer.reason}"
-        yield _finding(rule, rule.severity, report, said, notes)
+        rule, message = Rule.UNDECIDED, f"was not decided (valid) {where}: {answer.reason}"
+        yield _finding(rule, rule.severity, report, message, notes)
     if answer.warning:
         rule, what = Rule.DISCOURAGED, "has a configuration that the compiler's own constraints"
-        said = f"{what} reject {where}: {answer.warning}"
-        yield _finding(rule, rule.severity, report, said, notes)
+        message = f"{what} reject {where}: {answer.warning}"
+        yield _finding(rule, rule.severity, report, message, notes)
 
 
 def _finding(

@@ -1,4 +1,4 @@
-"""What is known while a spec is being checked."""
+"""The progress of a check."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class CheckState:
-    """The entries of a spec that were checked by themselves so far; any thread may ask, and add."""
+    """The entries of a spec that were checked individually so far; thread-safe."""
 
     def __init__(self) -> None:
         self._source = ""
@@ -24,29 +24,29 @@ class CheckState:
 
     @property
     def entries(self) -> Sequence[EntryReport]:
-        """What is known of entries, in order; what depends on other entries is not decided yet."""
+        """The findings about entries, in order; answers that depend on other entries are still open."""
         return sorted(self._entries.values(), key=attrgetter("position"))
 
     def begin(self, source: str, kind: str, count: int) -> None:
-        """Begins with a spec.
+        """Start the check of a spec.
 
         Args:
-            source: where it comes from.
-            kind: which kind of spec it is, in words.
+            source: its origin.
+            kind: the word for its kind.
             count: the number of its entries.
         """
         self._source, self._kind, self._count, self._entries = source, kind, count, {}
 
     def add(self, report: EntryReport) -> None:
-        """Notes what is known of an entry, instead of what was known before."""
+        """Replace the findings about an entry."""
         self._entries[report.position] = report
 
     def end(self) -> None:
-        """Ends with the spec: its report is complete."""
+        """End the check of the spec: its report is complete."""
         self.begin("", "", 0)
 
     def partial(self) -> SpecReport | None:
-        """Returns a report of the spec as far as it is checked, None between specs."""
+        """Return a partial report of the spec, None between specs."""
         if not self._kind:
             return None
         return SpecReport(self._source, self._kind, entries=tuple(self.entries))

@@ -46,15 +46,15 @@ class Checker:
     """Checks specs, one after the other.
 
     Args:
-        target: what configurations are checked for; None leaves them out.
-        compile_limits: how programs are compiled for the target; None leaves that out.
-        limits: how long a question to the solver may take.
-        upgrade: whether specs for older compilers are upgraded first; else they are refused.
+        target: the target of configurations; None to skip their check.
+        compile_limits: the limits of compilations for the target; None to skip them.
+        limits: time limit of a solver query.
+        upgrade: whether specs for older compilers are upgraded first; otherwise they are rejected.
         model: a model on whose ops configurations are checked as well.
-        processes: how many processes may check the entries of a large spec at once.
+        processes: the maximum number of processes for the entries of a large spec.
 
     Attributes:
-        progress: what is known of the spec that is being checked.
+        progress: the progress on the current spec.
     """
 
     def __init__(
@@ -82,34 +82,34 @@ class Checker:
         name: str | None = None,
         targets: Sequence[str] = (),
     ) -> SpecReport:
-        """Checks a spec.
+        """Check a spec.
 
         Args:
             source: the path of a spec, or its content; text or bytecode either way.
-            name: what to call it.
+            name: its name in reports.
             targets: names of the targets that it is bound to; none for any target.
         """
-        said: list[Diagnostic] = []
-        sink = DiagnosticSink(said.append)
+        diagnostics: list[Diagnostic] = []
+        sink = DiagnosticSink(diagnostics.append)
         try:
             spec = load_spec(
                 source, name=name, upgrade=self._upgrade, diagnostics=sink, targets=targets
             )
         except SpecError as failure:
             source_name = name or (str(source) if not isinstance(source, bytes) else "<memory>")
-            return SpecReport(source_name, structure=(*said, *failure.diagnostics))
+            return SpecReport(source_name, structure=(*diagnostics, *failure.diagnostics))
         verify_spec(spec.module, sink)
         if sink.error_count:
-            return SpecReport(spec.source, spec.kind.value, tuple(said))
+            return SpecReport(spec.source, spec.kind.value, tuple(diagnostics))
         check_configurations(spec, sink, self._described_target(spec))
         check_ranges(spec, sink)
         entries = self._entries(spec, sink)
-        report = SpecReport(spec.source, spec.kind.value, tuple(said), tuple(entries))
+        report = SpecReport(spec.source, spec.kind.value, tuple(diagnostics), tuple(entries))
         self.progress.end()
         return report
 
     def _described_target(self, spec: Spec) -> Target | None:
-        """Returns the target with what the compiler says of it."""
+        """Return the target with the compiler's description of it."""
         if self._target is None:
             return None
         attribute = executable_target(compile_flags(self._target), spec.module.context)
@@ -122,40 +122,40 @@ class Checker:
         warn = _once(diagnostics.emit)
         judge = Judge(question, warn)
         entries = [
-            Asked(position, each, self._is_for_target(each))
-            for position, each in enumerate(spec.entries)
+            Asked(position, entry, self._is_for_target(entry))
+            for position, entry in enumerate(spec.entries)
         ]
         parallel = ParallelJudge(judge, question, self._processes, warn, self._note)
         with parallel.begin(entries) as judgements:
-            reachability = Reachability(spec)  # while the other processes are at work
+            reachability = Reachability(spec)  # while the other processes run
             programs = self._complete(entries, judgements, judge)
         compiled = self._compile(spec.entries, programs)
         places = KnobPlaces()
         return [
             replace(
-                known,
-                knob_place=_knob_place(known, places),
+                report,
+                knob_place=_knob_place(report, places),
                 compiles=compiled[position],
                 is_reachable=reachability.answer(position),
                 overlap=reachability.overlap(position),
                 in_model=None
                 if in_model is None
-                else tuple(in_model.get((known.entry.matcher, known.entry.action), ())),
+                else tuple(in_model.get((report.entry.matcher, report.entry.action), ())),
             )
-            for position, known in enumerate(self.progress.entries)
+            for position, report in enumerate(self.progress.entries)
         ]
 
     def _complete(
         self, entries: Sequence[Asked], judgements: Iterable[Judgement], judge: Judge
     ) -> list[str | None]:
-        """Notes the answer about each entry; returns their programs, None for one that is not for the target."""
+        """Record the answer about each entry; return their programs, None for an entry for another target."""
         proposals = Proposals()
         programs: list[str | None] = []
-        for each, result in zip(entries, judgements, strict=True):
-            if result.judged is not None:
-                answer = proposals.answer(result.judged, partial(judge.details, each.entry))
-                self.progress.add(_unfinished(each, result, answer))
-            programs.append(result.program if each.is_asked else None)
+        for entry, judgement in zip(entries, judgements, strict=True):
+            if judgement.judged is not None:
+                answer = proposals.answer(judgement.judged, partial(judge.details, entry.entry))
+                self.progress.add(_unfinished(entry, judgement, answer))
+            programs.append(judgement.program if entry.is_asked else None)
         return programs
 
     def _judging_options(self, spec: Spec) -> JudgingOptions:
@@ -169,14 +169,14 @@ class Checker:
         return self._target is not None and is_bound_for(entry, self._target)
 
     def _note(self, asked: Asked, found: Judgement) -> None:
-        """Notes what is found about an entry, without the nearest valid configuration."""
+        """Record the findings about an entry, without the nearest valid configuration."""
         answer = None if found.judged is None else found.judged.answer
         self.progress.add(_unfinished(asked, found, answer))
 
     def _check_model(
         self, spec: Spec, diagnostics: DiagnosticSink
     ) -> Mapping[tuple[str, str], Sequence[ModelMatch]] | None:
-        """Returns what each entry configures in the model, None without a model that compiles."""
+        """Return the ops of the model that each entry configures, None without a model that compiles."""
         if self._model is None:
             return None
         checks = ConfigurationChecks(ProviderRegistry(diagnostics.emit), self._limits)
@@ -194,8 +194,8 @@ class Checker:
             return [None] * len(entries)
         flags = tuple(compile_flags(self._target))
         jobs = [
-            Job(program, spec_of(each), flags)
-            for each, program in zip(entries, programs, strict=True)
+            Job(program, spec_of(entry), flags)
+            for entry, program in zip(entries, programs, strict=True)
             if program
         ]
         answers = iter(compile_all(jobs, self._compile_limits))
@@ -207,7 +207,7 @@ class Checker:
 
 
 def _once(emit: Callable[[Diagnostic], None]) -> Callable[[Diagnostic], None]:
-    """Returns what emits each diagnostic once: every process warns about the same plug-ins."""
+    """Return a receiver that emits each diagnostic once, since every process warns about the same plug-ins."""
     emitted: set[Diagnostic] = set()
 
     def emit_once(diagnostic: Diagnostic) -> None:
@@ -219,7 +219,7 @@ def _once(emit: Callable[[Diagnostic], None]) -> Callable[[Diagnostic], None]:
 
 
 def _knob_place(report: EntryReport, places: KnobPlaces) -> Place | None:
-    """Returns the place of the first knob that the answer about a configuration is about."""
+    """Return the place of the first knob in the answer about a configuration."""
     answer, at = report.is_valid, report.entry.place
     for knob in answer.knobs if answer is not None else ():
         for entry in entries_of_knob(knob):
@@ -230,7 +230,7 @@ def _knob_place(report: EntryReport, places: KnobPlaces) -> Place | None:
 
 
 def _unfinished(asked: Asked, found: Judgement, valid: Answer | None) -> EntryReport:
-    """Returns what is known of an entry before the spec is looked at as a whole."""
+    """Return the findings about an entry before the spec is checked as a whole."""
     return EntryReport(
         position=asked.position,
         entry=asked.entry,

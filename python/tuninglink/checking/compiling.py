@@ -1,4 +1,4 @@
-"""Compiling programs in worker processes, each under a time limit, several at once."""
+"""Parallel compilation in worker processes with a time limit."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Job:
 
     Attributes:
         program: the program, as text.
-        spec: the spec that is to configure it, as bytecode.
-        flags: how the compiler is told about the target.
+        spec: the spec to apply, as bytecode.
+        flags: the compiler flags that select the target.
     """
 
     program: str
@@ -39,11 +39,11 @@ class Job:
 
 @dataclass(frozen=True)
 class CompileLimits:
-    """What compilations may take.
+    """The limits of compilations.
 
     Attributes:
-        seconds: how long each may run.
-        processes: how many run at once.
+        seconds: the time limit of each.
+        processes: the number of parallel compilations.
     """
 
     seconds: float = 120.0
@@ -56,7 +56,7 @@ class Model:
 
     Attributes:
         path: the program in MLIR, text or bytecode.
-        flags: the flags of `iree-compile` that say what it is compiled for.
+        flags: the flags of `iree-compile` that select its target.
     """
 
     path: str
@@ -64,14 +64,14 @@ class Model:
 
 
 def compile_all(jobs: Iterable[Job], limits: CompileLimits) -> list[Answer]:
-    """Compiles, and returns for each job whether it compiles with what the spec configures."""
+    """Run jobs, and return for each whether the program compiles with the configuration of the spec."""
     with Pool(limits.processes, _prepare) as pool:
         futures = [pool.submit(_compile, job, seconds=limits.seconds) for job in jobs]
         return [_answer(future) for future in futures]
 
 
 def _prepare() -> None:
-    """Sets up the process of a worker."""
+    """Initialize a worker process."""
     from tuninglink.compiler.session import set_up_command_line  # noqa: PLC0415 - loads the compiler
 
     import_module("tuninglink.compiler.api")
@@ -80,11 +80,11 @@ def _prepare() -> None:
 
 @dataclass(frozen=True)
 class _Compiled:
-    """What came of a compilation.
+    """The result of a compilation.
 
     Attributes:
-        configured: how many operations the spec configured.
-        stack_overflow: why the code overflows the stack of the runtime's workers; empty if it does not.
+        configured: the number of ops that the spec configured.
+        stack_overflow: the reason why the code overflows the stack of the runtime's workers; empty if it does not.
     """
 
     configured: int
@@ -92,7 +92,7 @@ class _Compiled:
 
 
 def _compile(job: Job) -> _Compiled:
-    """Compiles in a worker."""
+    """Run a job in a worker."""
     configured = _configured(job, job.program)
     overflow = stack_overflow()
     if configured and not overflow and any(flag.endswith(_CPU_BACKEND) for flag in job.flags):
@@ -101,30 +101,30 @@ def _compile(job: Job) -> _Compiled:
 
 
 def _overflow_with_consumer(job: Job) -> str:
-    """Returns why the code overflows the stack once an elementwise operation is fused into it."""
+    """Return why the code overflows the stack once an elementwise op is fused into it."""
     from tuninglink.checking.fused_consumers import with_fused_consumer  # noqa: PLC0415 - as above
 
     program = with_fused_consumer(job.program)
     try:
         configured = _configured(job, program) if program else 0
-    except TuninglinkError:  # which says nothing about the entry alone
+    except TuninglinkError:  # the failure does not concern the entry itself
         return ""
     overflow = stack_overflow()
     return f"with an elementwise operation after it, {overflow}" if configured and overflow else ""
 
 
 def _configured(job: Job, program: str) -> int:
-    """Compiles a program, and returns how many operations the spec configured."""
+    """Compile a program, and return the number of ops that the spec configured."""
     from tuninglink.compiler import compile as compile_program  # noqa: PLC0415 - loads the compiler
 
-    result = compile_program(
+    compilation = compile_program(
         program.encode(),
         specs=[job.spec],
         default_specs=False,
         flags=job.flags,
         name="payload.mlir",
     )
-    return len(result.applied)
+    return len(compilation.applied)
 
 
 def _answer(future: Future[_Compiled]) -> Answer:

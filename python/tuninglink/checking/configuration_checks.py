@@ -1,4 +1,4 @@
-"""Whether the configuration of an entry holds under the constraints of its pipeline."""
+"""Checks of configurations against the constraints of their pipelines."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from tuninglink.mlir import names
 from tuninglink.payloads import configured
 from tuninglink.solver.answers import Verdict
 from tuninglink.spaces.configuration import read_configuration
+from tuninglink.spaces.miscompilation import miscompilation
 from tuninglink.spaces.verification import verify_configuration
 
 if TYPE_CHECKING:
@@ -31,13 +32,13 @@ MOST_PROPOSALS: Final = 20
 
 @dataclass(frozen=True)
 class Judged:
-    """What is found about a configuration; it may be handed to another process.
+    """The verdict about a configuration, which can be sent to another process.
 
     Attributes:
         answer: whether it is valid; the nearest valid one is not among its details.
-        key: for a rejected configuration what equal ones of equal ops have in common, empty for any other.
-        details: finds all details, the nearest valid configuration among them, which takes longer than all else;
-            None for a configuration that is not rejected, and where that is no longer known.
+        key: the key of a rejected configuration, which equal ones of equal ops share; empty for any other.
+        details: computes all details, including the nearest valid configuration, which takes the most time; None for a
+            configuration that is not rejected, and for a verdict from another process.
     """
 
     answer: Answer
@@ -55,19 +56,19 @@ class Proposals:
         self._known: dict[bytes, Answer] = {}
 
     def answer(self, judged: Judged, again: Callable[[], Details]) -> Answer:
-        """Returns the answer about a configuration, with the nearest valid one if it is one of the first.
+        """Return the answer about a configuration, with the nearest valid one for the first rejected ones.
 
         Args:
-            judged: what is found about the configuration.
-            again: finds all details where `judged` no longer can.
+            judged: the verdict about the configuration.
+            again: computes all details if `judged` cannot.
         """
         if not judged.key:
             return judged.answer
         if judged.key not in self._known:
             answer = judged.answer
             if len(self._known) < MOST_PROPOSALS:
-                result = (judged.details or again)()
-                answer = replace(answer, details=result.notes, knobs=result.knobs or answer.knobs)
+                details = (judged.details or again)()
+                answer = replace(answer, details=details.notes, knobs=details.knobs or answer.knobs)
             self._known[judged.key] = answer
         return self._known[judged.key]
 
@@ -76,8 +77,8 @@ class ConfigurationChecks:
     """Checks configurations; equal ones of equal ops are checked once.
 
     Args:
-        registry: who knows constraints.
-        limits: how long each question may take.
+        registry: the providers of constraints.
+        limits: time limit of a solver query.
     """
 
     def __init__(self, registry: ProviderRegistry, limits: Limits) -> None:
@@ -87,11 +88,11 @@ class ConfigurationChecks:
         self._proposals = Proposals()
 
     def check(self, dispatch: Workload) -> Answer:
-        """Tells whether the configuration that the root op of a dispatch has is valid."""
+        """Return whether the configuration of the root op of a dispatch is valid."""
         return self._proposals.answer(self.judge(dispatch), lambda: self.details(dispatch))
 
     def check_payload(self, payload: Payload, target: mlir.Attribute) -> Answer:
-        """Tells whether the configuration that its entry gives to a payload is valid.
+        """Return whether the configuration that its entry gives to a payload is valid.
 
         Args:
             payload: the payload.
@@ -103,7 +104,7 @@ class ConfigurationChecks:
         )
 
     def judge_payload(self, payload: Payload, target: mlir.Attribute) -> Judged:
-        """Returns what is found about the configuration that its entry gives to a payload."""
+        """Return the verdict about the configuration that its entry gives to a payload."""
         try:
             dispatch = configured(payload.entry, payload, target)
         except mlir.MLIRError as failure:
@@ -114,20 +115,25 @@ class ConfigurationChecks:
         return self.judge(dispatch)
 
     def judge(self, dispatch: Workload) -> Judged:
-        """Returns what is found about the configuration that the root op of a dispatch has."""
+        """Return the verdict about the configuration of the root op of a dispatch."""
         key = _key(dispatch)
         judged = self._known.get(key)
         if judged is None:
-            result = self._verify(dispatch)
-            if result is None:
+            verification = self._verify(dispatch)
+            if verification is None:
                 reason = "it sets no lowering_config, so there is nothing to check"
                 return Judged(Answer(Verdict.NOT_DECIDED, reason))
-            judged = _judged(result, key)
-            self._known[key] = replace(judged, details=None)  # which would keep the constraints
+            judged = _judged(verification, key)
+            reason = self._miscompilation(dispatch)
+            if reason:
+                judged = replace(judged, answer=replace(judged.answer, miscompilation=reason))
+            self._known[key] = replace(
+                judged, details=None
+            )  # the details would keep the constraints alive
         return judged
 
     def details(self, dispatch: Workload) -> Details:
-        """Returns all details about the configuration of a dispatch, the nearest valid one among them."""
+        """Return all details about the configuration of a dispatch, including the nearest valid one."""
         result = self._verify(dispatch)
         return Details() if result is None else Details(result.notes, result.knobs)
 
@@ -136,6 +142,12 @@ class ConfigurationChecks:
         if configuration is None:
             return None
         return verify_configuration(dispatch, configuration, self._registry, self._limits)
+
+    @staticmethod
+    def _miscompilation(dispatch: Workload) -> str:
+        """Return why the code of a dispatch computes wrong results; empty if no reason is known."""
+        configuration = read_configuration(dispatch.root, dispatch.function)
+        return miscompilation(dispatch, configuration) if configuration is not None else ""
 
 
 def _judged(found: ConfigurationAnswer, key: bytes) -> Judged:

@@ -1,4 +1,4 @@
-"""What is answered about an entry, and about a spec."""
+"""Answers about entries and specs."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer to a question whose good answer is proven.
+    """The answer to a question: proven, refuted or undecided.
 
     Attributes:
         verdict: proven, refuted or not decided.
-        reason: if it is not proven, why.
-        details: what else there is to say, each a sentence.
-        warning: what the compiler's own constraints reject, or why the code may crash, if it is not refuted; empty for
-            nothing.
-        knobs: the knobs that the answer is about, the one to change first; empty for none.
+        reason: the reason if it is not proven.
+        details: further sentences for the report.
+        warning: the objection of the compiler's own constraints, or why the code may crash, if not refuted; may be
+            empty.
+        knobs: the knobs that the answer is about, starting with the one to change; may be empty.
+        miscompilation: why the code computes wrong results although it compiles; empty if no reason is known.
     """
 
     verdict: Verdict
@@ -33,11 +34,12 @@ class Answer:
     details: tuple[str, ...] = ()
     warning: str = ""
     knobs: tuple[str, ...] = ()
+    miscompilation: str = ""
 
 
 @dataclass(frozen=True)
 class Details:
-    """The nearest valid configuration, which takes longer to find than the answer.
+    """The nearest valid configuration, which takes longer to compute than the answer.
 
     Attributes:
         notes: the details of the answer, each a sentence.
@@ -49,7 +51,7 @@ class Details:
 
 
 class Reachability:
-    """What earlier entries of a spec leave for later ones.
+    """Reachability of entries after the earlier entries of a spec.
 
     Args:
         spec: the spec.
@@ -58,7 +60,8 @@ class Reachability:
     def __init__(self, spec: Spec) -> None:
         conditions = EntryConditions(spec)
         self._found = {
-            each.position: each for each in find_reachability(spec, conditions=conditions)
+            reachability.position: reachability
+            for reachability in find_reachability(spec, conditions=conditions)
         }
         self._overlaps = {
             overlap.position: overlap for overlap in find_overlaps(spec, conditions=conditions)
@@ -66,7 +69,7 @@ class Reachability:
         self._may_fail = _failing_entry_point(spec)
 
     def answer(self, position: int) -> Answer:
-        """Tells whether the entry at a position is ever the first to match."""
+        """Return whether the entry at a position can be the first to match."""
         result = self._found[position]
         if result.is_unreachable:
             return Answer(result.verdict, result.why_unreachable)
@@ -75,12 +78,12 @@ class Reachability:
         return Answer(result.verdict, result.reason)
 
     def overlap(self, position: int) -> EntryOverlap | None:
-        """Returns the earlier entries that the one at a position overlaps with, None if there are none."""
+        """Return the earlier entries that the one at a position overlaps with, None without any."""
         return self._overlaps.get(position)
 
 
 def _failing_entry_point(spec: Spec) -> str:
-    """Returns why no entry may be reached: an entry point that may fail; empty if none does."""
+    """Return why entries may be unreachable: an entry point that may fail; empty without one."""
     for entry_point in spec.anatomy.entry_points:
         check = next(failing_checks(spec.anatomy.table, entry_point.sequence), None)
         if check is not None:

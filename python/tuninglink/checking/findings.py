@@ -1,4 +1,4 @@
-"""Findings: diagnostics with the rule that they come from, for tools that review code."""
+"""Findings: diagnostics with their rule, for code review tools."""
 
 from __future__ import annotations
 
@@ -21,17 +21,18 @@ class Rule(Enum):
     DISCOURAGED = "discouraged-configuration"
     DOES_NOT_COMPILE = "does-not-compile"
     STACK_OVERFLOW = "stack-overflow"
+    WRONG_RESULT = "wrong-result"
     UNREACHABLE = "unreachable-entry"
     UNDECIDED = "undecided"
 
     @property
     def description(self) -> str:
-        """What the rule says of a spec or an entry that breaks it, as a heading."""
+        """The heading for violations of the rule."""
         return _DESCRIPTIONS[self]
 
     @property
     def severity(self) -> Severity:
-        """How grave its findings usually are."""
+        """The default severity of its findings."""
         return _SEVERITIES.get(self, Severity.ERROR)
 
 
@@ -42,12 +43,14 @@ _DESCRIPTIONS = {
     Rule.DISCOURAGED: "The compiler's own constraints reject the configuration",
     Rule.DOES_NOT_COMPILE: "The configured program does not compile",
     Rule.STACK_OVERFLOW: "The configured program overflows the stack of the runtime's workers",
+    Rule.WRONG_RESULT: "The compiler generates wrong code for the configuration",
     Rule.UNREACHABLE: "The entry is never reached",
     Rule.UNDECIDED: "A question about the entry was not decided",
 }
 _SEVERITIES = {
     Rule.DISCOURAGED: Severity.WARNING,
     Rule.STACK_OVERFLOW: Severity.WARNING,
+    Rule.WRONG_RESULT: Severity.WARNING,
     Rule.UNREACHABLE: Severity.WARNING,
     Rule.UNDECIDED: Severity.REMARK,
 }
@@ -55,18 +58,18 @@ _SEVERITIES = {
 
 @dataclass(frozen=True)
 class Finding:
-    """What is wrong with a spec or an entry, or not decided about it.
+    """A fault of a spec or an entry, or an undecided question about it.
 
     Attributes:
-        rule: which kind of finding it is.
-        diagnostic: what is said.
+        rule: the kind of the finding.
+        diagnostic: its message.
     """
 
     rule: Rule
     diagnostic: Diagnostic
 
     def strictly(self) -> Finding:
-        """Returns the finding under `--strict`: what is not decided is an error."""
+        """Return the finding under `--strict`, where undecided questions are errors."""
         if self.rule is not Rule.UNDECIDED:
             return self
         return Finding(self.rule, replace(self.diagnostic, severity=Severity.ERROR))

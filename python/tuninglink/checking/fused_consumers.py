@@ -1,4 +1,4 @@
-"""Programs with a fused elementwise operation, which shows how much stack the code of an entry may take in a model."""
+"""Programs with a fused elementwise op, which show how much stack the code of an entry may need in a model."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from tuninglink.mlir.walk import collect
 
 
 def with_fused_consumer(program: str) -> str:
-    """Returns a program whose dispatch ends with an elementwise operation: `x * erf(x)`, the expensive part of a GELU.
+    """Return a program whose dispatch ends with an elementwise op: `x * erf(x)`, the expensive part of a GELU.
 
     Args:
         program: a program with a `flow.dispatch.region`, as `payload_for` makes it.
 
     Returns:
-        The program; nothing if its results are not tensors of floating-point numbers.
+        The program; empty if its results are not tensors of floating-point numbers.
     """
     module = parse_module(program.encode(), "payload.mlir", thread_context())
     returns = collect(module, "flow.return")
-    kinds = [operand.type for each in returns for operand in each.operands]
+    kinds = [operand.type for terminator in returns for operand in terminator.operands]
     if not kinds or not all(map(_is_float_tensor, kinds)):
         return ""
     with module.context, mlir.Location.unknown():
@@ -38,7 +38,7 @@ def _is_float_tensor(kind: mlir.Type) -> bool:
 
 
 def _consumer(value: mlir.Value[mlir.RankedTensorType]) -> mlir.Value[mlir.RankedTensorType]:
-    """Makes the elementwise operation at the current insertion point."""
+    """Build the elementwise op at the current insertion point."""
     kind = value.type
     empty = mlir.Operation.create("tensor.empty", results=[kind])
     identity = mlir.AffineMapAttr.get(mlir.AffineMap.get_identity(kind.rank))

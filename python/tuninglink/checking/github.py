@@ -1,7 +1,7 @@
 """Findings as workflow commands of GitHub Actions, which shows them as annotations of a change.
 
-The format is that of "Workflow commands for GitHub Actions" in GitHub's documentation; what must be escaped is
-what its `@actions/core` package escapes.
+The format is that of "Workflow commands for GitHub Actions" in GitHub's documentation. The escaping follows the package
+`@actions/core`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _COMMANDS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning"}
 
 
 def to_github(finding: Finding) -> str:
-    """Returns the workflow command for a finding, one line without its end."""
+    """Return the workflow command for a finding, one line without its terminator."""
     diagnostic = finding.diagnostic
     properties: dict[str, str] = {}
     if diagnostic.place is not None:

@@ -19,11 +19,11 @@ SCHEMA_VERSION: Final = 1
 
 
 def to_json(reports: Iterable[SpecReport], target: str | None) -> dict[str, Any]:
-    """Returns reports as plain data, in the form that `docs/check.md` describes.
+    """Return reports as plain data, in the form that `docs/check.md` describes.
 
     Args:
         reports: the reports.
-        target: what the configurations were checked for.
+        target: the target of the configurations.
     """
     specs = list(map(_spec_to_json, reports))
     return {"schema_version": SCHEMA_VERSION, "target": target, "specs": specs}

@@ -1,4 +1,4 @@
-"""Judging entries one by one: a program for each, and whether its configuration is valid for it."""
+"""Judging entries one by one: generates a program for each and checks its configuration on the program."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ NO_PROGRAM: Final = "no program could be made for it"
 
 @dataclass(frozen=True)
 class JudgingOptions:
-    """What entries are judged for.
+    """Options for judging entries.
 
     Attributes:
-        target: what programs are made for, None for nothing in particular.
+        target: the target of the programs, None for any.
         attribute: the target as a `#hal.executable.target`, in MLIR; empty without one.
         limits: time limit of a query to the solver.
         wants_programs: whether programs for `iree-compile` are written.
@@ -45,13 +45,13 @@ class JudgingOptions:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What is found about an entry by itself; it may be handed to another process.
+    """The findings about a single entry, which can be sent to another process.
 
     Attributes:
-        matches: whether it matches the program that is made for it.
-        payload: the operand types of the op of that program, in words; empty if none could be made.
-        program: the program, for `iree-compile`; empty if nobody wants it, and if none could be made.
-        judged: what is found about its configuration; None if that was not asked.
+        matches: whether it matches the program generated for it.
+        payload: the operand types of the op of that program, in words; empty without a program.
+        program: the program, for `iree-compile`; empty if it was not requested or could not be generated.
+        judged: the verdict about its configuration; None if not requested.
     """
 
     matches: Answer
@@ -64,8 +64,8 @@ class Judge:
     """Judges entries.
 
     Args:
-        options: what for.
-        warn: is told about plug-ins that cannot be used.
+        options: the options.
+        warn: receives warnings about unusable plug-ins.
     """
 
     def __init__(self, options: JudgingOptions, warn: Callable[[Diagnostic], None]) -> None:
@@ -78,11 +78,11 @@ class Judge:
         return mlir.Attribute.parse(self._options.attribute, thread_context())
 
     def judge(self, entry: Entry, *, is_asked: bool) -> Judgement:
-        """Judges an entry.
+        """Judge an entry.
 
         Args:
             entry: the entry.
-            is_asked: whether its configuration is to be judged, too.
+            is_asked: whether to judge its configuration, too.
         """
         try:
             if not is_asked:
@@ -97,11 +97,11 @@ class Judge:
         else:
             judged = self._checks.judge(configured.dispatch)
         program = configured.write().text if self._options.wants_programs else ""
-        # The interpreter has matched it when it was made.
+        # Generating the program included a match by the interpreter.
         return Judgement(Answer(Verdict.PROVEN), configured.shapes, program, judged)
 
     def details(self, entry: Entry) -> Details:
-        """Returns all details about the configuration of an entry, the nearest valid one among them."""
+        """Return all details about the configuration of an entry, including the nearest valid one."""
         dispatch = self._synthesizer.configured(entry, self._target).dispatch
         assert dispatch is not None
         return self._checks.details(dispatch)

@@ -1,4 +1,4 @@
-"""Configurations judged where they take effect: on the ops of a model that entries match."""
+"""Checks of configurations on the ops of a model that entries match."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class ModelMatch:
     """An op of a model that an entry is the first to match.
 
     Attributes:
-        dispatch: the dispatch that the op is in.
-        problem: what the op computes, in words.
-        place: where the op stands in the model, None where that is not known.
+        dispatch: the dispatch of the op.
+        problem: a description of the op.
+        place: the location of the op in the model, None if unknown.
         answer: whether the configuration of the entry is valid for it.
     """
 
@@ -53,18 +53,18 @@ def matches_in(
     checks: ConfigurationChecks,
     report: Callable[[Diagnostic], None],
 ) -> Mapping[tuple[str, str], Sequence[ModelMatch]]:
-    """Returns what each entry of a spec configures in a model, by the matcher and the action of the entry.
+    """Return the ops of a model that each entry of a spec configures, by the entry's matcher and action.
 
-    The model is compiled as far as configurations are chosen, with this spec alone.
+    The model is compiled up to the choice of configurations, with this spec alone.
 
     Args:
         model: the model.
         spec: the spec.
-        checks: what judges configurations.
-        report: is told about the compiler's warnings and remarks.
+        checks: the checks of configurations.
+        report: receives the compiler's warnings and remarks.
 
     Raises:
-        CompileError: the model does not compile that far.
+        CompileError: the model does not compile up to that phase.
     """
     flags = (*model.flags, f"--compile-to={Phase.EXECUTABLE_CONFIGURATIONS.value}")
     asked = read_request(
@@ -83,7 +83,7 @@ def matches_in(
 
 
 class _Judging:
-    """An observer of a compilation that judges what a spec configured."""
+    """An observer of a compilation that judges the configurations of a spec."""
 
     def __init__(self, checks: ConfigurationChecks) -> None:
         self._checks = checks
@@ -99,14 +99,16 @@ class _Judging:
         self,
         program: mlir.Operation,
         applied: Sequence[tuple[mlir.Operation, Applied]],
-        configure: Configure,  # noqa: ARG002 - the compiler's own choice is of no interest
+        configure: Configure,  # noqa: ARG002 - the compiler's own choice is not needed
     ) -> None:
         """See `Observer`."""
         modules = {dispatch.name: dispatch.module for dispatch in find_dispatches(program)}
-        for operation, each in applied:
-            if each.entry is not None:
-                match = self._judge(modules[each.dispatch], operation, each)
-                self.found.setdefault((each.entry.matcher, each.entry.action), []).append(match)
+        for operation, application in applied:
+            if application.entry is not None:
+                match = self._judge(modules[application.dispatch], operation, application)
+                self.found.setdefault(
+                    (application.entry.matcher, application.entry.action), []
+                ).append(match)
 
     def _judge(
         self, module: mlir.Operation, operation: mlir.Operation, applied: Applied
@@ -123,7 +125,7 @@ class _Judging:
 
 
 def _copied(module: mlir.Operation, operation: mlir.Operation) -> Workload:
-    """Returns the workload of an op in a copy of its dispatch, in a context in which all dialects are known."""
+    """Return the workload of an op in a copy of its dispatch, in a context with all dialects."""
     position = _operations(module).index(operation)
     context = thread_context()
     copy = mlir.Module.parse(to_bytecode(module), context).operation

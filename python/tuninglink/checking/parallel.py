@@ -1,4 +1,4 @@
-"""Judging the entries of a spec in several processes."""
+"""Parallel judging of the entries of a spec."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Asked:
     Attributes:
         position: its position in the spec.
         entry: the entry.
-        is_asked: whether its configuration is to be judged, too.
+        is_asked: whether to judge its configuration, too.
     """
 
     position: int
@@ -52,17 +52,17 @@ class Asked:
 
 
 class ParallelJudge:
-    """Judges entries in this process and, if they are many, in others beside it.
+    """Judges entries in this process and, for many entries, in further processes.
 
-    This process starts with the first entries and the others with the last, until they meet. The judgements are those
-    of a single process, but for the order in which they are made.
+    This process starts with the first entries and the others with the last, until they meet. The judgements equal those
+    of a single process; only their order differs.
 
     Args:
         judge: judges in this process.
-        options: what `judge` judges for.
-        processes: how many processes may be busy, this one included.
-        warn: is told about plug-ins that cannot be used.
-        finished: is told what is found about an entry, in any order and from any thread.
+        options: the options of `judge`.
+        processes: the maximum number of busy processes, including this one.
+        warn: receives warnings about unusable plug-ins.
+        finished: receives the findings about an entry, in any order and from any thread.
     """
 
     def __init__(
@@ -81,9 +81,9 @@ class ParallelJudge:
 
     @contextmanager
     def begin(self, entries: Sequence[Asked]) -> Iterator[Iterator[Judgement]]:
-        """Has the other processes begin, and hands over the judgements, in order.
+        """Start the other processes, and yield the judgements in order.
 
-        This process joins in when it asks for them.
+        This process takes part while the caller iterates.
         """
         if len(entries) <= _FEW or not self._others:
             yield self._here(entries)
@@ -97,10 +97,10 @@ class ParallelJudge:
     def _together(
         self, slices: Sequence[Sequence[Asked]], handed: _HandedOut
     ) -> Iterator[Judgement]:
-        for position, each in enumerate(slices):
+        for position, entries in enumerate(slices):
             handed.hand_out(position)
             future = handed.future(position)
-            yield from self._here(each) if future is None else self._there(each, future)
+            yield from self._here(entries) if future is None else self._there(entries, future)
 
     def _submit(self, pool: Pool, entries: Sequence[Asked]) -> Future[_Outcome]:
         future = pool.submit(_judge, _Slice.of(entries), self._judging_options, seconds=_SECONDS)
@@ -109,17 +109,17 @@ class ParallelJudge:
 
     def _note(self, entries: Sequence[Asked], future: Future[_Outcome]) -> None:
         if not future.cancelled() and future.exception() is None:
-            for each, result in zip(entries, future.result().judgements, strict=True):
-                self._finished(each, result)
+            for each, judgement in zip(entries, future.result().judgements, strict=True):
+                self._finished(each, judgement)
 
     def _here(self, entries: Sequence[Asked]) -> Iterator[Judgement]:
         for entry in entries:
-            result = self._judge.judge(entry.entry, is_asked=entry.is_asked)
-            self._finished(entry, result)
-            yield result
+            judgement = self._judge.judge(entry.entry, is_asked=entry.is_asked)
+            self._finished(entry, judgement)
+            yield judgement
 
     def _there(self, entries: Sequence[Asked], future: Future[_Outcome]) -> Iterator[Judgement]:
-        """Yields what another process found; a slice that it has not begun, or failed on, is judged here."""
+        """Yield the judgements of another process; a slice that it has not begun, or failed on, is judged here."""
         if future.cancel() or future.exception() is not None:
             yield from self._here(entries)
             return
@@ -129,12 +129,12 @@ class ParallelJudge:
 
 
 class _HandedOut:
-    """The slices that other processes have been handed, from the last one on.
+    """The slices that were submitted to other processes, from the last one on.
 
     Args:
         slices: all slices.
-        submit: hands one out.
-        most: how many may be unfinished.
+        submit: submits one.
+        most: the maximum number of unfinished slices.
     """
 
     def __init__(
@@ -150,14 +150,14 @@ class _HandedOut:
         self._unfinished: list[Future[_Outcome]] = []
 
     def hand_out(self, position: int) -> None:
-        """Hands out slices behind a position until enough are unfinished."""
-        self._unfinished = [each for each in self._unfinished if not each.done()]
+        """Submit slices after a position until enough are unfinished."""
+        self._unfinished = [future for future in self._unfinished if not future.done()]
         while self._first > position + 1 and len(self._unfinished) < self._most:
             self._futures.appendleft(self._submit(self._slices[self._first - 1]))
             self._unfinished.append(self._futures[0])
 
     def future(self, position: int) -> Future[_Outcome] | None:
-        """Returns the outcome of a slice, None for one that was not handed out."""
+        """Return the outcome of a slice, None for one that was not submitted."""
         return None if position < self._first else self._futures[position - self._first]
 
     @property
@@ -167,11 +167,11 @@ class _HandedOut:
 
 @dataclass(frozen=True)
 class _Slice:
-    """Some entries of a spec, for another process.
+    """A slice of the entries of a spec, for another process.
 
     Attributes:
-        spec: a spec with what they use, as bytecode.
-        entries: for each its matcher, its action, and whether its configuration is to be judged.
+        spec: a spec with these entries, as bytecode.
+        entries: the matcher and the action of each, and whether to judge its configuration.
     """
 
     spec: bytes
@@ -180,33 +180,33 @@ class _Slice:
     @classmethod
     def of(cls, entries: Sequence[Asked]) -> _Slice:
         asked = ((entry.entry.matcher, entry.entry.action, entry.is_asked) for entry in entries)
-        return cls(spec_of(*(each.entry for each in entries)), tuple(asked))
+        return cls(spec_of(*(asked_entry.entry for asked_entry in entries)), tuple(asked))
 
 
 @dataclass(frozen=True)
 class _Outcome:
-    """What another process found about a slice, and what it warned about."""
+    """The judgements and warnings of another process about a slice."""
 
     judgements: tuple[Judgement, ...]
     warnings: tuple[Diagnostic, ...]
 
 
 def _judge(part: _Slice, options: JudgingOptions) -> _Outcome:
-    """Judges a slice in another process."""
+    """Judge a slice in another process."""
     anatomy = Anatomy(parse_module(part.spec, "<slice>", thread_context()))
     judge = _judge_for(options)
     judgements = tuple(
         judge.judge(Entry(matcher, action, None, anatomy), is_asked=is_asked)
         for matcher, action, is_asked in part.entries
     )
-    said = tuple(_said)
+    warnings = tuple(_said)
     _said.clear()
-    return _Outcome(judgements, said)
+    return _Outcome(judgements, warnings)
 
 
 @lru_cache(maxsize=1)
 def _judge_for(options: JudgingOptions) -> Judge:
-    """Returns the judge of another process, which remembers what it has judged."""
+    """Return the judge of a worker process, which caches its results."""
     return Judge(options, _said.append)
 
 

@@ -23,8 +23,8 @@ def _run_own(context: typer.Context) -> None:
     raise typer.Exit(run_command(str(context.info_name), context.args))
 
 
-def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it so
-    if wanted:
+def _print_version(is_wanted: bool) -> None:  # noqa: FBT001 - typer calls it so
+    if is_wanted:
         from importlib import metadata  # noqa: PLC0415 - takes as long to load as typer
 
         typer.echo(f"tuninglink {metadata.version('tuninglink')}")
@@ -114,7 +114,7 @@ def command_names() -> list[str]:
     result: list[str] = []
     for name, command in vars(typer.main.get_command(_application(_COMMANDS)))["commands"].items():
         nested = vars(command).get("commands")
-        result += [f"{name} {each}" for each in nested] if nested else [name]
+        result += [f"{name} {subcommand}" for subcommand in nested] if nested else [name]
     return result
 
 
@@ -126,7 +126,7 @@ def run(arguments: Sequence[str]) -> int:
     """
     first = arguments[:1]
     is_one = first == ["--version"] or (first and first[0] in _COMMANDS)
-    app = _application([each for each in first if each in _COMMANDS] if is_one else _COMMANDS)
+    app = _application([name for name in first if name in _COMMANDS] if is_one else _COMMANDS)
     command = typer.main.get_command(app)
     _take_types_off_switches(command)
     try:

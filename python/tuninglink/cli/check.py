@@ -138,9 +138,9 @@ def check(
     findings = _findings(reports, strict=strict)
     if form is Format.TABLE:
         shown = (finding for finding in findings if strict or finding.rule is not Rule.UNDECIDED)
-        process.show(*(each.diagnostic for each in shown))
+        process.show(*(finding.diagnostic for finding in shown))
     writer.write(reports, findings)
-    if any(each.diagnostic.severity is Severity.ERROR for each in findings):
+    if any(finding.diagnostic.severity is Severity.ERROR for finding in findings):
         raise typer.Exit(process.FAILURE)
 
 

@@ -74,11 +74,11 @@ def _count(overlap: EntryOverlap | None) -> str:
 
 def _undecided(report: SpecReport) -> Iterator[str]:
     """Say below the table why a cell has a question mark."""
-    for each in report.undecided():
-        question = each.question.replace("_", " ")
-        first = each.entries[0].entry
-        more = f" and {len(each.entries) - 1:,} more" if len(each.entries) > 1 else ""
-        yield f"not decided: {question}: line {_line(first)}{more}: {each.reason}"
+    for undecided in report.undecided():
+        question = undecided.question.replace("_", " ")
+        first = undecided.entries[0].entry
+        more = f" and {len(undecided.entries) - 1:,} more" if len(undecided.entries) > 1 else ""
+        yield f"not decided: {question}: line {_line(first)}{more}: {undecided.reason}"
 
 
 def _in_model(report: SpecReport) -> Iterator[str]:
@@ -88,14 +88,18 @@ def _in_model(report: SpecReport) -> Iterator[str]:
         if entry.in_model == ():
             yield f"{name} configures nothing"
         for match in entry.in_model or ():
-            said = _WORDS[match.answer.verdict]
+            words = _WORDS[match.answer.verdict]
             reason = f": {match.answer.reason}" if match.answer.reason else ""
-            yield f"{name} configures {match.problem} in {match.dispatch}: {said}{reason}"
+            yield f"{name} configures {match.problem} in {match.dispatch}: {words}{reason}"
 
 
 def _overlaps(report: SpecReport) -> Iterator[str]:
     """Say below the table which entries overlap with earlier ones."""
-    result = [(each.entry, each.overlap) for each in report.entries if each.overlap is not None]
+    result = [
+        (entry_report.entry, entry_report.overlap)
+        for entry_report in report.entries
+        if entry_report.overlap is not None
+    ]
     for entry, overlap in result[:_MOST_OVERLAPS]:
         first = overlap.winners[0]
         more = f", and up to {overlap.at_most - 1:,} more do" if overlap.at_most > 1 else ""

@@ -47,7 +47,7 @@ def with_completed_flags(name: str, command: Callable[..., None]) -> Callable[..
         """Stands for the command, of which only the parameters are looked at."""
 
     flags = {**usage.flags, **COMMON_FLAGS}
-    parameters = [_parameter(index, *each) for index, each in enumerate(flags.items())]
+    parameters = [_parameter(index, *flag) for index, flag in enumerate(flags.items())]
     completed.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     completed.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return completed

@@ -57,8 +57,8 @@ def show(
     with Database(file, read_only=True) as opened:
         result = list(opened.all_trials())
     groups: dict[tuple[str, EnvironmentRecord], list[Trial]] = {}
-    for each in result:
-        groups.setdefault((each.problem.key, each.environment), []).append(each)
+    for trial in result:
+        groups.setdefault((trial.problem.key, trial.environment), []).append(trial)
     print_table(
         (
             "problem",
@@ -147,14 +147,14 @@ def rules(file: File) -> None:
         result = learn_rules(opened.all_trials())
     rows = [
         (
-            " ".join(each.scope),
-            str(each),
-            f"{each.explained} of {each.failures}",
-            f"0 of {each.successes}",
-            str(each.problems),
-            f"{each.failure}: {each.reason}",
+            " ".join(rule.scope),
+            str(rule),
+            f"{rule.explained} of {rule.failures}",
+            f"0 of {rule.successes}",
+            str(rule.problems),
+            f"{rule.failure}: {rule.reason}",
         )
-        for each in result
+        for rule in result
     ]
     print_table(("candidates", "fail if", "failures", "successes", "problems", "reason"), rows)
 
@@ -216,7 +216,7 @@ def _summary(group: Sequence[Trial]) -> tuple[str, ...]:
         first.environment.device,
         first.environment.compiler,
         str(len(group)),
-        str(sum(each.failure is not None for each in group)),
+        str(sum(trial.failure is not None for trial in group)),
         _figure(default),
         _figure(best),
         f"{default / best:.2f}" if default and best else "",
@@ -237,14 +237,14 @@ def _print_trials(group: Sequence[Trial]) -> None:
     ranked = sorted(group, key=rank)
     rows = [
         (
-            _figure(each.median) or (each.failure.kind.value if each.failure else ""),
-            results[each.configuration.key],
-            each.stage,
-            each.origin,
-            each.configuration.pipeline,
-            ", ".join(f"{name} = {value}" for name, value in each.configuration.knobs.items()),
+            _figure(trial.median) or (trial.failure.kind.value if trial.failure else ""),
+            results[trial.configuration.key],
+            trial.stage,
+            trial.origin,
+            trial.configuration.pipeline,
+            ", ".join(f"{name} = {value}" for name, value in trial.configuration.knobs.items()),
         )
-        for each in ranked
+        for trial in ranked
     ]
     typer.echo()
     print_table(

@@ -109,7 +109,7 @@ def demo(
         if output:
             name = f"{Path(PROGRAM).stem}.{example.target}.vmfb"
             write_file(make_directory(output) / name, result.output)
-        rows += (_row(example, each) for each in _effective(example, result))
+        rows += (_row(example, applied) for applied in _effective(example, result))
     typer.echo()
     print_table(("target", "dispatch", "entry", "spec", "its own configuration"), rows)
     if budget:
@@ -171,9 +171,9 @@ def _effective(example: Example, result: Compilation) -> tuple[Applied, ...]:
     """
     if not result.applied:
         raise TuninglinkError(error(f"no entry of '{_shown(example.spec)}' configured anything"))
-    for each in result.applied:
-        if not each.is_own:
-            raise TuninglinkError(error(f"{each}, but not with the entry's own configuration"))
+    for applied in result.applied:
+        if not applied.is_own:
+            raise TuninglinkError(error(f"{applied}, but not with the entry's own configuration"))
     return result.applied
 
 

@@ -102,7 +102,7 @@ def _dispatches(explanation: Explanation, stream: TextIO) -> str:
     )
 
 
-def _blocks(found: Sequence[tuple[DispatchReport, Sequence[Fact]]], stream: TextIO) -> str:
+def _blocks(dispatches: Sequence[tuple[DispatchReport, Sequence[Fact]]], stream: TextIO) -> str:
     from rich.padding import Padding  # noqa: PLC0415
     from rich.table import Table  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
@@ -111,7 +111,7 @@ def _blocks(found: Sequence[tuple[DispatchReport, Sequence[Fact]]], stream: Text
 
     target = console(stream)
     with target.capture() as captured:
-        for dispatch, facts in found:
+        for dispatch, facts in dispatches:
             name = Text(dispatch.name, style="bold")
             target.print(name.append(f"  {dispatch.target}", style="not bold dim"))
             table = Table.grid(padding=(0, 2))
@@ -137,13 +137,13 @@ def _facts(row: ProblemRow, explanation: Explanation) -> list[Fact]:
     """Return what is to be said of equal dispatches, each with a word for what it is."""
     dispatch = row.dispatches[0]
     facts = []
-    for number, each in enumerate(dispatch.operations):
-        text = f"{each.words}, at {each.place}" if each.place else each.words
+    for number, operation in enumerate(dispatch.operations):
+        text = f"{operation.words}, at {operation.place}" if operation.place else operation.words
         facts.append((dispatch.status.value, text))
         if not number:
             facts.append(("cost", _cost(row, explanation)))
             facts += [("equal", other.name) for other in row.dispatches[1:]]
-        facts += _facts_of_operation(each, explanation.specs)
+        facts += _facts_of_operation(operation, explanation.specs)
     return facts
 
 
@@ -156,7 +156,7 @@ def _cost(row: ProblemRow, explanation: Explanation) -> str:
         share = "time unknown"
     parts = [share, "1 call" if weight.calls == 1 else f"{weight.calls:,} calls"]
     amounts = ((dispatch.cost.flops, "FLOP"), (dispatch.cost.bytes, "B"))
-    parts += [f"{_scaled(each)}{unit} a call" for each, unit in amounts if each is not None]
+    parts += [f"{_scaled(amount)}{unit} a call" for amount, unit in amounts if amount is not None]
     if dispatch.cost.intensity is not None:
         parts.append(f"{dispatch.cost.intensity:.1f} FLOP/B")
     if dispatch.microseconds is not None:
@@ -201,7 +201,7 @@ def _facts_of_match(match: Match, specs: Sequence[SpecSummary]) -> Iterator[Fact
     if DERIVED in provenance:
         yield "derived", str(provenance.pop(DERIVED))
     if provenance:
-        yield "provenance", ", ".join(f"{name} = {each}" for name, each in provenance.items())
+        yield "provenance", ", ".join(f"{name} = {value}" for name, value in provenance.items())
 
 
 def _entry(entry: EntryReference) -> str:

@@ -232,9 +232,9 @@ def _obstacle(options: TuneOptions) -> str:
 
 def _show(result: FlagsResult) -> None:
     """Show what came of a comparison."""
-    for each in result.results:
-        entries = f", {each.entries} tuned" if isinstance(each, PairResult) else ""
-        say(f"  {each.flag_set.name}{entries}: {_outcome(each)}")
+    for set_result in result.results:
+        entries = f", {set_result.entries} tuned" if isinstance(set_result, PairResult) else ""
+        say(f"  {set_result.flag_set.name}{entries}: {_outcome(set_result)}")
     if result.noise is not None:
         say(f"  the default against itself: {result.noise}")
     if result.best is not None:

@@ -120,5 +120,5 @@ def init_command(arguments: Sequence[str]) -> int:
 
 def _report(written: InitSpec) -> None:
     """Name what was left out, and why."""
-    for each in written.left_out:
-        process.show(Diagnostic(Severity.REMARK, f"no entry for {each}"))
+    for omission in written.left_out:
+        process.show(Diagnostic(Severity.REMARK, f"no entry for {omission}"))

@@ -122,9 +122,9 @@ def link(
         process.refuse_binary_on_terminal()
     with progress("linking"):
         inputs = [
-            each
+            loaded
             for spec in specs or project_specs(project, no_project=no_project)
-            for each in _load(spec, upgrade=not no_upgrade)
+            for loaded in _load(spec, upgrade=not no_upgrade)
         ]
         if target is not None:
             inputs += _default_spec(target, spec_dir or [], upgrade=not no_upgrade)

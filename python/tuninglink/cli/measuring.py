@@ -137,7 +137,7 @@ def stopping(budget: Budget, program: str) -> Iterator[None]:
         budget: what ends.
         program: what says so; nothing where the end is announced elsewhere.
     """
-    watched = [each for each in _ENDING if signal.getsignal(each) != signal.SIG_IGN]
+    watched = [number for number in _ENDING if signal.getsignal(number) != signal.SIG_IGN]
 
     def stop(number: int, _: object) -> None:
         if budget.is_stopped:
@@ -149,7 +149,7 @@ def stopping(budget: Budget, program: str) -> Iterator[None]:
             os.write(2, f"\n{program}: interrupted; ending with what is known so far\n".encode())
 
     watcher = signal.set_wakeup_fd(-1)  # whoever reads it would end the process
-    before = {each: signal.signal(each, stop) for each in watched}
+    before = {number: signal.signal(number, stop) for number in watched}
     try:
         yield
     finally:

@@ -124,8 +124,8 @@ def measuring_values(reader: FlagReader) -> dict[str, Any]:
         CompileError: a flag is of no use where nothing but a spec is written, or a benchmark has no time.
     """
     _refuse_compile_flags(reader.flags)
-    settings = {name: each for name, each in reader.values.items() if name in _SETTINGS}
-    others = {name: each for name, each in reader.values.items() if name not in _SETTINGS}
+    settings = {name: value for name, value in reader.values.items() if name in _SETTINGS}
+    others = {name: value for name, value in reader.values.items() if name not in _SETTINGS}
     return {**others, "settings": _limited(TuningSettings(**settings)), "flags": reader.flags}
 
 
@@ -145,7 +145,7 @@ def _limited(settings: TuningSettings) -> TuningSettings:
     """Return settings with a limit: where there is neither time nor trials, ten minutes."""
     if settings.timeout <= 0:
         remedy = note("a hanging benchmark is killed after it")
-        raise CompileError(error("'0' is no value for flag '--timeout'", notes=[remedy]))
+        raise CompileError(error("invalid value '0' for flag '--timeout'", notes=[remedy]))
     if settings.trials is None and settings.seconds == TuningSettings.seconds:
         return replace(settings, seconds=_DEFAULT_SECONDS)
     return settings

@@ -46,7 +46,7 @@ def with_project(arguments: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
     project = _take_project(own)
     if project is None:
         return own + end, ()
-    given = {_name(each) for each in own}
+    given = {_name(argument) for argument in own}
     flags = [flag for flag in project.expanded_flags if _name(flag) not in given]
     if not project.default_specs:
         flags.append("--no-default-specs")
@@ -76,18 +76,18 @@ def project_specs(file: Path | None = None, *, no_project: bool = False) -> tupl
 
 def _take_project(arguments: list[str]) -> Project | None:
     """Return the project that arguments ask for, and take what says so out of them."""
-    wanted = True
-    for position, each in reversed(list(enumerate(arguments))):
-        name, equals, value = each.partition("=")
+    uses_project = True
+    for position, argument in reversed(list(enumerate(arguments))):
+        name, equals, value = argument.partition("=")
         if name == "--no-project":
             del arguments[position]
-            wanted = False
+            uses_project = False
         elif name == "--project":
             if not equals:
                 value = "".join(arguments[position + 1 : position + 2])
             del arguments[position : position + (1 if equals else 2)]
             return Project.named(Path(value))
-    return Project.find(Path.cwd()) if wanted else None
+    return Project.find(Path.cwd()) if uses_project else None
 
 
 def _name(flag: str) -> str:

@@ -39,9 +39,9 @@ def continue_in_child() -> None:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _RELAYED)
         end_with(parent)
         return
-    for each in _RELAYED:
-        if signal.getsignal(each) != signal.SIG_IGN:
-            signal.signal(each, lambda number, _: os.kill(child, number))
+    for signal_ in _RELAYED:
+        if signal.getsignal(signal_) != signal.SIG_IGN:
+            signal.signal(signal_, lambda number, _: os.kill(child, number))
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _RELAYED)
     _, status = os.waitpid(child, 0)
     code = os.waitstatus_to_exitcode(status)

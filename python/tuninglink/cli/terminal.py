@@ -59,7 +59,7 @@ def _plain(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str) ->
         return _GAP.join(map(str.ljust, cells, widths)).rstrip()
 
     lines = [line(columns), rule, *map(line, rows)]
-    return "".join(f"{each}\n" for each in ([title.rstrip(), *lines] if title else lines))
+    return "".join(f"{line}\n" for line in ([title.rstrip(), *lines] if title else lines))
 
 
 _GAP: Final = "   "

@@ -156,8 +156,8 @@ class ProgressLines(Listener):
     def finished(self, timeline: Timeline) -> None:
         """Say where the time went."""
         total = timeline.total
-        stages = sorted(timeline.times.items(), key=lambda each: -each[1].seconds)
-        parts = ", ".join(f"{name.value} {each.seconds:.1f} s" for name, each in stages)
+        stages = sorted(timeline.times.items(), key=lambda item: -item[1].seconds)
+        parts = ", ".join(f"{name.value} {spent.seconds:.1f} s" for name, spent in stages)
         busy = total.use.busy_seconds / total.seconds
         self._say(f"{total.seconds:.1f} s, the device busy for {busy:.0%} of it: {parts}")
 

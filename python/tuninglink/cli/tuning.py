@@ -93,7 +93,7 @@ def _tune_bases(
             break
     if not tuned:
         raise failures[0] if failures else TuninglinkError(error("interrupted"))
-    for diagnostic in (each for failure in failures for each in failure.diagnostics):
+    for diagnostic in (diagnostic for failure in failures for diagnostic in failure.diagnostics):
         process.show(replace(diagnostic, severity=Severity.WARNING))
     best = next(iter(tuned))
     result = replace(choice.result, best=choice.set_result(best))
@@ -118,9 +118,9 @@ def _fastest_pair(
     best = next(iter(tuned))
     if result.reason:
         return tuned[best], replace(result, best=choice.set_result(best))
-    for base, each in tuned.items():
+    for base, pair in tuned.items():
         if base.flags == result.flags:
-            return each, result
+            return pair, result
     # The flags alone are the fastest.
     return replace(tuned[best], spec=write_spec("tuned", []), entries=0), result
 

@@ -192,16 +192,16 @@ def _configurations(data: bytes, name: str, target: str) -> str:
     from tuninglink.iree.targets import Target  # noqa: PLC0415
     from tuninglink.specs.loading import load_spec  # noqa: PLC0415
 
-    wanted = Target.parse(target)
+    parsed = Target.parse(target)
     spec = load_spec(data, name=name, upgrade=False)
     with progress("checking configurations"):
-        return check_configurations(spec, wanted)
+        return check_configurations(spec, parsed)
 
 
 def _version(text: str) -> tuple[int, int]:
     match = re.fullmatch(r"v?(\d+)\.(\d+)(?:\.\d+)?", text)
     if match is None:
-        message = f"'{text}' is no version; write it as 3.4"
+        message = f"invalid version '{text}'; write it as 3.4"
         raise TuninglinkError(error(message))
     return int(match[1]), int(match[2])
 
@@ -224,9 +224,9 @@ def _show(upgraded: Upgraded) -> None:
     """Say what nobody should miss: what is kept out, what was decided, and what is left as it is."""
     for hint in upgraded.hints:
         process.show(hint)
-    for each in upgraded.kept_out:
-        message = f"'{each.what}' is kept out: {each.reason}"
-        process.show(Diagnostic(Severity.WARNING, message, each.place))
+    for omission in upgraded.kept_out:
+        message = f"'{omission.what}' is kept out: {omission.reason}"
+        process.show(Diagnostic(Severity.WARNING, message, omission.place))
     first = {decision.message: decision for decision in reversed(upgraded.decisions)}
     for message, count in Counter(decision.message for decision in upgraded.decisions).items():
         times = f" ({count} times)" if count > 1 else ""

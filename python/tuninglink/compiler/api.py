@@ -83,7 +83,7 @@ def compile(  # noqa: A001 - the usual word, as in `re`
     prune = prune and request.options.prune
     choice = replace(request.choice, exact=trace, dump=dump, prune=prune)
     report = diagnostics.emit if diagnostics else None
-    compiler = Compiler(request.options, choice, request.options.flags, report, request.said)
+    compiler = Compiler(request.options, choice, request.options.flags, report, request.warnings)
     return compile_with(compiler, source, name)
 
 
@@ -94,12 +94,12 @@ class CompileRequest:
     Attributes:
         options: the options from its flags.
         choice: the specs, loaded.
-        said: warnings about them.
+        warnings: warnings about them.
     """
 
     options: CompileOptions
     choice: SpecChoice
-    said: tuple[Diagnostic, ...]
+    warnings: tuple[Diagnostic, ...]
 
 
 def read_request(

@@ -68,7 +68,7 @@ class Compiler:
         specs: the specs to apply.
         session_flags: the flags of the session. Process-wide flags are set already.
         report: receives each warning and remark as it is emitted.
-        said: earlier warnings about the specs, to be reported first.
+        warnings: earlier warnings about the specs, to be reported first.
         observer: an observer of the program, or None.
         step: receives the name of each step at its start.
     """
@@ -79,7 +79,7 @@ class Compiler:
         specs: SpecChoice,
         session_flags: Sequence[str] = (),
         report: Callable[[Diagnostic], None] | None = None,
-        said: Iterable[Diagnostic] = (),
+        warnings: Iterable[Diagnostic] = (),
         *,
         observer: Observer | None = None,
         step: Callable[[str], None] = lambda _: None,
@@ -91,18 +91,18 @@ class Compiler:
         self._application = Application(specs, self._report)
         self._session_flags = session_flags
         self._forward = report
-        self._said: list[Diagnostic] = []
+        self._diagnostics: list[Diagnostic] = []
         self._errors: list[Diagnostic] = []
-        for diagnostic in said:
+        for diagnostic in warnings:
             self._report(diagnostic)
 
     def _report(self, diagnostic: Diagnostic) -> None:
         if diagnostic.severity is Severity.ERROR:
             self._errors.append(diagnostic)
             return
-        if diagnostic in self._said:
+        if diagnostic in self._diagnostics:
             return  # of a part that is compiled again
-        self._said.append(diagnostic)
+        self._diagnostics.append(diagnostic)
         if self._forward:
             self._forward(diagnostic)
 
@@ -145,7 +145,7 @@ class Compiler:
                 self._compile_part(session, source, output)
             self._warn_about_specs()
             applied = tuple(self._application.applied)
-            return Compilation(output.content(), applied, tuple(self._said))
+            return Compilation(output.content(), applied, tuple(self._diagnostics))
 
     def _compile_parts(self, session: Session, parts: list[NativeHandle], output: Output) -> None:
         """Compile all parts, and report the errors of all of them."""

@@ -296,7 +296,7 @@ class FlagReader:
     """A parser of command lines with flags of the compiler and of the command.
 
     Args:
-        known: the command's own flags, by name without dashes.
+        own_flags: the command's own flags, by name without dashes.
         arguments: the arguments after the program's name.
 
     Attributes:
@@ -308,13 +308,13 @@ class FlagReader:
         CompileError: a value is malformed or missing, a flag is given twice, or a flag is unknown.
     """
 
-    def __init__(self, known: Mapping[str, Flag], arguments: Iterable[str]) -> None:
+    def __init__(self, own_flags: Mapping[str, Flag], arguments: Iterable[str]) -> None:
         try:
-            line = CommandLine(known, arguments)
+            line = CommandLine(own_flags, arguments)
         except UsageError as failure:
             raise CompileError(error(str(failure))) from None
         for flag in line.unknown:
-            _check_known(flag.name, known)
+            _check_known(flag.name, own_flags)
         # A single word is the input. A list of all flags, which takes 20 ms, is not needed then.
         flags, inputs = line.split(line.unknown, compiler_options if len(line.words) > 1 else dict)
         self.values = line.values
@@ -334,16 +334,16 @@ class FlagReader:
         return self.inputs[0] if self.inputs else None
 
 
-def _check_known(name: str, known: Iterable[str]) -> None:
+def _check_known(name: str, own_flags: Iterable[str]) -> None:
     # Most flags belong to sessions. Other flags require the list of all flags.
     if f"--{name}" not in session_flags() and name not in compiler_options():
-        hint = _suggestion(name, known)
+        hint = _suggestion(name, own_flags)
         raise CompileError(error(f"unknown flag '{dashed(name)}'{hint}"))
 
 
-def _suggestion(name: str, known: Iterable[str]) -> str:
+def _suggestion(name: str, own_flags: Iterable[str]) -> str:
     """Return a suggestion. LLVM's own flags, which are numerous, must be more similar to be suggested."""
-    users = [*known, *(option for option in compiler_options() if option.startswith("iree-"))]
+    users = [*own_flags, *(option for option in compiler_options() if option.startswith("iree-"))]
     return did_you_mean(dashed(name), map(dashed, users), cutoff=_LIKE) or did_you_mean(
         dashed(name), map(dashed, compiler_options()), cutoff=_HARDLY_ANOTHER
     )

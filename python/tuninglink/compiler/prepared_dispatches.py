@@ -75,21 +75,22 @@ class PreparedDispatches:
     Args:
         configured: the program at `executable-configurations`.
         sources: its executables at `executable-sources`.
-        wanted: the names of the required dispatches.
+        dispatch_names: the names of the required dispatches.
 
     Attributes:
         unsure: the reason why dispatches of changing backends cannot be shown; empty if they can.
     """
 
     def __init__(
-        self, configured: mlir.Operation, sources: DispatchSources, wanted: Collection[str]
+        self, configured: mlir.Operation, sources: DispatchSources, dispatch_names: Collection[str]
     ) -> None:
         self.unsure = ""
         self._backends: dict[mlir.Attribute, str] = {}
         self._changed = {
             dispatch.name: executable_name(dispatch.name)
             for dispatch in find_dispatches(configured)
-            if dispatch.name in wanted and self._backend(dispatch.module) in _CHANGING_BACKENDS
+            if dispatch.name in dispatch_names
+            and self._backend(dispatch.module) in _CHANGING_BACKENDS
         }
         self._program = sources.program(
             dict.fromkeys(name for name in self._changed.values() if name in sources.names())

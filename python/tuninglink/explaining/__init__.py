@@ -1,4 +1,4 @@
-"""Explaining what specs do to a program, dispatch by dispatch."""
+"""Explanation of the effects of specs on a program, dispatch by dispatch."""
 
 from tuninglink.explaining.api import explain, explain_file, until_configured
 from tuninglink.explaining.explainer import Explainer

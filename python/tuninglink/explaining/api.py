@@ -42,26 +42,26 @@ def explain(
     sizes: Iterable[str] = (),
     diagnostics: DiagnosticSink | None = None,
 ) -> Explanation:
-    """Says what specs do to a program, dispatch by dispatch.
+    """Explain the effects of specs on a program, dispatch by dispatch.
 
-    The program is compiled in this process as far as configurations are chosen. The arguments are those of
+    The program is compiled in this process up to the choice of configurations. The arguments are those of
     `tuninglink.compile`.
 
     Args:
         source: the path of a program in MLIR, or its content; text or bytecode either way.
         specs: the user's specs in order of precedence: loaded ones, paths, or contents.
         default_specs: whether the default spec of each target comes last.
-        spec_directories: where default specs are looked up before those that are shipped.
+        spec_directories: searched for default specs before the shipped ones.
         flags: flags of `iree-compile`, such as `--iree-hal-target-device=hip`.
-        name: what locations call a content.
+        name: the name of a content in locations.
         derived_entries: whether entries are derived for ops that have another form of a problem than the entry for it.
-        upgrade: whether specs that were written for an older compiler are upgraded; else they are refused.
+        upgrade: whether specs for an older compiler are upgraded; otherwise they are rejected.
         times: measured times, such as `tuninglink.explaining.read_profile` returns.
-        sizes: the sizes of dynamic dimensions that costs are for, as `--dim` takes them: `0.0=1,8:2,64`.
-        diagnostics: told about warnings and remarks as they are emitted. Errors are raised.
+        sizes: the sizes of dynamic dimensions for costs, in the syntax of `--dim`: `0.0=1,8:2,64`.
+        diagnostics: receives warnings and remarks as they are emitted. Errors are raised.
 
     Returns:
-        What became of each dispatch and of each spec.
+        The outcome for each dispatch and each spec.
 
     Raises:
         CompileError: the program or a flag is malformed, the compilation does not reach the dispatches, or
@@ -83,18 +83,18 @@ def explain(
     given = (*asked.options.sizes, *map(GivenSizes.parse, sizes))
     explainer = Explainer(choice, program, sizes=given)
     report = diagnostics.emit if diagnostics else None
-    compiler = Compiler(options, choice, options.flags, report, asked.said, observer=explainer)
+    compiler = Compiler(options, choice, options.flags, report, asked.warnings, observer=explainer)
     compile_with(compiler, source, name)
     return with_times(explainer.explanation(), times)
 
 
 def until_configured(options: CompileOptions) -> CompileOptions:
-    """Returns options that end a compilation where configurations are chosen.
+    """Return options that end a compilation at the choice of configurations.
 
-    What is compiled goes nowhere, so that it is written as bytecode, which is fast.
+    The output is discarded, so it is written as bytecode, which is fast.
 
     Raises:
-        CompileError: it ends before.
+        CompileError: it ends earlier.
     """
     check_reaches_dispatches(options)
     return replace(options, compile_to=Phase.EXECUTABLE_CONFIGURATIONS, emit_bytecode=True)
@@ -110,19 +110,19 @@ def explain_file(
     step: Callable[[str], None] = lambda _: None,
     is_detailed: bool = False,
 ) -> tuple[Compilation, Explanation]:
-    """Compiles a file, and explains what specs did to it.
+    """Compile a file, and explain the effects of specs on it.
 
     Args:
         path: the program; `-` is standard input.
-        options: what the compilation is to do; it must reach `executable-configurations`.
+        options: the options of the compilation, which must reach `executable-configurations`.
         choice: the specs.
-        session_flags: flags to give to the session; those of the whole process are set already.
-        report: called with each warning and remark as it is emitted.
+        session_flags: the flags of the session; those of the process are set already.
+        report: receives each warning and remark as it is emitted.
         step: called with the name of each step as it begins.
-        is_detailed: whether the explanation has what only a page shows.
+        is_detailed: whether to compute the details that only a page shows.
 
     Returns:
-        What came of the compilation, and the explanation.
+        The result of the compilation, and the explanation.
 
     Raises:
         CompileError: the compilation does not reach the dispatches, or the compiler reported an error.
@@ -136,10 +136,10 @@ def explain_file(
 
 
 def check_reaches_dispatches(options: CompileOptions) -> None:
-    """Refuses to explain a compilation in which no spec is applied.
+    """Reject a compilation in which no spec is applied.
 
     Raises:
-        CompileError: it ends too early, begins too late, or runs something else.
+        CompileError: it ends too early, begins too late, or has another mode.
     """
     reason = ""
     if options.mode not in (Mode.STANDARD, Mode.HAL_EXECUTABLE):

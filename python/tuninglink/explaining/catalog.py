@@ -1,4 +1,4 @@
-"""The specs of a compilation as explanations refer to them."""
+"""The specs that an explanation refers to."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _COMPARED: Final = 5
 
 
 class Catalog:
-    """All specs of a compilation: those that were given, and the default specs of the targets that it meets.
+    """All specs of a compilation: the user's, and the default specs of the targets that occur.
 
     Args:
         choice: the specs of the compilation.
@@ -49,7 +49,7 @@ class Catalog:
         self._by_source: dict[str, SpecMember] = {}
 
     def of(self, target: Target | None) -> TargetCatalog:
-        """Returns the specs for a target, in order of precedence."""
+        """Return the specs for a target, in order of precedence."""
         selection = self._selections.setdefault(target, Selection(target))
         members = [
             member
@@ -79,7 +79,7 @@ class Catalog:
         return member
 
     def member(self, applied: Applied) -> SpecMember:
-        """Returns the spec that configured something: one that was given, a default, or one carried along."""
+        """Return the spec that configured an op: the user's, a default spec, or an embedded one."""
         if applied.position < self._given:
             return self._members[applied.position]
         if applied.spec not in self._by_source:
@@ -87,7 +87,7 @@ class Catalog:
         return self._by_source[applied.spec]
 
     def reports(self, dispatches: Sequence[DispatchReport]) -> tuple[SpecSummary, ...]:
-        """Returns what became of each spec."""
+        """Return the outcome for each spec."""
         return tuple(
             replace(
                 member.report(dispatches, self._is_default(member)),
@@ -97,7 +97,7 @@ class Catalog:
         )
 
     def notes(self) -> Iterator[str]:
-        """Yields what cannot be told of entries, whatever the operation."""
+        """Yield notes on unreadable entries, regardless of the op."""
         for member in self._members:
             for reason, count in Counter(member.unreadable).items():
                 entries = "an entry" if count == 1 else f"{count:,} entries"
@@ -113,12 +113,12 @@ class Catalog:
 
 
 class TargetCatalog:
-    """The specs that dispatches of one target get.
+    """The specs for the dispatches of one target.
 
     Args:
         catalog: all specs.
-        members: those of the target, in order of precedence.
-        selection: which of their entries apply to it.
+        members: the specs for the target, in order of precedence.
+        selection: selects the entries that apply to it.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class TargetCatalog:
         self._selection = selection
 
     def match(self, applied: Applied) -> Match:
-        """Returns what configured an operation."""
+        """Return the match that configured an op."""
         member = self._catalog.member(applied)
         result = applied.entry
         if result is None:
@@ -139,25 +139,27 @@ class TargetCatalog:
         return Match(member.position, entry, applied.is_own, provenance)
 
     def shadowed(self, op: OpInfo, winner: EntryReference) -> tuple[EntryReference, ...]:
-        """Returns the entries behind `winner` that match an operation as well, as far as can be told."""
-        result: list[EntryReference] = []
+        """Return the entries after `winner` that also match an op, as far as is known."""
+        references: list[EntryReference] = []
         is_behind = False
         for member in self._members:
             if member.position == winner.spec:
                 first = member.position_of(winner)
-                result += (each for at, each in self._matching(member, op) if at > first)
+                references += (
+                    reference for at, reference in self._matching(member, op) if at > first
+                )
                 is_behind = True
             elif is_behind:
-                result += (each for _, each in self._matching(member, op))
-        return tuple(result)
+                references += (reference for _, reference in self._matching(member, op))
+        return tuple(references)
 
     def _matching(self, member: SpecMember, op: OpInfo) -> Iterator[tuple[int, EntryReference]]:
         return (
-            each for each in member.matching(op) if not member.why_not(each[0], self._selection)
+            match for match in member.matching(op) if not member.why_not(match[0], self._selection)
         )
 
     def nearest(self, op: OpInfo) -> tuple[NearMiss, ...]:
-        """Returns the entries that nearly match an operation, the nearest first."""
+        """Return the entries that nearly match an op, nearest first."""
         candidates = [
             ((*each.rank, order), each.position, member)
             for order, member in enumerate(self._members)
@@ -168,11 +170,11 @@ class TargetCatalog:
             member.compare(position, op, self._selection)
             for _, position, member in candidates[:_COMPARED]
         ]
-        # One that seems to match has not: what keeps it from doing so is not known.
+        # An entry that seems to match did not, for an unknown reason.
         compared.sort(key=lambda each: (not each.is_match, len(each.differences) or 1))
         return tuple(compared[:_SHOWN])
 
     @property
     def is_readable(self) -> bool:
-        """Whether something is known of what each entry demands."""
+        """Whether the conditions of each entry are at least partly known."""
         return not any(member.unreadable for member in self._members)

@@ -1,4 +1,4 @@
-"""Configurations in a configured program, and those that the compiler would have chosen without specs."""
+"""Configurations in a configured program, and the compiler's own choices without specs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class OpConfiguration:
 
 
 def configuration_of(operation: mlir.Operation) -> OpConfiguration:
-    """Returns the configuration of an operation and of the function around it."""
+    """Return the configuration of an op and of its function."""
     function = next(
         ancestor
         for ancestor in (operation, *ancestors(operation))
@@ -51,12 +51,12 @@ def configuration_of(operation: mlir.Operation) -> OpConfiguration:
 
 
 class CompilersChoices:
-    """What the compiler chooses for dispatches that a spec configured: it is asked, without the spec.
+    """The compiler's choices for dispatches that a spec configured, obtained by compiling them without the spec.
 
     Args:
         sources: the program before specs.
         dispatches: the names of the dispatches.
-        configure: how to ask the compiler.
+        configure: runs the compiler.
     """
 
     def __init__(
@@ -68,42 +68,42 @@ class CompilersChoices:
         self._failures: dict[str, str] = {}
         executables = [*dict.fromkeys(map(executable_name, dispatches))]
         if executables and self._ask(executables):
-            # One of them fails, and takes the others with it.
+            # One of them fails, and the compilation of the others with it.
             for executable in executables:
                 failure = self._ask([executable])
                 if failure:
                     self._failures[executable] = failure
 
     def _ask(self, executables: list[str]) -> str:
-        """Notes what the compiler chooses; returns why it failed, or nothing."""
+        """Record the compiler's choices; return its error, or an empty text."""
         program = to_bytecode(self._sources.program(executables).operation)
         errors = self._configure(program, self._note)
         return errors[0].message if errors else ""
 
     def _note(self, program: mlir.Operation) -> None:
         for dispatch in find_dispatches(program):
-            roots = [op for each in find_root_ops(dispatch.module) for op in each.roots]
+            roots = [op for group in find_root_ops(dispatch.module) for op in group.roots]
             self._choices[dispatch.name] = [configuration_of(root) for root in roots]
 
     def add_to(
         self, report: OperationReport, dispatch: str, position: int, count: int
     ) -> OperationReport:
-        """Returns a report of a configured operation with what the compiler would have chosen.
+        """Return a report of a configured op with the compiler's own choice.
 
         Args:
             report: the report.
             dispatch: the name of the dispatch.
-            position: which of the operations in it that are configured it is.
-            count: how many of them there are.
+            position: its position among the configured ops of the dispatch.
+            count: the number of these.
         """
         choices = self._choices.get(dispatch, [])
         if len(choices) == count:
             choice = choices[position]
-            known = {knob.name for knob in report.knobs}
+            set_knobs = {knob.name for knob in report.knobs}
             added = [
                 KnobRow(name, "", value, meaning(name))
                 for name, value in choice.knobs.items()
-                if name not in known
+                if name not in set_knobs
             ]
             beside = [
                 replace(knob, compilers_value=choice.knobs.get(knob.name, ""))

@@ -1,4 +1,4 @@
-"""Details that only the page shows, and that take longer: specs to start from, and the values that are valid now."""
+"""Details that only the page shows, since they take longer: specs to start from, and valid values."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ _WITH_VALUES: Final = 10
 def with_details(
     explanation: Explanation, sources: bytes, configured: bytes, calls: Counter[str]
 ) -> Explanation:
-    """Returns an explanation with a spec to start from for each tunable dispatch, and with valid values.
+    """Return an explanation with a spec to start from for each tunable dispatch, and with valid values.
 
     Args:
         explanation: the explanation.
         sources: the executables at `executable-sources`, as bytecode.
-        configured: the same as the compiler configures them without specs.
-        calls: how often the program calls each dispatch.
+        configured: the same with the compiler's own configurations, without specs.
+        calls: the number of calls of each dispatch.
     """
     reader = ProgramReader(sources, configured, calls)
-    points = {name: each for each in reader.points for name in each.dispatches}
+    points = {name: point for point in reader.points for name in point.dispatches}
     registry = ProviderRegistry(lambda _: None)
     detailed: dict[str, DispatchReport] = {}
     asked = 0
@@ -48,11 +48,15 @@ def with_details(
         if point is None or not is_tunable(point.workload.problem.kind):
             continue
         asked += 1
-        known = registry if asked <= _WITH_VALUES else None
-        start = single_entry(explanation.program, point, known)
+        value_registry = registry if asked <= _WITH_VALUES else None
+        start = single_entry(explanation.program, point, value_registry)
         for dispatch in row.dispatches:
             detailed[dispatch.name] = replace(dispatch, start=start)
-        if known is not None and first.status is Status.TUNED and len(first.operations) == 1:
+        if (
+            value_registry is not None
+            and first.status is Status.TUNED
+            and len(first.operations) == 1
+        ):
             allowed = _with_values(first.operations[0], point, registry)
             for dispatch in row.dispatches:
                 knobs = replace(dispatch.operations[0], knobs=allowed.knobs)

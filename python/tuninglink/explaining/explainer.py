@@ -1,4 +1,4 @@
-"""Looking at a program while it is compiled, to explain what specs do to it."""
+"""The observer of a compilation that explains the effects of specs."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ if TYPE_CHECKING:
 
 
 class Explainer:
-    """An observer of a compilation that finds out what specs do to each dispatch.
+    """An observer of a compilation that determines the effects of specs on each dispatch.
 
     Args:
         choice: the specs of the compilation, traced exactly.
-        program: what to call the program.
+        program: the name of the program.
         step: called with the name of each step as it begins.
-        is_detailed: whether the explanation has what only a page shows; see `with_details`.
-        sizes: the sizes of dynamic dimensions that costs are for.
+        is_detailed: whether to compute the details that only a page shows; see `with_details`.
+        sizes: the sizes of dynamic dimensions for costs.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Explainer:
     ) -> None:
         self._sizes = sizes
         self._catalog = Catalog(choice)
-        self._advice = LibraryAdvice({each.source for each in choice.given})
+        self._advice = LibraryAdvice({spec.source for spec in choice.given})
         self._program = program
         self._step = step or (lambda _: None)
         self._sources: DispatchSources | None = None
@@ -98,7 +98,7 @@ class Explainer:
         part = _Part(self._catalog, program, applied, self._sources, self._advice)
         self._step("explaining the dispatches")
         for report in part.reports(configure):
-            # A program that consists of dispatches calls none of them.
+            # A program that consists only of dispatches has no calls.
             calls = self._calls[report.name] if self._calls else 1
             self._dispatches.append(replace(report, calls=calls, cost=self._costs[report.name]))
         if self._is_detailed and self._sources.names():
@@ -106,7 +106,7 @@ class Explainer:
         self._sources = None
 
     def _configure_plain(self, sources: DispatchSources, configure: Configure) -> None:
-        """Keeps all dispatches as they were, and as the compiler configures them without specs."""
+        """Keep all dispatches before configuration, and with the compiler's own configurations."""
         self._step("configuring without specs")
         before = to_bytecode(sources.program(sources.names()).operation)
         after: list[bytes] = []
@@ -114,25 +114,25 @@ class Explainer:
             self._plain.append((before, after[0], self._calls))
 
     def explanation(self, notes: Iterable[str] = ()) -> Explanation:
-        """Returns what was found out, once the compilation is over.
+        """Return the explanation after the compilation.
 
         Args:
-            notes: what else is to be said of the whole.
+            notes: further notes on the whole program.
         """
         dispatches = tuple(self._dispatches)
-        said = [*notes, *self._catalog.notes()]
+        all_notes = [*notes, *self._catalog.notes()]
         if not dispatches:
-            said.append("there is no dispatch to configure")
+            all_notes.append("there is no dispatch to configure")
         explanation = Explanation(
             self._program,
             self._catalog.reports(dispatches),
             dispatches,
-            tuple(said),
+            tuple(all_notes),
             self._advice.coverage(),
         )
         self._step("writing specs to start from")
         for before, after, calls in self._plain:
-            # Whoever wants a table does not wait for Z3.
+            # Loading Z3 takes time, and a table does not need it.
             from tuninglink.explaining.details import with_details  # noqa: PLC0415
 
             explanation = with_details(explanation, before, after, calls)
@@ -141,12 +141,12 @@ class Explainer:
 
 @dataclass(frozen=True)
 class _DispatchOp:
-    """An operation of a dispatch, with what became of it.
+    """An op of a dispatch, with its outcome.
 
     Attributes:
-        operation: the operation, in the configured program.
-        seen: the same as matchers saw it; None if that is not known.
-        applied: what configured it, None for the compiler.
+        operation: the op, in the configured program.
+        seen: the op as matchers saw it; None if unknown.
+        applied: the entry that configured it, None for the compiler.
     """
 
     operation: mlir.Operation
@@ -155,7 +155,7 @@ class _DispatchOp:
 
     @property
     def is_rewritten(self) -> bool:
-        """Whether the backend has made another operation of what matchers saw."""
+        """Whether the backend has replaced the op that matchers saw."""
         if self.seen is None or self.seen == self.operation:
             return False
         before, after = OpInfo(self.seen), OpInfo(self.operation)
@@ -178,18 +178,18 @@ class _Part:
         self._sources = sources
         self._dispatches = find_dispatches(program) if sources.names() else []
         self._applied: dict[str, list[tuple[mlir.Operation, Applied]]] = {}
-        for operation, each in applied:
-            self._applied.setdefault(each.dispatch, []).append((operation, each))
-        wanted = {dispatch.name for dispatch in self._dispatches}
-        self._prepared = PreparedDispatches(program, sources, wanted)
+        for operation, application in applied:
+            self._applied.setdefault(application.dispatch, []).append((operation, application))
+        names = {dispatch.name for dispatch in self._dispatches}
+        self._prepared = PreparedDispatches(program, sources, names)
 
     def reports(self, configure: Configure) -> Iterator[DispatchReport]:
-        """Yields what became of each dispatch."""
+        """Yield the outcome for each dispatch."""
         choices = CompilersChoices(self._sources, self._tuned(), configure)
         return (self._report(dispatch, choices) for dispatch in self._dispatches)
 
     def _tuned(self) -> list[str]:
-        """Returns the dispatches that a spec configured, by name."""
+        """Return the dispatches that a spec configured, by name."""
         return [
             dispatch.name
             for dispatch in self._dispatches
@@ -229,7 +229,7 @@ class _Part:
         )
 
     def _find(self, dispatch: Dispatch) -> list[_DispatchOp]:
-        """Returns the operations that specs configured, or those that the compiler did."""
+        """Return the ops that specs configured, or else those that the compiler configured."""
         prepared = self._prepared.module(dispatch.name, dispatch.module)
         applied = self._applied.get(dispatch.name)
         if applied:
@@ -276,7 +276,7 @@ class _Part:
             nearest = catalog.nearest(op)
             report = replace(report, nearest=nearest)
             if found.is_rewritten and any(not each.differences for each in nearest):
-                # The compiler makes a new operation and drops what specs gave the old one.
+                # The compiler replaces the op, and drops the configuration of the old one.
                 unsure.append(
                     "whether an entry configured it: the backend rewrote it afterwards, "
                     "which loses what specs give"
@@ -289,7 +289,7 @@ class _Part:
 def _same(
     operation: mlir.Operation, configured: mlir.Operation, prepared: mlir.Operation | None
 ) -> mlir.Operation | None:
-    """Returns an operation of a configured dispatch as matchers saw it, None if that is not known."""
+    """Return an op of a configured dispatch as matchers saw it, None if unknown."""
     if prepared is None or prepared == configured:
         return None if prepared is None else operation
     place = str(operation.location)
@@ -299,13 +299,16 @@ def _same(
 
 
 def _without_match(operations: Sequence[OperationReport]) -> Status:
-    """Returns what to call a dispatch that no spec configured."""
-    near = [each for operation in operations for each in operation.nearest]
-    if any(each.is_match for each in near):
+    """Return the status of a dispatch that no spec configured."""
+    near = [miss for operation in operations for miss in operation.nearest]
+    if any(miss.is_match for miss in near):
         return Status.NO_EFFECT
-    if any(not each.excluded for each in near):
+    if any(not miss.excluded for miss in near):
         return Status.UNMATCHED
-    if any(each.kind not in _TRIVIAL or each.name.startswith(_COMPUTING) for each in operations):
+    if any(
+        operation.kind not in _TRIVIAL or operation.name.startswith(_COMPUTING)
+        for operation in operations
+    ):
         return Status.NO_ENTRY
     return Status.NOT_TUNABLE
 

@@ -1,4 +1,4 @@
-"""What specs did to a program, as plain data."""
+"""The effects of specs on a program, as plain data."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Status(Enum):
-    """What became of a dispatch; the value is the word in reports."""
+    """The outcome for a dispatch; the value is the word in reports."""
 
     TUNED = "tuned"
     """A spec configured it."""
@@ -35,14 +35,14 @@ class Status(Enum):
 
 @dataclass(frozen=True)
 class Weight:
-    """What dispatches cost in one run of a program.
+    """The cost of dispatches in one run of a program.
 
     Attributes:
-        dispatches: how many there are.
-        calls: how often they are called.
-        flops: their arithmetic operations, as far as sizes are known.
-        bytes: the bytes that they read and write, likewise.
-        microseconds: how long they take, as far as that was measured; None if it was for none.
+        dispatches: their number.
+        calls: the number of their calls.
+        flops: the number of arithmetic operations, as far as sizes are known.
+        bytes: the number of bytes read and written, likewise.
+        microseconds: the time of those that were measured; None without measurements.
     """
 
     dispatches: int = 0
@@ -52,7 +52,7 @@ class Weight:
     microseconds: float | None = None
 
     def __add__(self, other: Weight) -> Weight:
-        times = [each for each in (self.microseconds, other.microseconds) if each is not None]
+        times = [time for time in (self.microseconds, other.microseconds) if time is not None]
         return Weight(
             self.dispatches + other.dispatches,
             self.calls + other.calls,
@@ -63,17 +63,17 @@ class Weight:
 
     @property
     def impact(self) -> tuple[float, int, int]:
-        """What the dispatches that matter most have most of: time, then arithmetic, then bytes."""
+        """The sort key for importance: time, then arithmetic, then bytes."""
         return self.microseconds or 0.0, self.flops, self.bytes
 
 
 @dataclass(frozen=True)
 class ProblemRow:
-    """Dispatches that compute the same, and of which the same became.
+    """Dispatches with the same computation and the same outcome.
 
     Attributes:
         dispatches: the dispatches, in order.
-        weight: what they cost together.
+        weight: their total cost.
     """
 
     dispatches: tuple[DispatchReport, ...]
@@ -82,18 +82,18 @@ class ProblemRow:
 
 @dataclass(frozen=True)
 class DispatchReport:
-    """What became of a dispatch.
+    """The outcome for a dispatch.
 
     Attributes:
         name: the dispatch, such as `@executable::@variant`.
         functions: the functions in it.
-        target: what it is compiled for; empty if nothing says so.
-        status: what became of it.
-        operations: its root ops; as a rule one.
-        calls: how often the program calls it, loops with known trips included.
-        cost: what one call costs.
-        microseconds: how long one call takes, None if that was not measured.
-        start: a spec to start from, as `tuninglink init` writes it; nothing where there is none or it was not asked.
+        target: its target; empty if unknown.
+        status: its outcome.
+        operations: its root ops; usually one.
+        calls: the number of its calls, including loops with known trip counts.
+        cost: the cost of one call.
+        microseconds: the time of one call, None if not measured.
+        start: a spec to start from, as `tuninglink init` writes it; empty if there is none or it was not requested.
     """
 
     name: str
@@ -102,18 +102,18 @@ class DispatchReport:
     status: Status
     operations: tuple[OperationReport, ...]
     calls: int = 1
-    cost: DispatchCost = DispatchCost(0, 0)  # noqa: RUF009 - it is frozen
+    cost: DispatchCost = DispatchCost(0, 0)  # noqa: RUF009 - frozen
     microseconds: float | None = None
     start: str = ""
 
     @property
     def words(self) -> str:
-        """What it computes."""
+        """A description of its root ops."""
         return "; ".join(operation.words for operation in self.operations)
 
     @property
     def weight(self) -> Weight:
-        """What all calls cost."""
+        """The cost of all calls."""
         time = None if self.microseconds is None else self.calls * self.microseconds
         flops, moved = self.cost.flops or 0, self.cost.bytes or 0
         return Weight(1, self.calls, self.calls * flops, self.calls * moved, time)
@@ -121,13 +121,13 @@ class DispatchReport:
 
 @dataclass(frozen=True)
 class EntryUsage:
-    """What became of an entry.
+    """The outcome for an entry.
 
     Attributes:
         entry: the entry.
-        count: how many operations it configured.
-        shadowed_by: what came first where it matches; in order of first appearance.
-        unreachable: why it can never be the first to match, whatever the program; nothing if that is not known.
+        count: the number of ops that it configured.
+        shadowed_by: the entries that came first where it matches, in order of first appearance.
+        unreachable: the reason why it is never the first to match in any program; empty if not proven.
     """
 
     entry: EntryReference
@@ -137,24 +137,24 @@ class EntryUsage:
 
     @property
     def is_unused(self) -> bool:
-        """Whether it matches nothing here, and might elsewhere."""
+        """Whether it matches nothing in this program, but may match in others."""
         return not (self.count or self.shadowed_by or self.unreachable)
 
 
 @dataclass(frozen=True)
 class SpecSummary:
-    """What became of a spec.
+    """The outcome for a spec.
 
     Attributes:
-        source: where it comes from.
-        name: what it is called.
+        source: its origin.
+        name: its name.
         kind: `matcher list` or `opaque spec`.
-        is_default: whether it is the default spec of a target, not one that was given.
+        is_default: whether it is the default spec of a target, not the user's.
         usages: its entries, in order.
-        configured: how many operations it configured.
-        covered: how many dispatches it configured.
-        dispatches: how many there are that it was for.
-        is_automatic: whether nothing asked for it by name.
+        configured: the number of ops that it configured.
+        covered: the number of dispatches that it configured.
+        dispatches: the number of dispatches that it was for.
+        is_automatic: whether it was selected without being named.
     """
 
     source: str
@@ -169,31 +169,31 @@ class SpecSummary:
 
     @property
     def used(self) -> int:
-        """How many entries configured something."""
+        """The number of entries that configured an op."""
         return sum(usage.count > 0 for usage in self.usages)
 
     @property
     def unreachable(self) -> int:
-        """How many entries can never be the first to match, as far as that is known."""
+        """The number of entries that are proven never to be the first to match."""
         return sum(bool(usage.unreachable) for usage in self.usages)
 
     @property
     def unused(self) -> int:
-        """How many entries match nothing here, and are not unreachable."""
+        """The number of reachable entries that match nothing in this program."""
         return sum(usage.is_unused for usage in self.usages)
 
     @property
     def shadowed(self) -> int:
-        """How many entries matched, but only where an earlier one came first."""
+        """The number of entries that matched only ops that an earlier one configured."""
         return sum(not usage.count and bool(usage.shadowed_by) for usage in self.usages)
 
 
 @dataclass(frozen=True)
 class LibraryCoverage:
-    """What a shipped library would configure of the dispatches that no spec does.
+    """The unconfigured dispatches that a shipped library would configure.
 
     Attributes:
-        source: how the library is named on a command line.
+        source: the argument for the library on a command line.
         dispatches: the names of the dispatches.
     """
 
@@ -203,13 +203,13 @@ class LibraryCoverage:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What specs did to a program.
+    """The effects of specs on a program.
 
     Attributes:
-        program: what the program is called.
+        program: the name of the program.
         specs: the specs, in order of precedence; default specs come last.
         dispatches: the dispatches, in order.
-        notes: what else is to be said of the whole, such as that there is nothing to configure.
+        notes: notes on the whole program, such as that there is nothing to configure.
         libraries: the shipped libraries that would configure further dispatches.
     """
 
@@ -220,7 +220,7 @@ class Explanation:
     libraries: tuple[LibraryCoverage, ...] = ()
 
     def covered_by(self, library: LibraryCoverage) -> Weight:
-        """Returns what the dispatches cost that a library would configure."""
+        """Return the cost of the dispatches that a library would configure."""
         weights = (
             dispatch.weight for dispatch in self.dispatches if dispatch.name in library.dispatches
         )
@@ -228,7 +228,7 @@ class Explanation:
 
     @property
     def advice(self) -> tuple[str, ...]:
-        """A sentence on each library that would configure further dispatches, the most useful one first."""
+        """A sentence on each library that would configure further dispatches, most useful first."""
         shares = {
             library.source: self.share(self.covered_by(library)) for library in self.libraries
         }
@@ -239,26 +239,26 @@ class Explanation:
         )
 
     def count(self, status: Status) -> int:
-        """Returns how many dispatches have a status."""
+        """Return the number of dispatches with a status."""
         return sum(dispatch.status is status for dispatch in self.dispatches)
 
     def weight(self, *statuses: Status) -> Weight:
-        """Returns what the dispatches with some statuses cost; without any, all of them."""
+        """Return the cost of the dispatches with some statuses; without any, of all dispatches."""
         dispatches = (
             dispatch for dispatch in self.dispatches if not statuses or dispatch.status in statuses
         )
-        return sum((each.weight for each in dispatches), Weight())
+        return sum((dispatch.weight for dispatch in dispatches), Weight())
 
     @cached_property
     def rows(self) -> tuple[ProblemRow, ...]:
-        """The dispatches, equal ones together; what matters most comes first."""
+        """The dispatches, grouped if equal, most important first."""
         groups: dict[object, list[DispatchReport]] = {}
         for dispatch in self.dispatches:
             operations = tuple(
                 replace(op, place=None, match=op.match and replace(op.match, provenance=_NOTHING))
                 for op in dispatch.operations
             )
-            # Without an op, only the dispatch itself tells it from others.
+            # Dispatches without an op are distinguished by themselves only.
             own = () if operations else (dispatch.name,)
             key = (
                 dispatch.target,
@@ -277,7 +277,7 @@ class Explanation:
 
     @property
     def unknown_costs(self) -> int:
-        """How many dispatches have a cost that is not known, as it depends on dynamic sizes."""
+        """The number of dispatches with an unknown cost, which depends on dynamic sizes."""
         return sum(
             dispatch.microseconds is None and not dispatch.cost.is_known
             for dispatch in self.dispatches
@@ -285,9 +285,9 @@ class Explanation:
 
     @property
     def measure(self) -> str:
-        """What shares are shares of.
+        """The measure that shares refer to.
 
-        `time` where that of all dispatches is known, `measured time` where it is known of some, `FLOPs`, or `bytes`
+        `time` if known for all dispatches, `measured time` if known for some, `FLOPs`, or `bytes`
         without arithmetic.
         """
         whole = self.weight()
@@ -297,8 +297,8 @@ class Explanation:
         return "FLOPs" if whole.flops else "bytes"
 
     def share(self, weight: Weight) -> float:
-        """Returns the part of the whole that some dispatches are, from 0 to 1, in terms of `measure`."""
-        part, whole = (self._amount(each) for each in (weight, self.weight()))
+        """Return the share of a weight in the total, from 0 to 1, in terms of `measure`."""
+        part, whole = (self._amount(one) for one in (weight, self.weight()))
         return part / whole if whole else 0.0
 
     def _amount(self, weight: Weight) -> float:

@@ -1,4 +1,4 @@
-"""Explanations as JSON, in the form that `explanation.schema.json` beside this file describes."""
+"""Explanations as JSON, in the form that `explanation.schema.json` next to this file describes."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ VERSION: Final = 2
 
 
 def schema() -> Object:
-    """Returns the JSON Schema of the documents."""
+    """Return the JSON Schema of the documents."""
     file = resources.files("tuninglink.explaining") / "explanation.schema.json"
     loads: Object = json.loads(file.read_text(encoding="utf-8"))
     return loads
 
 
 def to_json(explanation: Explanation) -> str:
-    """Returns an explanation as JSON text: a line for each spec and for each dispatch."""
+    """Return an explanation as JSON text: a line for each spec and for each dispatch."""
     parts = [f"{json.dumps(key)}: {_lines(value)}" for key, value in to_object(explanation).items()]
     return "{{\n{}\n}}\n".format(",\n".join(parts))
 
@@ -44,12 +44,12 @@ def _lines(value: object) -> str:
     # With `indent`, the library takes ten times as long.
     if not isinstance(value, list):
         return json.dumps(value, ensure_ascii=False)
-    each = (json.dumps(one, ensure_ascii=False) for one in value)
-    return "[\n{}\n]".format(",\n".join(each)) if value else "[]"
+    lines = (json.dumps(one, ensure_ascii=False) for one in value)
+    return "[\n{}\n]".format(",\n".join(lines)) if value else "[]"
 
 
 def to_object(explanation: Explanation) -> Object:
-    """Returns an explanation as what `json` writes."""
+    """Return an explanation as plain data for `json`."""
     statuses = {status.value: explanation.count(status) for status in Status}
     return {
         "format": FORMAT,

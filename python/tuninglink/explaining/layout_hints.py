@@ -1,4 +1,4 @@
-"""Hints at layouts that no flag and no configuration makes up for."""
+"""Hints about slow layouts that no flag or configuration can compensate."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _OPERANDS: Final = 3
 
 
 def layout_hint(op: StructuredOp, target: Target | None) -> str:
-    """Returns what to change in a program whose convolution has a slow layout; nothing for others.
+    """Return a hint for a program whose convolution has a slow layout; empty for others.
 
     The backend for CPUs generates fast code for convolutions only if the channels of the image and the output channels
-    of the filter come last. With im2col, others come within two to three times of that.
+    of the filter come last. With im2col, other layouts are two to three times slower.
     """
     is_convolution = op.kind is OpKind.CONVOLUTION and not op.loops[Role.DEPTH]
     if not is_convolution or target is None or target.backend != "llvm-cpu":

@@ -1,4 +1,4 @@
-"""Which shipped libraries would configure the dispatches that no spec does."""
+"""Advice on shipped libraries that would configure the dispatches that no spec configures."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 class LibraryAdvice:
-    """Collects which shipped libraries have entries for the root ops of a program.
+    """The shipped libraries with entries for the root ops of a program.
 
     Args:
-        given: the sources of the specs that are applied anyway.
+        given: the sources of the specs that are already applied.
     """
 
     def __init__(self, given: Collection[str]) -> None:
@@ -44,15 +44,18 @@ class LibraryAdvice:
         ]
 
     def add(self, dispatch: str, target: Target | None, op: OpInfo) -> None:
-        """Notes which libraries have an entry for the root op of a dispatch that no spec configures."""
+        """Record the libraries with an entry for the root op of a dispatch that no spec configures."""
         selection = self._selections.setdefault(target, Selection(target))
         for library in self._libraries:
             if library.covers(op, selection):
                 self._dispatches.setdefault(library.source, set()).add(dispatch)
 
     def coverage(self) -> tuple[LibraryCoverage, ...]:
-        """Returns what the libraries cover, those with the most dispatches first."""
-        result = [LibraryCoverage(name, frozenset(each)) for name, each in self._dispatches.items()]
+        """Return the coverage of the libraries, those with the most dispatches first."""
+        result = [
+            LibraryCoverage(name, frozenset(dispatches))
+            for name, dispatches in self._dispatches.items()
+        ]
         return tuple(sorted(result, key=lambda each: (-len(each.dispatches), each.source)))
 
 
@@ -60,7 +63,7 @@ class _Library:
     """A library, whose entries are looked up by op.
 
     Args:
-        spec: the spec that it consists of.
+        spec: its spec.
     """
 
     def __init__(self, spec: Spec) -> None:
@@ -70,7 +73,7 @@ class _Library:
         self._derivable = DerivableList(PrunableSpec(spec))
 
     def covers(self, op: OpInfo, selection: Selection) -> bool:
-        """Tells whether an entry for a target matches an op, or can be derived for it."""
+        """Return whether an entry for a target matches an op, or can be derived for it."""
         applicability = selection.of(self._spec)
         if applicability.is_bound_elsewhere:
             return False

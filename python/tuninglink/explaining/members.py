@@ -1,4 +1,4 @@
-"""A spec of a compilation as explanations refer to it: which of its entries match, and which nearly."""
+"""A spec of a compilation for explanations: its entries that match an op, and those that nearly do."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class SpecMember:
     """A spec in the catalog.
 
     Args:
-        position: its position there.
-        source: where it comes from.
-        name: what it is called.
-        spec: the spec; None if it is not at hand.
+        position: its position in the catalog.
+        source: its origin.
+        name: its name.
+        spec: the spec; None if it is not available.
     """
 
     def __init__(self, position: int, source: str, name: str, spec: Spec | None) -> None:
@@ -54,27 +54,27 @@ class SpecMember:
 
     @cached_property
     def index(self) -> NearestEntries:
-        """The entries, to be looked up by ops."""
+        """The index of the entries by op."""
         return NearestEntries(self._matchers)
 
     @cached_property
     def _positions(self) -> dict[tuple[str, str], int]:
         pairs = self._spec.anatomy.pairs if self._spec else []
-        # The first of equal entries is the one that matches.
+        # Of equal entries, the first one matches.
         return {pair: position for position, pair in reversed([*enumerate(pairs)])}
 
     def position_of(self, entry: EntryReference) -> int:
-        """Returns the position of an entry of this spec."""
+        """Return the position of an entry of this spec."""
         return self._positions.get((entry.matcher, entry.action), -1)
 
     def reference(self, position: int) -> EntryReference:
-        """Returns the entry at a position."""
+        """Return the entry at a position."""
         assert self._spec is not None
         entry = self._spec.anatomy.entry(position)
         return EntryReference(self.position, entry.matcher, entry.action, entry.place)
 
     def why_not(self, position: int, selection: Selection) -> str:
-        """Returns why the entry at a position configures nothing for a target; nothing if it may."""
+        """Return why the entry at a position configures nothing for a target; empty if it may."""
         assert self._spec is not None
         exclusion = self._exclusion(position, selection)
         if exclusion:
@@ -92,38 +92,40 @@ class SpecMember:
         return f"its action annotates {named} only" if named else "its action annotates nothing"
 
     def _exclusion(self, position: int, selection: Selection) -> str:
-        """Returns why the entry at a position is not for a target; nothing if it is."""
+        """Return why the entry at a position is not for a target; empty if it is."""
         assert self._spec is not None
         exclusion = selection.of(self._spec).exclusion(position)
         return exclusion.reason if exclusion else ""
 
     def is_for(self, selection: Selection) -> bool:
-        """Tells whether the spec as a whole may be for a target."""
+        """Return whether the spec as a whole may be for a target."""
         return self._spec is not None and not selection.of(self._spec).is_bound_elsewhere
 
     def compare(self, position: int, op: OpInfo, selection: Selection) -> NearMiss:
-        """Compares the matcher at a position with an op that it has not matched.
+        """Compare the matcher at a position with an op that it has not matched.
 
         Args:
             position: the position.
             op: the op.
-            selection: which entries apply to the target.
+            selection: selects the entries that apply to the target.
         """
-        result = compare(self._matchers[position], op)
+        comparison = compare(self._matchers[position], op)
         why_not = self.why_not(position, selection)
         if why_not:
             excluded = bool(self._exclusion(position, selection))
             return NearMiss(
                 self.reference(position),
-                result.differences,
+                comparison.differences,
                 excluded=why_not,
-                is_match=bool(result.matches) and not excluded,
+                is_match=bool(comparison.matches) and not excluded,
             )
-        unsure = "all that is known of its matcher holds" if result.matches else result.unsure
-        return NearMiss(self.reference(position), result.differences, unsure)
+        unsure = (
+            "all that is known of its matcher holds" if comparison.matches else comparison.unsure
+        )
+        return NearMiss(self.reference(position), comparison.differences, unsure)
 
     def matching(self, op: OpInfo) -> Iterator[tuple[int, EntryReference]]:
-        """Yields the entries that match an op, with their positions, as far as can be told."""
+        """Yield the entries that match an op, with their positions, as far as is known."""
         for each in self.index.nearest(op):
             if each.differences:
                 return
@@ -132,7 +134,7 @@ class SpecMember:
 
     @cached_property
     def unreadable(self) -> list[str]:
-        """For each entry that says nothing of what it asks for, why that is."""
+        """For each entry with unknown conditions, the reason."""
         return [
             matcher.stop.reason
             for matcher in self._matchers
@@ -141,21 +143,21 @@ class SpecMember:
 
     @property
     def is_too_large(self) -> bool:
-        """Whether the spec has more entries than it is asked of whether they are unreachable."""
+        """Whether the spec has too many entries for the analysis of reachability."""
         return self._spec is not None and len(self._spec.anatomy.pairs) > MOST_PROVEN
 
     @cached_property
     def _unreachable(self) -> dict[int, str]:
-        """For each entry that is proven to be unreachable why that is, as far as it is asked."""
+        """For each entry that is proven unreachable, the reason."""
         if self._spec is None or self.is_too_large:
             return {}
-        return {each.position: each.why_unreachable for each in find_unreachable(self._spec)}
+        return {entry.position: entry.why_unreachable for entry in find_unreachable(self._spec)}
 
     def report(self, dispatches: Sequence[DispatchReport], is_default: bool) -> SpecSummary:  # noqa: FBT001
-        """Returns what became of the spec.
+        """Return the outcome for the spec.
 
         Args:
-            dispatches: what became of the dispatches.
+            dispatches: the outcomes for the dispatches.
             is_default: whether it is the default spec of a target.
         """
         operations = [operation for dispatch in dispatches for operation in dispatch.operations]
@@ -188,9 +190,9 @@ class SpecMember:
     ) -> tuple[EntryUsage, ...]:
         counts: dict[int, int] = {}
         shadows: dict[int, dict[EntryReference, None]] = {}
-        for each in mine:
-            if each.match and each.match.entry:
-                position = self.position_of(each.match.entry)
+        for operation in mine:
+            if operation.match and operation.match.entry:
+                position = self.position_of(operation.match.entry)
                 counts[position] = counts.get(position, 0) + 1
         for operation in operations:
             winner = operation.match.entry if operation.match else None

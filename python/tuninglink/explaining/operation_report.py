@@ -1,4 +1,4 @@
-"""What specs did to one root op, as plain data."""
+"""The effects of specs on one root op, as plain data."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class EntryReference:
         spec: the position of the spec among those of the explanation.
         matcher: the matcher's symbol.
         action: the action's symbol.
-        place: where the matcher is defined.
+        place: the location of the matcher.
     """
 
     spec: int
@@ -33,12 +33,12 @@ class EntryReference:
 
 @dataclass(frozen=True)
 class ConfigurationText:
-    """How an operation is compiled. Each attribute is written as MLIR prints it, and empty if there is none.
+    """The configuration of an op. Each attribute is as MLIR prints it, and empty if absent.
 
     Attributes:
-        translation_info: what the function around the operation has.
-        lowering_config: what the operation has.
-        decomposition_config: what an attention has for its two matmuls.
+        translation_info: the attribute of the function around the op.
+        lowering_config: the attribute of the op.
+        decomposition_config: the attribute of an attention for its two matmuls.
     """
 
     translation_info: str = ""
@@ -46,20 +46,20 @@ class ConfigurationText:
     decomposition_config: str = ""
 
     def lines(self) -> list[str]:
-        """Returns the attributes that are there."""
+        """Return the attributes that are present."""
         parts = (self.translation_info, self.lowering_config, self.decomposition_config)
         return [part for part in parts if part]
 
 
 @dataclass(frozen=True)
 class Match:
-    """What configured an operation, read from the configured program.
+    """The match that configured an op, read from the configured program.
 
     Attributes:
         spec: the position of the spec among those of the explanation.
-        entry: the entry; None if that cannot be told.
-        is_own: whether the configuration is the entry's own, all of it; None if that cannot be told.
-        provenance: where the configuration comes from, as the matcher says.
+        entry: the entry; None if unknown.
+        is_own: whether the entry set the whole configuration; None if unknown.
+        provenance: the provenance of the configuration, as recorded in the matcher.
     """
 
     spec: int
@@ -70,14 +70,14 @@ class Match:
 
 @dataclass(frozen=True)
 class NearMiss:
-    """An entry that does not match an operation, but nearly does.
+    """An entry that nearly matches an op.
 
     Attributes:
         entry: the entry.
-        differences: the conditions that do not hold; the first is the first that fails.
-        unsure: why it cannot be told what else the entry demands; nothing if all is known.
-        excluded: why the entry configures nothing for the target, whatever it matches; nothing if it may.
-        is_match: whether its matcher matched, so that nothing but that keeps it from configuring the op.
+        differences: the conditions that do not hold, in order of evaluation.
+        unsure: the reason why further conditions of the entry are unknown; empty if all are known.
+        excluded: the reason why the entry cannot apply to the target; empty if it can.
+        is_match: whether its matcher matched, so that `excluded` is the only obstacle.
     """
 
     entry: EntryReference
@@ -104,10 +104,10 @@ class KnobRow:
 
     Attributes:
         name: its place in the configuration, such as `workgroup[0]`.
-        value: its value; nothing if the configuration does not set it.
-        compilers_value: its value in the compiler's own choice, None if that is not known.
-        meaning: what it chooses.
-        allowed: the values that are valid while the others stay; None where that was not asked or is not known.
+        value: its value; empty if the configuration does not set it.
+        compilers_value: its value in the compiler's own choice, None if unknown.
+        meaning: its meaning.
+        allowed: the values that are valid if the other knobs stay; None if not requested or unknown.
     """
 
     name: str
@@ -122,21 +122,21 @@ class OperationReport:
     """A root op of a dispatch.
 
     Attributes:
-        words: what it computes, for people.
-        name: the kind of operation, such as `linalg.generic`.
-        kind: what it computes, as the compiler tells ops apart, such as `contraction`.
+        words: a description of its computation.
+        name: the name of the op, such as `linalg.generic`.
+        kind: the compiler's kind of the op, such as `contraction`.
         types: the types of its operands, as MLIR prints them.
         maps: its indexing maps, likewise.
-        place: where it stands in the program.
-        configuration: the configuration that it has.
+        place: its location in the program.
+        configuration: its configuration.
         knobs: the same knob by knob.
-        match: the entry that gave it, None for the compiler.
-        compilers_choice: the configuration that the compiler would have chosen, if a spec configured it and
-            that could be found out.
+        match: the match that set it, None for the compiler.
+        compilers_choice: the configuration that the compiler would have chosen, if a spec configured the op and the
+            compiler's choice is known.
         shadowed: entries that match as well, and come later.
         nearest: the nearest entries, if none matched.
-        cannot_tell: what could not be found out.
-        hint: what to change in the program, as no configuration makes up for it; empty without a hint.
+        cannot_tell: the facts that could not be determined.
+        hint: a change to the program that no configuration can replace; empty without a hint.
     """
 
     words: str

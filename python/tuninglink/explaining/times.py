@@ -24,26 +24,26 @@ _MICROSECONDS: Final = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
 
 
 class MeasuredTimes(Protocol):
-    """Knows how long dispatches take."""
+    """A source of measured times of dispatches."""
 
     def microseconds(self, dispatch: DispatchReport) -> float | None:
-        """Returns how long one call takes; None if it was not measured."""
+        """Return the time of one call; None if it was not measured."""
 
 
 def with_times(explanation: Explanation, times: Iterable[MeasuredTimes]) -> Explanation:
-    """Returns an explanation with times; of several that know a dispatch the first counts."""
-    known = list(times)
+    """Return an explanation with times; the first source that has a dispatch wins."""
+    sources = list(times)
     dispatches = []
     for dispatch in explanation.dispatches:
-        result = (one.microseconds(dispatch) for one in known)
-        time = next((one for one in result if one is not None), None)
+        measured = (one.microseconds(dispatch) for one in sources)
+        time = next((one for one in measured if one is not None), None)
         dispatches.append(replace(dispatch, microseconds=time))
-    if known and not any(each.microseconds is not None for each in dispatches):
+    if sources and not any(each.microseconds is not None for each in dispatches):
         notes = (*explanation.notes, "no time is known of any dispatch of the program")
         return replace(explanation, notes=notes)
     timed = sum(each.microseconds is not None for each in dispatches)
     notes = explanation.notes
-    if known and timed < len(dispatches):
+    if sources and timed < len(dispatches):
         of_all = f"{timed:,} of {len(dispatches):,} dispatches"
         notes = (
             *notes,
@@ -57,7 +57,7 @@ class Profile:
     """Times by name.
 
     Attributes:
-        by_name: microseconds a call, by the name of a dispatch's function or of its benchmark.
+        by_name: microseconds per call, by the name of a dispatch's function or of its benchmark.
     """
 
     by_name: Mapping[str, float]
@@ -74,13 +74,13 @@ class Profile:
 
 
 def read_profile(path: str) -> Profile:
-    """Reads a profile.
+    """Read a profile.
 
-    Known are the JSON and the CSV of `iree-benchmark-module`, of dispatch benchmarks or with
+    The supported formats are the JSON and the CSV of `iree-benchmark-module`, of dispatch benchmarks or with
     `--dispatch_statistics`, and the CSV of `tracy-csvexport`.
 
     Raises:
-        TuninglinkError: it cannot be read, or is none of these.
+        TuninglinkError: it cannot be read, or has another format.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -91,21 +91,21 @@ def read_profile(path: str) -> Profile:
             return Profile(_benchmarks(json.loads(text)["benchmarks"]))
         return Profile(_table(text))
     except (ValueError, KeyError, TypeError) as failure:
-        known = note(
+        formats = note(
             "expected --benchmark_format=json or csv of iree-benchmark-module, or the output of tracy-csvexport"
         )
-        reason = f"'{path}' is no profile: {type(failure).__name__}: {failure}"
-        raise TuninglinkError(error(reason, notes=[known])) from None
+        reason = f"'{path}' is not a profile: {type(failure).__name__}: {failure}"
+        raise TuninglinkError(error(reason, notes=[formats])) from None
 
 
 def _benchmarks(rows: Iterable[Mapping[str, Any]]) -> dict[str, float]:
-    """Returns times of the rows of Google Benchmark: the median over repetitions where there is one."""
+    """Return times of the rows of Google Benchmark: the median over repetitions if reported."""
     medians: dict[str, float] = {}
     runs: dict[str, list[float]] = {}
     for row in rows:
         full = str(row.get("run_name") or row["name"]).removeprefix("BM_")
         calls = float(row.get("calls") or 0)
-        # The row of a dispatch names its benchmark and its function; another one how it was timed.
+        # The row of a dispatch is named BENCHMARK/FUNCTION, any other row NAME/TIMING.
         name = full.partition("/")[2] if calls else full.partition("/")[0]
         unit = _MICROSECONDS[str(row["time_unit"])]
         time = float(row["real_time"]) * unit / (calls or 1)
@@ -113,11 +113,11 @@ def _benchmarks(rows: Iterable[Mapping[str, Any]]) -> dict[str, float]:
             medians[name] = time
         elif row.get("run_type", "iteration") == "iteration":
             runs.setdefault(name, []).append(time)
-    return {name: mean(each) for name, each in runs.items()} | medians
+    return {name: mean(durations) for name, durations in runs.items()} | medians
 
 
 def _table(text: str) -> dict[str, float]:
-    """Returns times of a CSV; the runtime writes lines about the machine before it."""
+    """Return times of a CSV, which the runtime precedes with lines about the machine."""
     lines = text.splitlines(keepends=True)
     start = next(
         at for at, line in enumerate([*lines, "name,"]) if line.startswith(("name,", '"name"'))

@@ -53,7 +53,7 @@ class Option:
         """Parse a value.
 
         Raises:
-            ValueError: the text is not a value. The message says what is expected.
+            ValueError: the text is not a value. The message is the expected form.
         """
         if not self.is_list:
             return self._parse_one(_unwrap(text, _QUOTES + "{"))

@@ -1,4 +1,4 @@
-"""The model of a spec: load, save, link, embed, dump, verify; the default library."""
+"""Specs: the model, loading, linking, embedding, dumping, verification, and the default library."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Which entries of specs apply to the dispatches of a target."""
+"""Applicability of the entries of specs to the dispatches of a target."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ _BOUND: Final = "it is bound to others"
 
 @dataclass(frozen=True)
 class Inapplicability:
-    """Why an entry, or an opaque spec as a whole, does not apply to a target.
+    """The reason why an entry, or an opaque spec as a whole, does not apply to a target.
 
     Attributes:
-        what: the entry or the spec, for people.
-        place: where it is.
-        reason: what is foreign to the target, or that it is bound to others.
-        is_foreign: whether it is not bound, so that nobody expects it.
+        what: the entry or the spec, as diagnostics name it.
+        place: its location.
+        reason: the part that is foreign to the target, or the targets that it is bound to instead.
+        is_foreign: whether it is unbound, so that the exclusion needs a warning.
     """
 
     what: str
@@ -55,14 +55,14 @@ class Inapplicability:
 
 
 class Applicability:
-    """Tells which entries of a spec apply to one target.
+    """The entries of a spec that apply to one target.
 
     An entry does not apply if it is bound to other targets that are not like this one, or if its configuration is
     foreign to the target. An opaque spec applies as a whole or not at all.
 
     Args:
         spec: the spec.
-        target: what is compiled for; None where nobody knows, where whatever is not bound applies.
+        target: the compilation target; None if unknown, in which case all unbound entries apply.
 
     Raises:
         SpecError: a binding in the spec is malformed.
@@ -81,11 +81,11 @@ class Applicability:
         return not self._is_for(self._binding)
 
     def _is_for(self, binding: Binding) -> bool:
-        """Tells whether what has a binding is for the target, or may be for one that it is like."""
+        """Return whether code with a binding is for the target, or may be for a similar one."""
         return covers(binding, self._target) or is_for_like_target(binding, self._target, ())
 
     def is_like(self, position: int | None = None) -> bool:
-        """Tells whether the entry at a position, or the spec as a whole, is for other targets that are like this one."""
+        """Return whether the entry at a position, or the spec as a whole, is for targets similar to this one."""
         if position is None:
             return not covers(self._binding, self._target)
         return not covers(entry_binding(self.spec.anatomy.entry(position)), self._target)
@@ -93,7 +93,7 @@ class Applicability:
     def split(
         self, positions: Sequence[int] | None
     ) -> tuple[Sequence[int] | None, Sequence[int] | None]:
-        """Splits entries that apply, None for all, into those for the target and those for targets that are like it."""
+        """Split applicable entries, None for all, into those for the target and those for similar targets."""
         if self._target is None:
             return positions, ()
         if self.spec.kind is SpecKind.OPAQUE:
@@ -107,7 +107,7 @@ class Applicability:
         return tuple(each for each in every if each not in set(like)), like
 
     def among(self, positions: Sequence[int] | None) -> Sequence[int] | None:
-        """Returns those of the entries at `positions`, None for all, that apply; the same if all of them do."""
+        """Return the positions, out of `positions` or None for all, whose entries apply; unchanged if all do."""
         if self._is_excluded:
             return ()
         if self.spec.kind is SpecKind.OPAQUE:
@@ -125,18 +125,20 @@ class Applicability:
 
     @property
     def _is_excluded(self) -> bool:
-        """Whether the spec does not apply as a whole, whatever its entries are."""
+        """Whether the spec as a whole does not apply, regardless of its entries."""
         return self.is_bound_elsewhere or (
             self.spec.kind is SpecKind.OPAQUE and self._whole is not None
         )
 
     def foreign(self) -> Iterator[Inapplicability]:
-        """Yields what was found to be foreign to the target so far."""
-        result = (*self._exclusions.values(), self.__dict__.get("_whole"))
-        yield from dict.fromkeys(each for each in result if each and each.is_foreign)
+        """Yield the entries that proved foreign to the target so far."""
+        exclusions = (*self._exclusions.values(), self.__dict__.get("_whole"))
+        yield from dict.fromkeys(
+            exclusion for exclusion in exclusions if exclusion and exclusion.is_foreign
+        )
 
     def exclusion(self, position: int) -> Inapplicability | None:
-        """Returns why the entry at `position` does not apply, None if it does."""
+        """Return why the entry at `position` does not apply, None if it does."""
         if position not in self._exclusions:
             self._exclusions[position] = self._why_not(position)
         return self._exclusions[position]
@@ -152,7 +154,7 @@ class Applicability:
 
     @cached_property
     def _whole(self) -> Inapplicability | None:
-        """Why an opaque spec does not apply, None if it does."""
+        """The reason why an opaque spec does not apply, None if it does."""
         for position in range(len(self.spec.anatomy.pairs)):
             exclusion = self.exclusion(position)
             if exclusion is not None:
@@ -177,7 +179,7 @@ class Applicability:
 
 
 def is_bound_for(entry: Entry, target: Target | None) -> bool:
-    """Tells whether an entry is not bound, or bound to a target or to others that it is like."""
+    """Return whether an entry is unbound, or bound to a target or to similar ones."""
     binding = entry_binding(entry)
     if covers(binding, target):
         return True
@@ -189,7 +191,7 @@ class Selection:
     """The entries of specs that apply to the dispatches of one target.
 
     Args:
-        target: what is compiled for; None where nobody knows.
+        target: the compilation target; None if unknown.
     """
 
     def __init__(self, target: Target | None) -> None:
@@ -198,30 +200,30 @@ class Selection:
         self._members: dict[int, tuple[Spec, ...]] = {}
 
     def of(self, spec: Spec) -> Applicability:
-        """Tells which entries of a spec apply."""
+        """Return the applicability of a spec's entries."""
         if id(spec) not in self._known:
             self._known[id(spec)] = Applicability(spec, self._target)
         return self._known[id(spec)]
 
     def members(self, spec: Spec) -> tuple[Spec, ...]:
-        """Returns the specs that were linked into a chain; none if `spec` is no chain."""
+        """Return the specs that were linked into a chain; empty if `spec` is not a chain."""
         if id(spec) not in self._members:
             modules = chained_modules(spec.module) or ()
             self._members[id(spec)] = tuple(Spec(module, spec.source) for module in modules)
-            self.of(spec)  # It keeps the spec, and so its id, alive.
+            self.of(spec)  # The value keeps the spec alive, and with it the id.
         return self._members[id(spec)]
 
     def is_whole(self, spec: Spec) -> bool:
-        """Tells whether all of a spec applies."""
+        """Return whether a spec applies in full."""
         if members := self.members(spec):
             return not self.of(spec).is_bound_elsewhere and all(map(self.is_whole, members))
         return self.of(spec).among(None) is None
 
     def warn(self, diagnostics: DiagnosticSink) -> None:
-        """Warns of what was found to be foreign to the target: for each spec, of the first entries by name."""
+        """Warn about entries that proved foreign to the target, naming the first ones of each spec."""
         result: dict[str, list[Inapplicability]] = {}
-        for each in self._known.values():
-            result.setdefault(each.spec.source, []).extend(each.foreign())
+        for applicability in self._known.values():
+            result.setdefault(applicability.spec.source, []).extend(applicability.foreign())
         for source, exclusions in result.items():
             if exclusions:
                 diagnostics.emit(self._warning(source, exclusions))
@@ -240,13 +242,13 @@ class Selection:
 
 
 def scope_of(spec: Spec, position: int) -> tuple[Binding, frozenset[str], frozenset[str]]:
-    """Returns what the entry at `position` is for.
+    """Return the scope of the entry at `position`.
 
     Entries of one scope apply to the same targets, as far as the names of their intrinsics tell.
 
     Returns:
         Its binding, the backends that take its configuration, and the generations that alone have its intrinsics,
-        where the binding does not settle that.
+        unless the binding determines them.
     """
     entry = spec.anatomy.entry(position)
     binding = entry_binding(entry)
@@ -257,14 +259,14 @@ def scope_of(spec: Spec, position: int) -> tuple[Binding, frozenset[str], frozen
 
 
 def _bound_backends(binding: Binding) -> frozenset[str]:
-    """Returns the backends of the targets of a binding; all if one of them is unknown."""
-    targets = [known_target_names().get(each) for each in binding or ()]
+    """Return the backends of the targets of a binding; all if one of them is unknown."""
+    targets = [known_target_names().get(name) for name in binding or ()]
     backends = frozenset(target.backend for target in targets if target is not None)
     return backends if backends and None not in targets else frozenset(BACKENDS)
 
 
 def matched_element_types(table: SequenceTable, matcher: str) -> frozenset[str]:
-    """Returns the types that stand in a matcher and in the sequences that it includes, as MLIR prints them.
+    """Return the types in a matcher and in the sequences that it includes, as MLIR prints them.
 
     Args:
         table: the sequences of the matcher's module.

@@ -1,8 +1,8 @@
-"""Bindings: which targets a spec, or an entry of it, is for.
+"""Bindings of specs and their entries to targets.
 
-The attribute `tuninglink.targets` holds names of targets: SKUs, architectures or families. On the module of a spec
-it is about all of its entries, on a matcher about the entries of that matcher. Linking hands on what is bound, entry
-by entry. The compiler ignores the attribute.
+The attribute `tuninglink.targets` holds names of targets: SKUs, architectures or families. On the module of a spec it
+applies to all of its entries, on a matcher to the entries of that matcher. Linking preserves bindings entry by entry.
+The compiler ignores the attribute.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ Binding = tuple[str, ...] | None
 
 
 def binding_of(operation: mlir.Operation) -> Binding:
-    """Returns what a module or a matcher is bound to.
+    """Return the targets that a module or a matcher is bound to.
 
     Raises:
-        SpecError: the attribute is no array of strings.
+        SpecError: the attribute is not an array of strings.
     """
     attribute = operation.attributes.get(BINDING)
     if attribute is None:
@@ -51,7 +51,7 @@ def binding_of(operation: mlir.Operation) -> Binding:
 
 
 def entry_binding(entry: Entry) -> Binding:
-    """Returns what an entry is bound to, by the module of its spec and by its matcher.
+    """Return the targets that an entry is bound to by the module of its spec and by its matcher.
 
     Raises:
         SpecError: see `binding_of`.
@@ -62,9 +62,9 @@ def entry_binding(entry: Entry) -> Binding:
 
 
 def check_bindings(module: mlir.Operation, diagnostics: DiagnosticSink) -> None:
-    """Warns about the bindings of a spec and of its matchers that name no target, or an unknown one.
+    """Warn about bindings of a spec and of its matchers that are empty or name an unknown target.
 
-    An unknown name may be that of an architecture that is newer than the table of targets.
+    An unknown name may belong to an architecture newer than the table of targets.
 
     Raises:
         SpecError: see `binding_of`.
@@ -83,19 +83,19 @@ def check_bindings(module: mlir.Operation, diagnostics: DiagnosticSink) -> None:
 
 
 def bind(operation: mlir.Operation, names: Sequence[str]) -> None:
-    """Binds a module or a matcher to targets, within those that it is bound to already.
+    """Bind a module or a matcher to targets, within its existing binding.
 
     Raises:
-        SpecError: it has the attribute, which is no array of strings.
+        SpecError: its existing attribute is not an array of strings.
     """
     narrowed = narrow(binding_of(operation), tuple(names)) or ()
     with operation.context:
-        values = [mlir.StringAttr.get(each) for each in narrowed]
+        values = [mlir.StringAttr.get(name) for name in narrowed]
         operation.attributes[BINDING] = mlir.ArrayAttr.get(values)
 
 
 def bind_entries(member: Anatomy) -> None:
-    """Binds each entry of a spec to what its module is bound to, so that the entries can be moved elsewhere."""
+    """Copy the binding of a spec's module to each entry, so that the entries can be moved elsewhere."""
     binding = binding_of(member.module)
     if binding is None:
         return
@@ -106,7 +106,7 @@ def bind_entries(member: Anatomy) -> None:
 
 
 def narrow(one: Binding, other: Binding) -> Binding:
-    """Returns the targets that two bindings have in common: of two names for a target, the more specific one."""
+    """Return the targets that two bindings have in common: of two names for a target, the more specific one."""
     if one is None or other is None:
         return one if other is None else other
     common = [name for name in one if any(each in _names(name) for each in other)]
@@ -115,7 +115,7 @@ def narrow(one: Binding, other: Binding) -> Binding:
 
 
 def covers(binding: Binding, target: Target | None) -> bool:
-    """Tells whether what has a binding is for a target; None for code of which nobody says what it is for."""
+    """Return whether code with a binding is for a target; a target of None is unknown."""
     if binding is None:
         return True
     return target is not None and not set(binding).isdisjoint(target.names)
@@ -124,19 +124,19 @@ def covers(binding: Binding, target: Target | None) -> bool:
 def is_for_like_target(
     binding: Binding, target: Target | None, element_types: Iterable[str]
 ) -> bool:
-    """Tells whether what has a binding is for a target that is like another one.
+    """Return whether code with a binding is for a target similar to another one.
 
     Args:
         binding: the binding, which does not cover the target.
         target: the target.
-        element_types: the element types of what has the binding.
+        element_types: the element types of the bound code.
     """
     types = tuple(element_types)
     return target is not None and any(is_like(name, target, types) for name in binding or ())
 
 
 def _names(name: str) -> tuple[str, ...]:
-    """Returns the names of the target that is called `name`, those that are less specific behind it."""
+    """Return the names of the target called `name`, from the most to the least specific."""
     target = known_target_names().get(name)
     if target is None:
         return (name,)
@@ -152,10 +152,10 @@ sm_86 and sm_89 have the intrinsics and 99 KiB: 14 of the 59 entries of `library
 
 
 def is_like(name: str, target: Target, element_types: Iterable[str]) -> bool:
-    """Tells whether code for a target with another name is as good for a target.
+    """Return whether code for a target with another name suits a target equally well.
 
     Args:
-        name: the name of the target that the code was made for.
+        name: the name of the target that the code is for.
         target: the target.
         element_types: the element types that the code computes with.
     """
@@ -171,5 +171,5 @@ def is_like(name: str, target: Target, element_types: Iterable[str]) -> bool:
 
 
 def _cpu_vectors(target: Target) -> CpuVectors | None:
-    """Returns the vector instructions of a CPU, those of its name where it lists none."""
+    """Return the vector instructions of a CPU; derived from its name where it lists none."""
     return target.cpu_vectors or known_cpu_vectors().get(target.architecture or "")

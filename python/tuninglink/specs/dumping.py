@@ -1,7 +1,7 @@
-"""Dumping the specs that the dispatches of a program carry.
+"""Dumping the specs that are embedded in the dispatches of a program.
 
 A spec that many dispatches share is one file. Files are named after a target and their content, so dumping
-the same specs again writes the same files; the index beside them says which dispatch uses which.
+the same specs again writes the same files; the index next to them maps dispatches to specs.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ Format = Literal["mlir", "mlirbc"]
 
 @dataclass(frozen=True)
 class DumpedSpec:
-    """A spec that at least one dispatch carries.
+    """A spec that is embedded in at least one dispatch.
 
     Attributes:
         file: the name of its file.
         name: the spec's own name.
-        sha256: the hash of the file's content, in hexadecimal digits.
-        entries: how many entries it has.
-        content: what is in the file.
+        sha256: the hash of the file's content, in hexadecimal.
+        entries: the number of its entries.
+        content: the content of the file.
     """
 
     file: str
@@ -59,11 +59,11 @@ class DumpedSpec:
 
 @dataclass(frozen=True)
 class Use:
-    """A dispatch that carries a spec.
+    """A dispatch with an embedded spec.
 
     Attributes:
         dispatch: its name.
-        target: the name of its target, None where nothing says what it is.
+        target: the name of its target, None if unknown.
         file: the name of the spec's file.
     """
 
@@ -74,12 +74,12 @@ class Use:
 
 @dataclass(frozen=True)
 class Dump:
-    """The specs that a program carries.
+    """The specs that are embedded in a program.
 
     Attributes:
-        format: how they are written.
+        format: the format of their files.
         specs: each distinct content once, in the order of their first use.
-        uses: which dispatch uses which, in the order of the program.
+        uses: the spec of each dispatch, in the order of the program.
     """
 
     format: Format
@@ -87,7 +87,7 @@ class Dump:
     uses: tuple[Use, ...]
 
     def index(self) -> str:
-        """Returns the index as JSON: format version, specs and dispatches."""
+        """Return the index as JSON: format version, specs and dispatches."""
         content = {
             "version": _FORMAT_VERSION,
             "specs": [
@@ -101,12 +101,12 @@ class Dump:
         return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
     def write(self, directory: str | os.PathLike[str]) -> None:
-        """Writes one file for each spec, and the index last; makes the directory if need be.
+        """Write one file for each spec, and the index last; create the directory if needed.
 
-        Every file appears whole or not at all, and the index only once all others are there.
+        Every file is written atomically, and the index only after all others.
 
         Raises:
-            TuninglinkError: the directory cannot be made, or a file in it cannot be written.
+            TuninglinkError: the directory cannot be created, or a file in it cannot be written.
         """
         place = make_directory(directory)
         for spec in self.specs:
@@ -114,10 +114,10 @@ class Dump:
         write_file(place / INDEX, self.index().encode())
 
     def as_stream(self) -> bytes:
-        """Returns the specs one after the other; text can be split again at its `// -----` lines.
+        """Return the specs concatenated; text can be split again at its `// -----` lines.
 
         Raises:
-            TuninglinkError: the specs are bytecode and more than one, which nobody could take apart.
+            TuninglinkError: there are several specs in bytecode, which could not be split again.
         """
         if self.format == "mlir":
             return "// -----\n".join(self._commented()).encode()
@@ -139,13 +139,13 @@ class Dump:
             yield f"// {spec.file}: {first}{more}\n{spec.content.decode()}"
 
 
-def collect_specs(root: mlir.Operation, format: Format = "mlir") -> Dump:  # noqa: A002 - the word users know
-    """Collects the specs that are embedded in a program.
+def collect_specs(root: mlir.Operation, format: Format = "mlir") -> Dump:  # noqa: A002 - the name of the option
+    """Collect the specs that are embedded in a program.
 
     Args:
-        root: a module, an executable or a variant; specs on it and on the modules, executables and variants
-            inside are collected.
-        format: how they are to be written.
+        root: a module, an executable or a variant; specs on it and on nested modules, executables and variants are
+            collected.
+        format: the format of the files to write.
 
     Raises:
         SpecError: an embedded spec cannot be read.
@@ -159,7 +159,7 @@ def collect_specs(root: mlir.Operation, format: Format = "mlir") -> Dump:  # noq
 
 
 class _Collector:
-    """Collects specs; attributes are unique, so each distinct one is decoded once."""
+    """A collector of specs. MLIR makes attributes unique, so each distinct one is decoded once."""
 
     def __init__(self, format: Format) -> None:  # noqa: A002
         self.specs: dict[str, DumpedSpec] = {}
@@ -185,7 +185,7 @@ class _Collector:
             file = f"{stem}-{sha256[:_HASH_DIGITS]}.{self._format}"
             if any(file == each.file for each in self.specs.values()):
                 file = f"{stem}-{sha256}.{self._format}"
-            # Not its entries: they and their spec would hold each other, longer than its context lives.
+            # Keeping the entries would make a reference cycle with their spec, which could outlive its context.
             count = len(spec.anatomy.pairs)
             dumped = DumpedSpec(file, spec.name, sha256, count, content)
             self.specs[sha256] = dumped

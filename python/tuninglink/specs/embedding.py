@@ -1,7 +1,7 @@
-"""Embedded specs: in a dispatch, from where the compiler applies them.
+"""Specs that are embedded in a dispatch, where the compiler applies them.
 
-The attribute `iree_codegen.tuning_spec_mlirbc` on the module of a dispatch holds a spec as bytecode. The
-compiler looks there on every backend, at its own place in its pipeline.
+The attribute `iree_codegen.tuning_spec_mlirbc` on the module of a dispatch holds a spec as bytecode. The compiler reads
+it on every backend, at a fixed point of its pipeline.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 
 def spec_attribute(content: bytes, context: mlir.Context) -> mlir.Attribute:
-    """Returns the attribute that embeds a spec.
+    """Return the attribute that embeds a spec.
 
     Args:
         content: the spec as bytecode.
-        context: where the attribute is to live.
+        context: the context of the attribute.
     """
     with context, mlir.Location.unknown():
         kind = mlir.VectorType.get([len(content)], mlir.IntegerType.get_signless(8))
@@ -35,7 +35,7 @@ def spec_attribute(content: bytes, context: mlir.Context) -> mlir.Attribute:
 
 
 def carried_spec(module: mlir.Operation) -> mlir.Attribute | None:
-    """Returns the attribute of the spec that the compiler would apply to a dispatch, None without one.
+    """Return the embedded spec that the compiler would apply to a dispatch, None without one.
 
     It is on the module itself or on the nearest operation around it that has one.
     """
@@ -49,33 +49,37 @@ def load_embedded_spec(
     at: mlir.Operation,
     context: mlir.Context | None = None,
 ) -> Spec:
-    """Loads a spec from the attribute that embeds it.
+    """Load a spec from the attribute that embeds it.
 
     Args:
         attribute: the value of `iree_codegen.tuning_spec_mlirbc`.
-        dispatch: what diagnostics call the dispatch that carries it.
-        at: the operation that carries it.
-        context: where the spec is to live; by default where the attribute does.
+        dispatch: the name of the dispatch in diagnostics.
+        at: the op with the attribute.
+        context: the context of the spec; by default that of the attribute.
 
     Returns:
         The spec.
 
     Raises:
-        SpecError: the attribute holds no spec.
+        SpecError: the attribute does not hold a spec.
     """
     message = f"the tuning spec that is embedded in {dispatch} cannot be read"
     content = embedded_bytes(attribute)
     if content is None:
-        wanted = f"'{names.EMBEDDED_SPEC}' must be a dense vector of i8"
-        raise SpecError(error(f"{message}: {wanted}", at))
+        requirement = f"'{names.EMBEDDED_SPEC}' must be a dense vector of i8"
+        raise SpecError(error(f"{message}: {requirement}", at))
     name = f"<embedded in {dispatch}>"
     try:
         return load_spec(content, name=name, context=context or attribute.context)
     except SpecError as failure:
         first, *others = failure.diagnostics
-        # A place in the bytes tells nobody anything; one that the bytecode brings along does.
-        known = [each for each in (first, *first.notes, *others) if not _is_in(name, each)]
-        notes = [replace(each, severity=Severity.NOTE) for each in known]
+        # Offsets into the bytes do not help users; locations recorded in the bytecode do.
+        causes = [
+            diagnostic
+            for diagnostic in (first, *first.notes, *others)
+            if not _is_in(name, diagnostic)
+        ]
+        notes = [replace(diagnostic, severity=Severity.NOTE) for diagnostic in causes]
         raise SpecError(error(f"{message}: {first.message}", at, notes)) from None
 
 
@@ -84,21 +88,21 @@ def _is_in(file: str, diagnostic: Diagnostic) -> bool:
 
 
 def embedded_bytes(attribute: mlir.Attribute) -> bytes | None:
-    """Returns the bytecode that an attribute embeds, None if it is no dense vector of bytes."""
+    """Return the bytecode that an attribute embeds, None if it is not a dense vector of bytes."""
     if not isinstance(attribute, mlir.DenseElementsAttr):
         return None
     kind = mlir.ShapedType(attribute.type).element_type
     if not isinstance(kind, mlir.IntegerType) or kind.width != 8:  # noqa: PLR2004 - a byte
         return None
-    return bytes(memoryview(cast("bytes", attribute)))  # the stubs keep quiet about the buffer
+    return bytes(memoryview(cast("bytes", attribute)))  # the stubs lack the buffer protocol
 
 
 def check_can_hold_specs(root: mlir.Operation) -> None:
-    """Checks that specs can be embedded in an operation.
+    """Check that specs can be embedded in an op.
 
     Raises:
-        SpecError: they cannot; says in which operations they can.
+        SpecError: they cannot; the message names the ops that can hold specs.
     """
     if root.name not in (names.MODULE, names.EXECUTABLE, names.EXECUTABLE_VARIANT):
-        wanted = f"'{names.MODULE}', '{names.EXECUTABLE}' or '{names.EXECUTABLE_VARIANT}'"
-        raise SpecError(error(f"cannot embed a tuning spec in '{root.name}': use {wanted}", root))
+        holders = f"'{names.MODULE}', '{names.EXECUTABLE}' or '{names.EXECUTABLE_VARIANT}'"
+        raise SpecError(error(f"cannot embed a tuning spec in '{root.name}': use {holders}", root))

@@ -1,4 +1,4 @@
-"""The configurations that entries give."""
+"""Configurations of entries."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CONFIGURATIONS: Final = frozenset(
 
 
 def settings_of(spec: Spec, entry: Entry) -> dict[str, mlir.Attribute] | None:
-    """Returns the configuration that an entry gives, by name; None if it is computed."""
+    """Return the attributes that an entry sets, by name; None if they are computed."""
     table = spec.anatomy.table
     annotations = table.annotations(entry.action)
     if annotations is None:

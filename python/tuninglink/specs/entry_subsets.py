@@ -1,4 +1,4 @@
-"""Copies of a spec with only some of its entries."""
+"""Copies of a spec with a subset of its entries."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 class Subsets:
-    """Makes copies of a matcher list, each with some of its entries and with what these use.
+    """Makes copies of a matcher list, each with some of its entries and the sequences that these use.
 
-    A copy costs as much as there is in it, however large the spec is. Entries keep their order and their names.
+    The cost of a copy depends on its own size, not on that of the spec. Entries keep their order and their names.
 
     Args:
         spec: the matcher list.
@@ -35,7 +35,7 @@ class Subsets:
 
     @cached_property
     def _others(self) -> list[mlir.Operation]:
-        """What stands in the module and is no sequence: it is in every copy."""
+        """The ops of the module other than sequences, which are in every copy."""
         return [op for op in body(self._spec.module) if op.name != names.NAMED_SEQUENCE]
 
     @cached_property
@@ -43,9 +43,9 @@ class Subsets:
         return tuple(path[0] for op in self._others for path in references_in(op))
 
     def subset(self, kept: Sequence[int]) -> Spec:
-        """Returns a copy with the entries at the positions `kept`, of which there is at least one.
+        """Return a copy with the entries at the positions `kept`, of which there is at least one.
 
-        It lives in the context of the spec and is called what that is called.
+        It has the context and the name of the spec.
         """
         spec = self._spec
         module = spec.module
@@ -66,7 +66,7 @@ class Subsets:
         return Spec(copy, spec.source)
 
     def _reached(self, paths: Iterable[str]) -> list[mlir.Operation]:
-        """Returns the sequences that the entries use, each behind what refers to it."""
+        """Return the sequences that the entries use, each after the sequences that refer to it."""
         table = self._spec.anatomy.table
         entry_point = self._spec.anatomy.entry_points[0].name
         reached: dict[str, mlir.Operation] = {}

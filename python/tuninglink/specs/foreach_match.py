@@ -14,7 +14,7 @@ Pair = tuple[mlir.Attribute, mlir.Attribute]
 
 
 def pairs_of(foreach_match: mlir.Operation) -> list[Pair]:
-    """Returns the pairs of a `foreach_match`, in order."""
+    """Return the pairs of a `foreach_match`, in order."""
     matchers, actions = (foreach_match.attributes[key] for key in ("matchers", "actions"))
     assert isinstance(matchers, mlir.ArrayAttr)
     assert isinstance(actions, mlir.ArrayAttr)
@@ -22,7 +22,7 @@ def pairs_of(foreach_match: mlir.Operation) -> list[Pair]:
 
 
 def pair_attributes(pairs: Iterable[Pair]) -> dict[str, mlir.Attribute]:
-    """Returns pairs as the attributes of a `foreach_match`, in the current context."""
+    """Return pairs as the attributes of a `foreach_match`, in the current context."""
     pairs = list(pairs)
     return {
         "matchers": mlir.ArrayAttr.get([matcher for matcher, _ in pairs]),
@@ -33,7 +33,7 @@ def pair_attributes(pairs: Iterable[Pair]) -> dict[str, mlir.Attribute]:
 def named_pair_attributes(
     paths: Iterable[tuple[list[str], list[str]]],
 ) -> dict[str, mlir.Attribute]:
-    """Returns pairs as the attributes of a `foreach_match`, from the paths of their symbols."""
+    """Return pairs as the attributes of a `foreach_match`, from the paths of their symbols."""
     reference_to = mlir.SymbolRefAttr.get
     return pair_attributes(
         (reference_to(matcher), reference_to(action)) for matcher, action in paths
@@ -41,16 +41,16 @@ def named_pair_attributes(
 
 
 def set_pairs(foreach_match: mlir.Operation, pairs: Iterable[Pair]) -> None:
-    """Gives a `foreach_match` other pairs."""
+    """Replace the pairs of a `foreach_match`."""
     with foreach_match.context:
         for name, attribute in pair_attributes(pairs).items():
             foreach_match.attributes[name] = attribute
 
 
 def drop_repeated_matchers(foreach_match: mlir.Operation) -> None:
-    """Removes the pairs that are never reached, as an earlier one has the same matcher.
+    """Remove the unreachable pairs, whose matcher is that of an earlier pair.
 
-    The compiler warns of them, and does not survive its own warning.
+    The compiler crashes when it warns about them.
     """
     pairs = pairs_of(foreach_match)
     first: dict[mlir.Attribute, mlir.Attribute] = {}

@@ -1,4 +1,4 @@
-"""The places of knobs in the text of a spec: attributes have no locations of their own."""
+"""Locations of knobs in the text of a spec, since attributes have none in MLIR."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class KnobPlaces:
         self._outlines: dict[str, SpecOutline | None] = {}
 
     def find(self, at: Place | None, knob: str) -> Place | None:
-        """Returns the place of a knob in an operation, or in an alias that it uses.
+        """Return the place of a knob in an op, or in an alias that it uses.
 
         Args:
-            at: the place of the operation: a constant, or a named sequence that holds one.
-            knob: the name of the knob as it is written.
+            at: the place of the op: a constant, or a named sequence that holds one.
+            knob: the name of the knob as written.
 
         Returns:
             The place of the operation if the knob is not found, or the file is not text.
@@ -42,10 +42,10 @@ class KnobPlaces:
         source = outline.source
         start = source.offset(at)
         end = _end(source, start)
-        result = _first(source, start, end, knob)
-        if result is None:
-            result = next(_in_aliases(outline, start, end, knob, set()), None)
-        return at if result is None else source.place(result)
+        place = _first(source, start, end, knob)
+        if place is None:
+            place = next(_in_aliases(outline, start, end, knob, set()), None)
+        return at if place is None else source.place(place)
 
     def _outline(self, file: str) -> SpecOutline | None:
         if file not in self._outlines:
@@ -61,7 +61,7 @@ def _read(file: str) -> SpecOutline | None:
 
 
 def _end(source: Source, start: int) -> int:
-    """Returns where an operation ends: a named sequence with its body, any other before the type of its result."""
+    """Return the end of an op: of a named sequence with its body, of any other op before the type of its result."""
     is_sequence = False
     for token in source.tokens(start, len(source.text)):
         is_sequence |= token.text == names.NAMED_SEQUENCE
@@ -73,7 +73,7 @@ def _end(source: Source, start: int) -> int:
 
 
 def _first(source: Source, start: int, end: int, knob: str) -> int | None:
-    """Returns where a knob is written first in a part of the text; not in a comment."""
+    """Return the first position of a knob in a part of the text, outside of comments."""
     pattern = re.compile(rf'(?<![\w.$#@%])"?{re.escape(knob)}"?(?![\w.$])')
     for match in pattern.finditer(source.text, start, end):
         before = source.text[source.line_start(match.start()) : match.start()]
@@ -85,7 +85,7 @@ def _first(source: Source, start: int, end: int, knob: str) -> int | None:
 def _in_aliases(
     outline: SpecOutline, start: int, end: int, knob: str, aliases: set[str]
 ) -> Iterator[int]:
-    """Yields where a knob is written in the aliases that a part of the text uses."""
+    """Yield the places of a knob in the aliases that a part of the text uses."""
     for mark in outline.marks(start, end):
         alias = outline.aliases.get(mark.text)
         if alias is None or alias.name in aliases:

@@ -1,7 +1,7 @@
-"""Libraries of specs: those that come with the package, and those of other packages.
+"""Libraries of specs, shipped with this package or provided by other packages.
 
-A Python package becomes a library with an entry point of the group `tuninglink.specs`. The entry point's value is the
-package (or a package within it) that has the specs beside its modules, and its name is the name of the library:
+A Python package becomes a library with an entry point of the group `tuninglink.specs`. The value of the entry point is
+the package or subpackage that contains the specs. Its name is the name of the library:
 
 ```toml
 [project.entry-points."tuninglink.specs"]
@@ -38,7 +38,7 @@ class LibraryFile:
     Attributes:
         name: `library:LIBRARY` for a shipped one, `library:LIBRARY/SPEC` for one in another package.
         content: text or bytecode.
-        text: the text that the content was made from, None where there is none.
+        text: the text that the bytecode was made from, if any.
     """
 
     name: str
@@ -47,13 +47,13 @@ class LibraryFile:
 
 
 def library_files(name: str) -> tuple[LibraryFile, ...]:
-    """Returns the specs of a library.
+    """Return the specs of a library.
 
     Args:
-        name: of a shipped library, of another package's, or of one spec in that: `acme/gfx942`.
+        name: the name of a shipped library, of another package's, or of one spec in the latter: `acme/gfx942`.
 
     Raises:
-        SpecError: there is no such library, or no spec in it.
+        SpecError: the library does not exist, or has no specs.
     """
     library, _, only = name.partition("/")
     shipped = _specs_in(shipped_directory())
@@ -61,8 +61,8 @@ def library_files(name: str) -> tuple[LibraryFile, ...]:
         return (_read(name, shipped[name]),)
     result = {
         f"{library}/{stem}": files
-        for each in _entry_points().select(name=library)
-        for stem, files in _specs_in(resources.files(each.module)).items()
+        for entry_point in _entry_points().select(name=library)
+        for stem, files in _specs_in(resources.files(entry_point.module)).items()
         if only in ("", stem)
     }
     if not result:
@@ -71,23 +71,23 @@ def library_files(name: str) -> tuple[LibraryFile, ...]:
 
 
 def library_names() -> list[str]:
-    """Returns the names of all libraries."""
+    """Return the names of all libraries."""
     return sorted({*_specs_in(shipped_directory()), *_entry_points().names})
 
 
 def spec_names() -> list[str]:
-    """Returns what names libraries on a command line."""
+    """Return the arguments that select libraries on a command line."""
     return [f"{LIBRARY}{name}" for name in ("auto", *library_names())]
 
 
 def shipped_libraries() -> tuple[LibraryFile, ...]:
-    """Returns the libraries that come with the package, by their names."""
+    """Return the shipped libraries by name."""
     specs = _specs_in(shipped_directory())
     return tuple(_read(name, specs[name]) for name in sorted(specs))
 
 
 def shipped_directory() -> Traversable:
-    """Returns the directory of the libraries that come with the package."""
+    """Return the directory of the shipped libraries."""
     return resources.files("tuninglink") / "shipped" / "library"
 
 
@@ -103,7 +103,7 @@ def _known() -> str:
 
 
 def _specs_in(directory: Traversable) -> dict[str, dict[str, Traversable]]:
-    """Returns, by the names of the specs, their files by suffix."""
+    """Return the spec files of a directory, by the name of the spec and by suffix."""
     specs: dict[str, dict[str, Traversable]] = {}
     for each in directory.iterdir() if directory.is_dir() else ():
         path = PurePath(each.name)
@@ -113,7 +113,7 @@ def _specs_in(directory: Traversable) -> dict[str, dict[str, Traversable]]:
 
 
 def _read(name: str, files: Mapping[str, Traversable]) -> LibraryFile:
-    # The bytecode of a package is made from the text beside it, and loads faster.
+    # A package's bytecode is generated from the text next to it, and loads faster.
     text = files[".mlir"].read_bytes() if ".mlir" in files else None
     content = files[".mlirbc"].read_bytes() if ".mlirbc" in files else text
     assert content is not None

@@ -1,7 +1,6 @@
 """The default library: specs that are linked after the user's, one for each target.
 
-It is looked up by SKU, then architecture, then family: first in the directories that a user names, then
-among the specs that are shipped with the package.
+The lookup goes by SKU, then architecture, then family: first in the user's directories, then among the shipped specs.
 """
 
 from __future__ import annotations
@@ -39,13 +38,13 @@ _BYTECODE_FIRST: Final = (".mlirbc", ".mlir")
 
 @dataclass(frozen=True)
 class DefaultSpecFile:
-    """The file of a default spec that was found for a target.
+    """The file of a target's default spec.
 
     Attributes:
         name: the name of the target that the spec is for.
-        path: where the file is; of a file that comes with the package, where it is in the package.
-        content: what is in it, text or bytecode.
-        shipped: whether it comes with the package.
+        path: the path of the file; of a shipped file, its path in the package.
+        content: its content, text or bytecode.
+        shipped: whether it is part of the package.
     """
 
     name: str
@@ -60,15 +59,15 @@ class DefaultSpecFile:
         upgrade: bool = True,
         diagnostics: DiagnosticSink | None = None,
     ) -> Spec:
-        """Returns the spec.
+        """Return the spec.
 
         Args:
-            context: where the spec is to live.
-            upgrade: whether an old spec is upgraded; else it is refused.
-            diagnostics: where warnings go about entries that cannot be upgraded; Python warnings by default.
+            context: the context of the spec.
+            upgrade: whether an old spec is upgraded; otherwise it is rejected.
+            diagnostics: receives warnings about entries that cannot be upgraded; by default they are Python warnings.
 
         Raises:
-            SpecError: the file is no spec.
+            SpecError: the file is not a spec.
         """
         return load_spec(
             self.content, name=self.path, context=context, upgrade=upgrade, diagnostics=diagnostics
@@ -77,13 +76,13 @@ class DefaultSpecFile:
 
 @dataclass(frozen=True)
 class DefaultLibrary:
-    """Where default specs are looked up.
+    """The search path of default specs.
 
     Attributes:
         directories: searched first, in order, for `NAME.mlir` and then `NAME.mlirbc`; each by SKU, then
             architecture, then family.
-        shipped: whether the specs that come with the package are searched as well.
-        upgrade: whether what is found and was written for an older compiler is upgraded; else it is refused.
+        shipped: whether the shipped specs are searched as well.
+        upgrade: whether a spec for an older compiler is upgraded; otherwise it is rejected.
     """
 
     directories: tuple[str | os.PathLike[str], ...] = ()
@@ -91,7 +90,7 @@ class DefaultLibrary:
     upgrade: bool = True
 
     def find(self, target: Target) -> DefaultSpecFile | None:
-        """Returns the file of the default spec for `target`, or None if there is none.
+        """Return the file of the default spec for `target`, or None if there is none.
 
         Raises:
             TuninglinkError: a directory does not exist, or a file in it cannot be read.
@@ -101,9 +100,9 @@ class DefaultLibrary:
                 problem = "is not a directory" if directory.exists() else "does not exist"
                 message = f"the directory of default specs '{os.fspath(directory)}' {problem}"
                 raise TuninglinkError(error(message))
-            result = _find(directory, target, shipped=False)
-            if result:
-                return result
+            file = _find(directory, target, shipped=False)
+            if file:
+                return file
         return _find(_shipped_directory(), target, shipped=True) if self.shipped else None
 
 
@@ -115,15 +114,15 @@ def default_spec(
     upgrade: bool = True,
     diagnostics: DiagnosticSink | None = None,
 ) -> Spec | None:
-    """Returns the default spec for a target, by SKU, then architecture, then family.
+    """Return the default spec for a target, by SKU, then architecture, then family.
 
     Args:
         target: a target, or the name of one: `mi300x`, `gfx942`, `sm_80`, `znver4`, …
         directories: searched before the specs that are shipped, for `NAME.mlir` or `NAME.mlirbc`.
-        context: where the spec is to live; by default the context of the calling thread, in which each
+        context: the context of the spec; by default that of the calling thread, in which each
             shipped spec is loaded once.
-        upgrade: whether a spec that was written for an older compiler is upgraded; else it is refused.
-        diagnostics: where warnings go about entries that cannot be upgraded; Python warnings by default.
+        upgrade: whether a spec for an older compiler is upgraded; otherwise it is rejected.
+        diagnostics: receives warnings about entries that cannot be upgraded; by default they are Python warnings.
 
     Returns:
         The spec, or None if there is none for this target.
@@ -134,12 +133,12 @@ def default_spec(
     """
     if isinstance(target, str):
         target = Target.parse(target)
-    result = DefaultLibrary(tuple(directories)).find(target)
-    if result is None:
+    file = DefaultLibrary(tuple(directories)).find(target)
+    if file is None:
         return None
-    if result.shipped and context is None:
-        return _loaded_once(result)
-    return result.load(context or thread_context(), upgrade=upgrade, diagnostics=diagnostics)
+    if file.shipped and context is None:
+        return _loaded_once(file)
+    return file.load(context or thread_context(), upgrade=upgrade, diagnostics=diagnostics)
 
 
 @dataclass(frozen=True)
@@ -149,7 +148,7 @@ class ShippedEntry:
     Attributes:
         matcher: the matcher's symbol.
         action: the action's symbol.
-        source: where the configuration comes from; empty if the spec does not say.
+        source: the origin of the configuration; empty if the spec does not record it.
     """
 
     matcher: str
@@ -159,11 +158,11 @@ class ShippedEntry:
 
 @dataclass(frozen=True)
 class ShippedSpec:
-    """A default spec that comes with the package.
+    """A default spec that is part of the package.
 
     Attributes:
-        target: what it is for.
-        path: where its file is in the package.
+        target: the name of its target.
+        path: the path of its file in the package.
         spec: the spec, in the context of the calling thread.
     """
 
@@ -182,7 +181,7 @@ class ShippedSpec:
 
 
 def shipped() -> tuple[ShippedSpec, ...]:
-    """Returns the default specs that come with the package, in the order of their targets' names."""
+    """Return the shipped default specs, sorted by the names of their targets."""
     result = []
     for name in _shipped_names():
         target = Target.parse(name)
@@ -202,7 +201,7 @@ def _shipped_names() -> list[str]:
 
 
 def _find(directory: Traversable, target: Target, *, shipped: bool) -> DefaultSpecFile | None:
-    # The shipped bytecode is made from the text beside it; what a user has beside a text may be older.
+    # Shipped bytecode is generated from the text next to it; a user's bytecode may be older than the text.
     suffixes = _BYTECODE_FIRST if shipped else _TEXT_FIRST
     for name in target.names:
         for suffix in suffixes:
@@ -219,7 +218,7 @@ def _find(directory: Traversable, target: Target, *, shipped: bool) -> DefaultSp
 
 
 class _Loaded(threading.local):
-    """The shipped specs that were loaded into a thread's context; they end with the thread."""
+    """The shipped specs that a thread loaded into its context; they are freed with the thread."""
 
     def __init__(self) -> None:
         self.specs: dict[DefaultSpecFile, Spec] = {}
@@ -229,7 +228,7 @@ _loaded = _Loaded()
 
 
 def _loaded_once(file: DefaultSpecFile) -> Spec:
-    """Returns the spec in the context of the calling thread; it is parsed at the first call."""
+    """Return the spec in the context of the calling thread; it is parsed at the first call."""
     spec = _loaded.specs.get(file)
     if spec is None:
         spec = _loaded.specs[file] = file.load(thread_context())

@@ -32,19 +32,19 @@ def load_spec(
     diagnostics: DiagnosticSink | None = None,
     targets: Sequence[str] = (),
 ) -> Spec:
-    """Loads a spec from a file or from memory.
+    """Load a spec from a file or from memory.
 
     Args:
-        source: the path of a file, or the content itself; text or bytecode either way.
-        name: what to call the spec in diagnostics and reports; by default the path, or `<memory>`.
-        context: where the spec is to live; by default the context of the calling thread.
-        upgrade: whether text that was written for an older compiler is upgraded; else it is refused.
-        diagnostics: where warnings go about entries that cannot be upgraded; Python warnings by default.
+        source: the path of a file, or its content; text or bytecode.
+        name: the name of the spec in diagnostics and reports; by default the path, or `<memory>`.
+        context: the context of the spec; by default that of the calling thread.
+        upgrade: whether text for an older compiler is upgraded; otherwise it is rejected.
+        diagnostics: receives warnings about entries that cannot be upgraded; by default they are Python warnings.
         targets: names of the targets that the spec is bound to; none for any target.
 
     Raises:
-        SpecError: the file cannot be read, does not parse or verify, or is no spec.
-        TargetError: no target has one of the names.
+        SpecError: the file cannot be read, does not parse or verify, or is not a spec.
+        TargetError: one of the names is unknown.
     """
     for target in targets:
         Target.parse(target)
@@ -60,18 +60,18 @@ def load_spec(
         bind(module, [target.lower() for target in targets])
     spec = Spec(module, name)
     try:
-        spec.anatomy  # noqa: B018 - whoever loads a spec wants to know now that it is one
+        spec.anatomy  # noqa: B018 - an invalid spec is reported at loading
     except RuntimeError:
         if not is_bytecode(data):
             raise
-        # The bindings fail to hand over a name that is no UTF-8.
+        # The bindings raise for a name that is not UTF-8.
         message = "the bytecode is damaged: a name in it is not UTF-8"
         raise SpecError(error(message, Place(name, 1, 1))) from None
     return spec
 
 
 def in_context(spec: Spec, context: mlir.Context) -> Spec:
-    """Returns `spec` itself if it lives in `context`, else a copy of it that does."""
+    """Return `spec` itself if it is in `context`, else a copy in that context."""
     if spec.module.context == context:
         return spec
     return Spec(parse_module(to_bytecode(spec.module), spec.source, context), spec.source)

@@ -1,4 +1,4 @@
-"""Scans of a module of sequences for the ops that refer to others, and for those that look at other ops."""
+"""Scans of a module of sequences for references and for ops that inspect the payload."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ _ADVANCE: Final = mlir.WalkResult.ADVANCE
 
 @dataclass
 class ModuleScan:
-    """The ops of a module of sequences that linking looks at, found in one walk.
+    """The ops of a module of sequences that are relevant to linking, collected in one walk.
 
     Attributes:
         top: the ops directly in the module, with their symbols; an empty one for an op without a symbol.
-        symbols: those of them that define a symbol.
+        symbols: the ops of `top` that define a symbol.
         passing: the symbols of the sequences whose first result is their first argument.
         included: everything that an `include` refers to.
-        including: the ops directly around an `include`, such as sequences.
+        including: the parents of `include` ops, such as sequences.
         looking: the transform ops that may look at configurations, or at ops other than the matched one.
         lists: the `foreach_match` ops.
         has_declarations: whether a sequence may be declared without a body.
@@ -67,10 +67,10 @@ class ModuleScan:
 
 
 def scan_module(module: mlir.Operation) -> ModuleScan:
-    """Scans a module and those nested in it."""
+    """Scan a module and those nested in it."""
     scan = ModuleScan()
     sequence = ""
-    # What follows the head of a sequence is its body, unless it has none. What comes last in it is its terminator.
+    # The head of a sequence is followed by its body, if any, which ends with its terminator.
     is_at_head = False
 
     def keep(operation: mlir.Operation) -> mlir.WalkResult:
@@ -113,7 +113,7 @@ def scan_module(module: mlir.Operation) -> ModuleScan:
 def _keep_other(
     scan: ModuleScan, module: mlir.Operation, operation: mlir.Operation
 ) -> mlir.WalkResult:
-    """Keeps an op that is not of the transform dialect."""
+    """Record an op of another dialect than transform."""
     if operation == module:
         return _ADVANCE
     if operation.parent == module:

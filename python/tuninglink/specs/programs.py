@@ -1,4 +1,4 @@
-"""Telling programs from tuning specs."""
+"""Distinction between programs and tuning specs."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
 def check_is_program(
     root: mlir.Operation, remedy: str = "give the program that it is meant for"
 ) -> None:
-    """Checks that `root` is no tuning spec.
+    """Check that `root` is not a tuning spec.
 
-    A module that holds the sequences of a spec beside something else is a program.
+    A module that holds the sequences of a spec next to other ops is a program.
 
     Args:
-        root: what was given as a program.
-        remedy: what to do instead of giving a spec.
+        root: the user's input.
+        remedy: the advice for a user who passed a spec.
 
     Raises:
-        SpecError: `root` is a module with nothing but a spec.
+        SpecError: `root` is a module that only contains a spec.
     """
     if is_only_a_spec(root):
         raise SpecError(error(f"expected a program, found a tuning spec; {remedy}", root))
 
 
 def is_only_a_spec(root: mlir.Operation) -> bool:
-    """Tells whether `root` is a module with nothing but a tuning spec in it."""
+    """Return whether `root` is a module that only contains a tuning spec."""
     if root.name != names.MODULE or not has_entry_point(root):
         return False
     return all(op.name == names.MODULE or op.name.startswith("transform.") for op in body(root))

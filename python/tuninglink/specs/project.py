@@ -1,4 +1,4 @@
-"""The project file: which specs a project is compiled with, and the lock that pins them.
+"""The project file: the specs that a project is compiled with, and the lock file that pins them.
 
 `[tool.tuninglink]` in `pyproject.toml`, or the top of `tuninglink.toml`:
 
@@ -43,11 +43,11 @@ _VERSION: Final = 1
 
 @dataclass(frozen=True)
 class Project:
-    """What a project file says.
+    """The settings of a project file.
 
     Attributes:
         path: the file.
-        specs: what names the specs, in order of precedence; paths are relative to the file.
+        specs: the spec arguments, in order of precedence; paths are relative to the file.
         flags: flags of the compiler, and response files with flags.
         default_specs: whether default specs are used.
     """
@@ -59,7 +59,7 @@ class Project:
 
     @classmethod
     def find(cls, directory: Path) -> Project | None:
-        """Returns the project of a directory: of the nearest project file in it or above it.
+        """Return the project of a directory: the nearest project file in it or in a parent.
 
         Raises:
             TuninglinkError: the file cannot be read, or is malformed.
@@ -67,14 +67,14 @@ class Project:
         for parent in (directory, *directory.parents):
             for name in (OWN_FILE, SHARED_FILE):
                 if (parent / name).is_file():
-                    result = cls.read(parent / name)
-                    if result is not None:
-                        return result
+                    project = cls.read(parent / name)
+                    if project is not None:
+                        return project
         return None
 
     @classmethod
     def read(cls, path: Path) -> Project | None:
-        """Reads a project file; returns None if it is a `pyproject.toml` that does not speak of Tuninglink.
+        """Read a project file; return None for a `pyproject.toml` without a section for Tuninglink.
 
         Raises:
             TuninglinkError: the file cannot be read, or is malformed.
@@ -93,19 +93,19 @@ class Project:
 
     @classmethod
     def named(cls, path: Path) -> Project:
-        """Reads a project file that must be one.
+        """Read a project file that the user named.
 
         Raises:
-            TuninglinkError: the file cannot be read, is malformed, or does not speak of Tuninglink.
+            TuninglinkError: the file cannot be read, is malformed, or has no section for Tuninglink.
         """
-        result = cls.read(path)
-        if result is None:
+        project = cls.read(path)
+        if project is None:
             raise TuninglinkError(error(f"there is no [tool.tuninglink] in '{path}'"))
-        return result
+        return project
 
     @property
     def expanded_flags(self) -> tuple[str, ...]:
-        """The flags, with those of response files in their place; `@FILE` is relative to the project file.
+        """The flags, with response files expanded; `@FILE` is relative to the project file.
 
         Raises:
             TuninglinkError: a response file cannot be read.
@@ -126,16 +126,16 @@ class Project:
 
     @property
     def lock(self) -> Path:
-        """Where the lock is: beside the project file."""
+        """The path of the lock file, next to the project file."""
         return self.path.with_name(LOCK_FILE)
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        """The specs as arguments of a command line; with their hashes if they are locked.
+        """The specs as command-line arguments; with their hashes if they are locked.
 
         Raises:
             SpecError: the lock lacks a spec.
-            TargetError: a spec is bound to what is no target.
+            TargetError: a spec is bound to an unknown target.
             TuninglinkError: the lock cannot be read.
         """
         parsed = [self._argument(spec) for spec in self.specs]
@@ -152,31 +152,31 @@ class Project:
         )
 
     def write_lock(self, diagnostics: DiagnosticSink) -> tuple[SpecFile, ...]:
-        """Locks the specs as they are now, and returns them.
+        """Lock the current content of the specs, and return them.
 
         Args:
-            diagnostics: where warnings go.
+            diagnostics: receives warnings.
 
         Raises:
             SpecError: a spec cannot be read.
-            TargetError: a spec is bound to what is no target.
+            TargetError: a spec is bound to an unknown target.
             TuninglinkError: the lock cannot be written.
         """
-        result = {text: self._argument(text).files(diagnostics) for text in self.specs}
+        files_by_argument = {text: self._argument(text).files(diagnostics) for text in self.specs}
         hashes = {
             text: {self._portable(file.name): file.sha256 for file in files}
-            for text, files in result.items()
+            for text, files in files_by_argument.items()
         }
         content = json.dumps({"version": _VERSION, "specs": hashes}, indent=2) + "\n"
         write_file(self.lock, content.encode())
-        return tuple(file for files in result.values() for file in files)
+        return tuple(file for files in files_by_argument.values() for file in files)
 
     def check_lock(self, diagnostics: DiagnosticSink) -> None:
-        """Checks that each spec is as locked.
+        """Check that each spec matches the lock file.
 
         Raises:
             SpecError: a spec changed, cannot be read, or is not locked.
-            TargetError: a spec is bound to what is no target.
+            TargetError: a spec is bound to an unknown target.
             TuninglinkError: there is no lock, or it cannot be read.
         """
         if self._locked is None:
@@ -188,13 +188,13 @@ class Project:
         return replace(argument, source=self._place(argument.source))
 
     def _place(self, source: str) -> str:
-        """Returns a source as it is named from the working directory."""
+        """Return a source relative to the working directory."""
         if _is_name(source):
             return source
         return os.path.relpath(self.path.parent / source)
 
     def _portable(self, name: str) -> str:
-        """Returns what a spec is called in the lock: a path is relative to the project file."""
+        """Return the name of a spec in the lock file, where paths are relative to the project file."""
         return name if _is_name(name) else Path(os.path.relpath(name, self.path.parent)).as_posix()
 
     @cached_property
@@ -208,7 +208,7 @@ class Project:
         except ValueError:
             data = None
         if not isinstance(data, dict) or data.get("version") != _VERSION:
-            raise self._out_of_date(f"'{self.lock}' is no lock of this version")
+            raise self._out_of_date(f"'{self.lock}' is not a lock file of this version")
         specs: Mapping[str, Mapping[str, str]] = data.get("specs", {})
         return specs
 
@@ -218,7 +218,7 @@ class Project:
 
 
 def _is_name(source: str) -> bool:
-    """Tells whether what a spec is named by does not depend on the directory."""
+    """Return whether the name of a spec is independent of the directory."""
     return source.startswith(LIBRARY) or is_url(source)
 
 
@@ -226,7 +226,7 @@ _KEYS: Final[Mapping[str, type]] = {"specs": list, "flags": list, "default-specs
 
 
 def _checked(table: Mapping[str, Any], path: Path) -> dict[str, Any]:
-    """Returns the fields of a project.
+    """Validate the settings and return the fields of a project.
 
     Raises:
         TuninglinkError: a key is unknown, or has a value of another type.
@@ -243,7 +243,7 @@ def _checked(table: Mapping[str, Any], path: Path) -> dict[str, Any]:
 def _problems(table: Mapping[str, Any]) -> Iterator[str]:
     for key, value in table.items():
         if key not in _KEYS:
-            yield f"'{key}' is no setting of Tuninglink{did_you_mean(key, _KEYS)}"
+            yield f"'{key}' is not a setting of Tuninglink{did_you_mean(key, _KEYS)}"
         elif not isinstance(value, _KEYS[key]):
             yield f"'{key}' must be {'true or false' if _KEYS[key] is bool else 'an array of strings'}"
         elif isinstance(value, list) and not all(isinstance(each, str) for each in value):

@@ -1,4 +1,4 @@
-"""Specs behind URLs: fetched through fsspec, verified, and kept in a cache by their hashes."""
+"""Specs at URLs: fetched through fsspec, verified, and cached by hash."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ DEFAULT_LIMIT: Final = "30"
 
 
 def is_url(source: str) -> bool:
-    """Tells whether the name of a spec is a URL, as in `https://…` or `s3://…`."""
+    """Return whether the name of a spec is a URL, as in `https://…` or `s3://…`."""
     scheme, separator, _ = source.partition("://")
     return bool(separator) and scheme.replace("+", "").isalnum()
 
 
 def cache_directory() -> Path:
-    """Returns the directory of what was fetched: by default `tuninglink` in the user's cache directory."""
+    """Return the directory of the cache: by default `tuninglink` in the user's cache directory."""
     named = os.environ.get(CACHE_VARIABLE)
     if named:
         return Path(named)
@@ -42,18 +42,18 @@ def cache_directory() -> Path:
 
 
 def fetch(url: str, sha256: str, diagnostics: DiagnosticSink) -> bytes:
-    """Returns the spec behind a URL.
+    """Return the spec at a URL.
 
-    With a hash the cache is asked first, and the network only for what it lacks. Without one the spec is
-    fetched each time; where that fails, what was fetched last is used.
+    With a hash, the cache is tried before the network. Without one, the spec is fetched each time; if that fails, the
+    version that was fetched last is used.
 
     Args:
-        url: where it is; fsspec knows the schemes.
+        url: its URL, of any scheme that fsspec supports.
         sha256: the hash that it must have, in hexadecimal; empty for any.
         diagnostics: where warnings go.
 
     Raises:
-        SpecError: it cannot be fetched, is no spec, or does not have the hash.
+        SpecError: it cannot be fetched, is not a spec, or has another hash.
     """
     cache = _Cache(cache_directory())
     content = cache.by_hash(sha256) if sha256 else None
@@ -71,7 +71,7 @@ def fetch(url: str, sha256: str, diagnostics: DiagnosticSink) -> bytes:
     hexdigest = hashlib.sha256(content).hexdigest()
     if sha256 and hexdigest != sha256:
         raise SpecError(changed(url, hexdigest, sha256))
-    # Now, as the cache is to hold specs only.
+    # Parse before caching, since the cache holds valid specs only.
     load_spec(content, name=url, context=mlir.Context(), diagnostics=DiagnosticSink(lambda _: None))
     cache.keep(url, content)
     if not sha256:
@@ -81,7 +81,7 @@ def fetch(url: str, sha256: str, diagnostics: DiagnosticSink) -> bytes:
 
 
 def changed(source: str, found: str, expected: str) -> Diagnostic:
-    """Returns the error that a spec does not have the hash that it must have."""
+    """Return the error for a spec whose hash differs from the expected one."""
     remedy = note(f"its hash is {found}, not {expected}")
     return error(f"'{source}' is not what it was when its hash was taken", notes=[remedy])
 
@@ -91,14 +91,14 @@ def _pin(url: str, content: bytes) -> Diagnostic:
 
 
 class _Cache:
-    """What was fetched, by its hash; and for each URL the hash of what was there last."""
+    """A cache of fetched specs by hash, with the last hash of each URL."""
 
     def __init__(self, directory: Path) -> None:
         self._specs = directory / "specs"
         self._urls = directory / "urls"
 
     def by_hash(self, sha256: str) -> bytes | None:
-        """Returns the spec with a hash, None if there is none or the file is damaged."""
+        """Return the spec with a hash, None if there is none or the file is damaged."""
         try:
             content = (self._specs / sha256).read_bytes()
         except OSError:
@@ -106,14 +106,14 @@ class _Cache:
         return content if hashlib.sha256(content).hexdigest() == sha256 else None
 
     def last_of(self, url: str) -> bytes | None:
-        """Returns what a URL had when it was fetched last, None if it never was."""
+        """Return the content of a URL when it was fetched last, None if it never was."""
         try:
             return self.by_hash(self._of_url(url).read_text().strip())
         except OSError:
             return None
 
     def keep(self, url: str, content: bytes) -> None:
-        """Keeps what a URL has now. A cache that cannot be written is none."""
+        """Store the current content of a URL. A cache that cannot be written is ignored."""
         sha256 = hashlib.sha256(content).hexdigest()
         try:
             write_file(make_directory(self._specs) / sha256, content)
@@ -127,9 +127,9 @@ class _Cache:
 
 
 def _read(url: str) -> bytes:
-    """Returns what a URL has now.
+    """Return the current content of a URL.
 
-    The time limit holds for every file system: few of them know one for a whole transfer.
+    The time limit applies to every file system, since few have one for a whole transfer.
     """
     try:
         import fsspec  # noqa: PLC0415 - an extra
@@ -143,11 +143,11 @@ def _read(url: str) -> bytes:
         try:
             with fsspec.open(url, "rb") as file:
                 answers.put(bytes(file.read()))
-        except Exception as failure:  # noqa: BLE001 - each file system has exceptions of its own
+        except Exception as failure:  # noqa: BLE001 - each file system raises its own exceptions
             answers.put(failure)
 
     answers: SimpleQueue[bytes | Exception] = SimpleQueue()
-    # Only a thread that is abandoned leaves a silent server, and only a daemon does not hold up the process then.
+    # A thread can be abandoned when a server does not respond, and a daemon thread does not delay the exit.
     threading.Thread(target=transfer, name=f"fetch {url}", daemon=True).start()
     seconds = _time_limit()
     try:
@@ -162,10 +162,10 @@ def _read(url: str) -> bytes:
 
 
 def _time_limit() -> float:
-    """Returns how many seconds a transfer may take.
+    """Return the time limit of a transfer in seconds.
 
     Raises:
-        SpecError: the environment does not name a positive number.
+        SpecError: the environment variable is not a positive number.
     """
     text = os.environ.get(LIMIT_VARIABLE) or DEFAULT_LIMIT
     try:
@@ -179,7 +179,7 @@ def _time_limit() -> float:
 
 
 def _reason(failure: BaseException, url: str) -> str:
-    """Returns why a transfer failed. File systems hide the reason behind a `FileNotFoundError` that names the URL."""
+    """Return why a transfer failed. File systems raise it as the cause of a `FileNotFoundError` that names the URL."""
     chain = [failure]
     while cause := chain[-1].__cause__ or chain[-1].__context__:
         chain.append(cause)
@@ -189,7 +189,7 @@ def _reason(failure: BaseException, url: str) -> str:
 
 
 def _http_reason(exception: BaseException, cause: BaseException) -> str | None:
-    """Returns the reason in an exception of `aiohttp`, which need not be installed; None for any other exception."""
+    """Return the reason in an exception of `aiohttp`, which need not be installed; None for any other exception."""
     status = getattr(exception, "status", None)
     if status in set(HTTPStatus):
         return f"the server answered {status} {HTTPStatus(status).phrase}"

@@ -1,4 +1,4 @@
-"""Revising specs: copies in which entries are left out, configured differently, or say something else of themselves."""
+"""Revisions of specs: copies whose entries are removed, reconfigured, or given another provenance."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 
 class Revision:
-    """A copy of a spec that is being changed, entry by entry; the entries keep their positions until it is done.
+    """A copy of a spec that is changed entry by entry; the entries keep their positions until it is finished.
 
     Args:
-        spec: the spec, which stays as it is.
+        spec: the spec, which is not modified.
 
     Raises:
-        SpecError: its entries stand in several lists, or in none.
+        SpecError: its entries are in several lists, or in none.
     """
 
     def __init__(self, spec: Spec) -> None:
@@ -51,18 +51,20 @@ class Revision:
         self._fresh = FreshNames(symbols(self._module))
 
     def configures_with(self, position: int) -> frozenset[str]:
-        """Returns the attributes that an entry sets, as far as it can be made to set others; empty if it cannot."""
+        """Return the attributes that an entry sets if their values can be replaced; empty otherwise."""
         matcher, action = self._anatomy.pairs[position]
         annotations = self._anatomy.table.annotations(action) or ()
         places = [self._constant(matcher, action, annotation) for annotation in annotations]
         is_possible = all(place is not None for place in places)
-        return frozenset(each.name for each in annotations) if is_possible else frozenset()
+        return (
+            frozenset(annotation.name for annotation in annotations) if is_possible else frozenset()
+        )
 
     def configure(self, position: int, attributes: Mapping[str, str]) -> None:
-        """Has an entry set other values.
+        """Change the values that an entry sets.
 
         Args:
-            position: the entry.
+            position: the position of the entry.
             attributes: the values as MLIR writes them, of all attributes that `configures_with` names.
         """
         matcher, action = self._anatomy.pairs[position]
@@ -75,28 +77,28 @@ class Revision:
             assert constant is not None
             if not isinstance(
                 annotation.value, int
-            ):  # the action has it, which other entries may share
+            ):  # it is in the action, which other entries may share
                 copy = copy or self._copied_action(position, sequence)
                 constant = _constant_in_action(copy, annotation)
                 assert constant is not None
             constant.attributes["value"] = value
 
     def set_provenance(self, position: int, values: Mapping[str, object]) -> None:
-        """Says where the configuration of an entry comes from."""
+        """Record the provenance of the configuration of an entry."""
         matcher = self._anatomy.table.lookup(self._anatomy.pairs[position][0])
         assert matcher is not None
         with self._module.context, mlir.Location.unknown():
             matcher.attributes[PROVENANCE] = provenance_attribute(values)
 
     def finish(self, kept: Iterable[int]) -> Spec:
-        """Returns the spec with some of the entries, at least one, and without sequences that only the others used."""
-        set_pairs(self._list, [self._pairs[each] for each in kept])
+        """Return the spec with some of the entries, at least one, and without sequences that only the others used."""
+        set_pairs(self._list, [self._pairs[position] for position in kept])
         erase_unused(self._module, self._unused)
         self._module.verify()
         return Spec(self._module, self._source)
 
     def _copied_action(self, position: int, action: mlir.Operation) -> mlir.Operation:
-        """Gives an entry an action of its own."""
+        """Copy the action of an entry, so that other entries do not share it."""
         with mlir.InsertionPoint(action):
             copy = action.clone().operation
         name = self._fresh.take(mlir.StringAttr(action.attributes[names.SYMBOL_NAME]).value)
@@ -107,7 +109,7 @@ class Revision:
         return copy
 
     def _constant(self, matcher: str, action: str, annotation: Annotation) -> mlir.Operation | None:
-        """Returns the constant of an annotation, if it stands in the matcher or in the action itself."""
+        """Return the constant of an annotation if it is in the matcher or in the action itself."""
         is_yielded = isinstance(annotation.value, int)
         sequence = self._anatomy.table.lookup(matcher if is_yielded else action)
         if sequence is None:
@@ -120,7 +122,7 @@ class Revision:
 
 
 def alone(spec: Spec, position: int) -> Spec:
-    """Returns a copy of a spec with one of its entries only.
+    """Return a copy of a spec with only one of its entries.
 
     Raises:
         SpecError: see `Revision`.
@@ -138,7 +140,7 @@ def _constant_in_action(action: mlir.Operation, annotation: Annotation) -> mlir.
 
 
 def _as_constant(value: Handle) -> mlir.Operation | None:
-    """Returns the constant that a value is, None if it is something else."""
+    """Return the constant that defines a value, None for any other value."""
     if not isinstance(value, mlir.OpResult):
         return None
     owner: mlir.Operation = value.owner.operation

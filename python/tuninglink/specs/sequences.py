@@ -1,4 +1,4 @@
-"""What the named sequences of a spec do: which they use, what they annotate, what they hand on."""
+"""Facts about the named sequences of a spec: the sequences that they use, their annotations and results."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ _ACTION_OPERATIONS = frozenset({names.ANNOTATE, names.INCLUDE, names.PARAM_CONST
 
 @dataclass(frozen=True)
 class Annotation:
-    """An attribute that a sequence sets on an operation.
+    """An attribute that a sequence sets on an op.
 
     Attributes:
-        operand: which argument of the sequence the operation is.
+        operand: the number of the sequence's argument that is the op.
         name: the attribute's name.
-        value: the attribute's value where the sequence itself holds it, a unit attribute without value; else which
-            argument of the sequence is the value.
+        value: the attribute's value if the sequence itself holds it, a unit attribute for an annotation without value;
+            otherwise the number of the sequence's argument that is the value.
     """
 
     operand: int
@@ -49,12 +49,12 @@ class Annotation:
 
 
 def is_any_op(kind: mlir.Type) -> bool:
-    """Tells whether `kind` is `!transform.any_op`, a handle to operations of any name."""
+    """Return whether `kind` is `!transform.any_op`, a handle to ops of any name."""
     return str(kind) == "!transform.any_op"
 
 
 def argument_attributes(sequence: mlir.Operation, index: int) -> frozenset[str]:
-    """Returns the names of the attributes on one argument of `sequence`."""
+    """Return the names of the attributes on one argument of `sequence`."""
     attributes = sequence.attributes.get("arg_attrs")
     if not isinstance(attributes, mlir.ArrayAttr):
         return frozenset()
@@ -62,7 +62,7 @@ def argument_attributes(sequence: mlir.Operation, index: int) -> frozenset[str]:
 
 
 def signature(sequence: mlir.Operation) -> mlir.FunctionType:
-    """Returns the type of a named sequence."""
+    """Return the type of a named sequence."""
     attribute = sequence.attributes["function_type"]
     assert isinstance(attribute, mlir.TypeAttr)
     assert isinstance(attribute.value, mlir.FunctionType)
@@ -70,7 +70,7 @@ def signature(sequence: mlir.Operation) -> mlir.FunctionType:
 
 
 class SequenceTable:
-    """The named sequences that can be referred to from inside `module`, and what they do.
+    """The named sequences that can be referred to from inside `module`, and facts about them.
 
     Every answer is computed once for each sequence, however many entries share it.
 
@@ -89,18 +89,18 @@ class SequenceTable:
         self._yielded: dict[mlir.Operation, tuple[_Source, ...]] = {}
 
     def symbol(self, name: str) -> mlir.Operation | None:
-        """Returns what defines a symbol directly in the module, a sequence or not; None if nothing does."""
+        """Return the op that defines a symbol directly in the module, not only a sequence; None without one."""
         return self.scan.symbols.get(name)
 
     def referenced(self, name: str) -> tuple[str, ...]:
-        """Returns the symbols of the module that the definition of a symbol refers to, as often as it does."""
+        """Return the symbols of the module that the definition of a symbol refers to, with repetitions."""
         if name not in self._referenced:
             references = references_in(self.scan.symbols[name])
             self._referenced[name] = tuple(path[0] for path in references)
         return self._referenced[name]
 
     def resolve(self, path: str) -> _Resolved | None:
-        """Returns the sequence at `path` with the table of the module it stands in, or None."""
+        """Return the sequence at `path` with the table of its module, or None."""
         table = self
         *scope, name = split_path(path) if ":" in path or '"' in path else (path,)
         for each in scope:
@@ -114,22 +114,22 @@ class SequenceTable:
         return table, symbol
 
     def lookup(self, path: str) -> mlir.Operation | None:
-        """Returns the sequence at `path`, or None if there is none."""
-        result = self.resolve(path)
-        return result[1] if result else None
+        """Return the sequence at `path`, or None if there is none."""
+        resolved = self.resolve(path)
+        return resolved[1] if resolved else None
 
     def callee(self, include: mlir.Operation) -> _Resolved | None:
-        """Returns what an `include` in the module refers to, as `resolve` does."""
+        """Resolve the target of an `include` in the module."""
         return self.resolve(reference(include.attributes["target"]))
 
     def pairs(self, foreach_match: mlir.Operation) -> list[tuple[str, str]]:
-        """Returns the `(matcher, action)` pairs of a `foreach_match`, in order."""
+        """Return the `(matcher, action)` pairs of a `foreach_match`, in order."""
         return [
             (reference(matcher), reference(action)) for matcher, action in pairs_of(foreach_match)
         ]
 
     def lists(self, sequence: mlir.Operation) -> Iterator[mlir.Operation]:
-        """Yields the `foreach_match` ops of a sequence, those too that guards moved to sequences of their own."""
+        """Yield the `foreach_match` ops of a sequence, including those that guards moved to separate sequences."""
         for operation in collect(sequence, names.FOREACH_MATCH, names.INCLUDE):
             if operation.name == names.FOREACH_MATCH:
                 yield operation
@@ -139,22 +139,22 @@ class SequenceTable:
                     yield from callee[0].lists(callee[1])
 
     def is_bookkeeping(self, matcher: str) -> bool:
-        """Tells whether linking added a matcher, so that its pair is not an entry."""
+        """Return whether linking added a matcher, so that its pair is not an entry."""
         sequence = self.lookup(matcher)
         return sequence is not None and names.NO_ENTRY in sequence.attributes
 
     @cached_property
     def scan(self) -> ModuleScan:
-        """What linking looks at in the module."""
+        """The scan of the module for linking."""
         return scan_module(self.module)
 
     def consumes_argument(self, sequence: mlir.Operation, index: int) -> bool:
-        """Tells whether the body of `sequence` invalidates the handle that it gets as argument `index`."""
+        """Return whether the body of `sequence` invalidates the handle in argument `index`."""
         argument = sequence.regions[0].blocks[0].arguments[index]
         return any(self.consumes(operation, argument) for operation in body(sequence))
 
     def consumes(self, operation: mlir.Operation, handle: Handle) -> bool:
-        """Tells whether `operation` invalidates `handle`."""
+        """Return whether `operation` invalidates `handle`."""
         if handle not in list(operation.operands):
             return False
         with operation.context:
@@ -162,15 +162,15 @@ class SequenceTable:
         return any(e.effect == mlir.MemoryEffect.Free and e.value == handle for e in effects)
 
     def closure(self, path: str) -> Iterator[_Resolved]:
-        """Yields the sequence at `path` and those that it runs, by includes and as actions.
+        """Yield the sequence at `path` and those that it runs, by includes and as actions.
 
-        Each comes with the table of its module, and behind those that it runs itself, cycles aside.
+        Each is paired with the table of its module, and follows the sequences that it runs itself, except in cycles.
         """
         result = self.resolve(path)
         return postorder([result] if result else [], _callees)
 
     def run_by(self, path: str) -> Iterator[tuple[str, mlir.Operation]]:
-        """Yields the sequences that the one at `path` runs, matchers too, each with a reference to it."""
+        """Yield the sequences that the one at `path` runs, including matchers, each with a reference to it."""
 
         def callees(caller: tuple[SequenceTable, str]) -> Iterator[tuple[SequenceTable, str]]:
             table, name = caller
@@ -185,13 +185,13 @@ class SequenceTable:
                 yield name, result[1]
 
     def annotations(self, path: str) -> tuple[Annotation, ...] | None:
-        """Returns what the sequence at `path` annotates if it does nothing else, so cannot fail; or None."""
+        """Return the annotations of the sequence at `path` if it does nothing else, so cannot fail; or None."""
         return self._fold(path, self._annotations, _read_annotations)
 
     def yielded(self, path: str, position: int) -> mlir.Attribute | int | None:
-        """Returns what the sequence at `path` yields at `position`.
+        """Return the value that the sequence at `path` yields at `position`.
 
-        A constant gives its value, an argument of the sequence its number, and anything else None.
+        The result is the value of a constant, the number of an argument of the sequence, or None for anything else.
         """
         yielded = self._fold(path, self._yielded, _read_yielded) or ()
         source = yielded[position] if position < len(yielded) else None
@@ -203,7 +203,7 @@ class SequenceTable:
         known: dict[mlir.Operation, Found],
         read: Callable[[SequenceTable, mlir.Operation, Mapping[mlir.Operation, Found]], Found],
     ) -> Found | None:
-        """Reads the sequence at `path`, given what is read of those that it includes."""
+        """Compute a fact about the sequence at `path` from the facts about the sequences that it includes."""
         result = self.resolve(path)
         if result is None:
             return None
@@ -233,7 +233,7 @@ def _read_yielded(
     sequence: mlir.Operation,
     known: Mapping[mlir.Operation, tuple[_Source, ...]],
 ) -> tuple[_Source, ...]:
-    """Returns what a sequence yields, given what those yield that it includes."""
+    """Return the values that a sequence yields, given those of the sequences that it includes."""
 
     def source(value: Handle) -> _Source:
         if isinstance(value, mlir.BlockArgument):
@@ -256,7 +256,7 @@ def _read_annotations(
     sequence: mlir.Operation,
     known: Mapping[mlir.Operation, tuple[Annotation, ...] | None],
 ) -> tuple[Annotation, ...] | None:
-    """Returns what a sequence annotates, given what those annotate that it includes."""
+    """Return the annotations of a sequence, given those of the sequences that it includes."""
     constants: dict[Handle, mlir.Attribute] = {}
 
     def argument(value: Handle) -> int:
@@ -287,5 +287,5 @@ def _read_annotations(
             for each in included:
                 value = source(operands[each.value]) if isinstance(each.value, int) else each.value
                 result.append(Annotation(argument(operands[each.operand]), each.name, value))
-    # Of what is said twice, the last counts.
+    # The last annotation of an attribute wins.
     return tuple(reversed(dict.fromkeys(reversed(result))))

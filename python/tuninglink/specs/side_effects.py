@@ -1,4 +1,4 @@
-"""Side effects of sequences: which may change the program, and which may fail."""
+"""Side effects of sequences: changes to the program, and failures."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _READING_PREFIXES: Final = ("transform.get_", "transform.iree.match.", "transfor
 
 
 def only_reads(operation: mlir.Operation) -> bool:
-    """Tells whether an op of a sequence, other than an include, leaves the program and all handles as they are."""
+    """Return whether an op of a sequence, other than an include, changes neither the program nor any handle."""
     name = operation.name
     return name in _READING or name.startswith(_READING_PREFIXES)
 
@@ -66,11 +66,11 @@ _DECIDED_BY_CONTENT: Final = frozenset(
 
 
 def declares_a_write(operation: mlir.Operation) -> bool:
-    """Tells whether the compiler says that an op itself changes the payload, apart from what it runs."""
+    """Return whether an op declares a write to the payload, apart from the sequences that it runs."""
     if operation.name in _DECIDED_BY_CONTENT:
         return False
     if operation.name == names.PRINT:
-        return False  # It writes to standard output, which is no handle either.
+        return False  # It writes to standard output.
     with operation.context:
         try:
             effects = mlir.MemoryEffectsOpInterface(operation).get_effects()
@@ -84,7 +84,7 @@ _CHECKING_PREFIXES: Final = ("transform.match.", "transform.iree.match.")
 
 
 def failing_checks(table: SequenceTable, sequence: mlir.Operation) -> Iterator[mlir.Operation]:
-    """Yields the checks that make a sequence fail where they do, in it and in what it runs."""
+    """Yield the checks in a sequence, and in those that it runs, whose failure makes the sequence fail."""
 
     def callees(caller: _Resolved) -> Iterator[_Resolved]:
         for operation in collect(caller[1], names.INCLUDE, names.FOREACH_MATCH):
@@ -99,7 +99,7 @@ def failing_checks(table: SequenceTable, sequence: mlir.Operation) -> Iterator[m
 
 
 class SideEffects:
-    """Tells matchers that only look at the payload from others: an included `annotate` changes what is not matched.
+    """Side effects of matchers: an included `annotate` changes ops that are not matched.
 
     Args:
         table: the sequences of the module.
@@ -110,13 +110,13 @@ class SideEffects:
         self._known: dict[str, bool] = {}
 
     def may_change(self, path: str) -> bool:
-        """Tells whether the sequence at `path`, or one that it includes, may change the payload."""
+        """Return whether the sequence at `path`, or one that it includes, may change the payload."""
         if path not in self._known:
             self._known[path] = self._any(path, _may_change)
         return self._known[path]
 
     def may_fail(self, path: str) -> bool:
-        """Tells whether the sequence at `path`, or one that it runs, may fail."""
+        """Return whether the sequence at `path`, or one that it runs, may fail."""
         return self._any(path, _may_fail)
 
     def _any(self, path: str, holds: Callable[[SequenceTable, mlir.Operation], bool]) -> bool:

@@ -1,4 +1,4 @@
-"""Sources of specs: files, directories, patterns, libraries and URLs, as they are named on a command line."""
+"""Sources of specs on a command line: files, directories, patterns, libraries and URLs."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True)
 class SpecFile:
-    """A spec that was found, and read.
+    """A spec that was read from a source.
 
     Attributes:
-        name: what to call it: a path, a URL, or the name of a library and of the spec in it.
+        name: its name: a path, a URL, or the names of a library and of the spec in it.
         content: text or bytecode.
         targets: names of the targets that it is bound to; none for any target.
         sha256: the hash that identifies it, in hexadecimal: that of the text where there is one.
-        is_automatic: whether it is one of all shipped libraries, which need not be for the program.
+        is_automatic: whether `library:auto` selected it, so that it need not suit the program.
     """
 
     name: str
@@ -59,7 +59,7 @@ class SpecFile:
 
 @dataclass(frozen=True)
 class SpecArgument:
-    """What names specs on a command line: `[TARGET[,TARGET]...=]SOURCE[#sha256=HASH]`.
+    """A spec argument of a command line: `[TARGET[,TARGET]...=]SOURCE[#sha256=HASH]`.
 
     Attributes:
         source: a file, a directory, a pattern (`specs/*.mlir`), `library:NAME`, `library:auto`, or a URL.
@@ -73,10 +73,10 @@ class SpecArgument:
 
     @classmethod
     def parse(cls, text: str) -> SpecArgument:
-        """Reads an argument. What is the path of a file is a path, whatever is in it.
+        """Parse an argument. The path of an existing file is a path, whatever characters it contains.
 
         Raises:
-            TargetError: no target has the name.
+            TargetError: the name is unknown.
             SpecError: the source is empty, or the hash is malformed.
         """
         if not text:
@@ -105,13 +105,13 @@ class SpecArgument:
         return f"{bound}{self.source}{f'#sha256={self.sha256}' if self.sha256 else ''}"
 
     def files(self, diagnostics: DiagnosticSink) -> tuple[SpecFile, ...]:
-        """Reads the specs.
+        """Read the specs.
 
         Args:
-            diagnostics: where warnings go about a URL without a hash.
+            diagnostics: receives warnings about a URL without a hash.
 
         Raises:
-            SpecError: there is none, one cannot be read, or it does not have the hash.
+            SpecError: no spec exists there, one cannot be read, or its hash differs.
         """
         result = tuple(self._files(diagnostics))
         if self.sha256:
@@ -133,16 +133,16 @@ class SpecArgument:
                 yield self._file(os.fspath(path), _read(path))
 
     def _paths(self) -> list[Path]:
-        """Returns the files that a path or a pattern stands for; in a directory by their names."""
+        """Return the files of a path or a pattern; those of a directory sorted by name."""
         path = Path(self.source)
         if path.is_dir():
-            paths = [each for each in sorted(path.iterdir()) if each.suffix in SUFFIXES]
-            result = list({each.stem: each for each in reversed(paths)}.values())[::-1]
+            paths = [file for file in sorted(path.iterdir()) if file.suffix in SUFFIXES]
+            result = list({path.stem: path for path in reversed(paths)}.values())[::-1]
             if not result:
                 raise SpecError(error(f"there is no spec in the directory '{self.source}'"))
             return result
         if not path.exists() and glob.has_magic(self.source):
-            result = [Path(each) for each in sorted(glob.glob(self.source, recursive=True))]  # noqa: PTH207 - takes absolute ones, too
+            result = [Path(name) for name in sorted(glob.glob(self.source, recursive=True))]  # noqa: PTH207 - may be absolute
             if not result:
                 raise SpecError(error(f"no file matches '{self.source}'"))
             return result
@@ -161,33 +161,33 @@ class SpecArgument:
 
 
 def read_specs(arguments: Iterable[str], diagnostics: DiagnosticSink) -> tuple[SpecFile, ...]:
-    """Reads the specs that arguments name, in their order.
+    """Read the specs of arguments, in order.
 
     Raises:
         SpecError: an argument names no spec, or one cannot be read.
-        TargetError: an argument names no target.
+        TargetError: an argument names an unknown target.
     """
     parsed = [SpecArgument.parse(argument) for argument in arguments]
-    return tuple(file for each in parsed for file in each.files(diagnostics))
+    return tuple(file for argument in parsed for file in argument.files(diagnostics))
 
 
 def automatic_positions(files: Iterable[SpecFile]) -> frozenset[int]:
-    """Returns the positions of the files that are not asked for by name."""
-    return frozenset(position for position, each in enumerate(files) if each.is_automatic)
+    """Return the positions of the files that the user did not name explicitly."""
+    return frozenset(position for position, file in enumerate(files) if file.is_automatic)
 
 
 class SpecFiles(Sequence["Spec"]):
-    """Specs that are loaded when they are looked at, on whatever thread that is.
+    """Specs that are loaded on first access, on the accessing thread.
 
-    So who compiles a program can load large specs while the compiler is at work.
+    This way, large specs can be loaded while the compiler runs.
 
     Args:
-        files: the specs, as they were read.
+        files: the files of the specs.
         upgrade: as for `load_spec`.
         diagnostics: as for `load_spec`.
 
     Raises:
-        SpecError: when they are looked at: one does not parse or verify, or is no spec.
+        SpecError: on first access: one does not parse or verify, or is not a spec.
     """
 
     def __init__(
@@ -205,7 +205,7 @@ class SpecFiles(Sequence["Spec"]):
         try:
             return tuple(self._load(files.pop()) for _ in range(len(files)))
         except SpecError as failure:
-            return failure  # Whoever looks next is told the same, and warnings come once.
+            return failure  # Later accesses raise the same error, and warnings are emitted once.
 
     def _load(self, file: SpecFile) -> Spec:
         return load_spec(

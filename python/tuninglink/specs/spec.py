@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 class Spec:
     """A transform-dialect library with at least one entry point.
 
-    Nothing changes a spec once it is made; linking works on copies.
+    A spec is immutable; linking works on copies.
 
     Attributes:
-        module: the `builtin.module`, in the context that the spec lives in.
-        source: where it comes from, for people: a path, or what a caller named it.
+        module: the `builtin.module`, in the context of the spec.
+        source: its origin, as diagnostics show it: a path, or the caller's name for it.
     """
 
     module: mlir.Operation
@@ -32,12 +32,12 @@ class Spec:
 
     @cached_property
     def anatomy(self) -> Anatomy:
-        """The structure of the spec, as linking sees it."""
+        """The structure of the spec that linking uses."""
         return Anatomy(self.module)
 
     @property
     def name(self) -> str:
-        """The module's name, or the source where the module has none."""
+        """The module's name, or the source if the module has none."""
         return symbol_name(self.module) or self.source
 
     @property
@@ -51,15 +51,19 @@ class Spec:
         return self.anatomy.entries
 
     def text(self) -> str:
-        """Returns the spec as MLIR text."""
+        """Return the spec as MLIR text."""
         return to_text(self.module)
 
     def bytecode(self) -> bytes:
-        """Returns the spec as MLIR bytecode, with locations."""
+        """Return the spec as MLIR bytecode, with locations."""
         return to_bytecode(self.module)
 
 
 def specs_in(module: mlir.Operation) -> list[Spec]:
-    """Returns the spec that a module is, and those that are nested in it."""
+    """Return the specs among a module and its nested modules."""
     nested = [op for op in body(module) if op.name == names.MODULE]
-    return [Spec(each, "") for each in (module, *nested) if has_entry_point(each)]
+    return [
+        Spec(nested_module, "")
+        for nested_module in (module, *nested)
+        if has_entry_point(nested_module)
+    ]

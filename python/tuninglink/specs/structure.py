@@ -1,6 +1,6 @@
-"""Reading the structure of a spec from its module: entry points, entries, and which kind of spec it is.
+"""The structure of a spec: its entry points, entries and kind.
 
-Nothing here changes the IR; linking decides on what is found here and then only does what cannot fail.
+Nothing here changes the IR. Linking decides on the basis of this analysis, after which no step can fail.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _PREPARATIONS: Final = frozenset({names.ADD_BATCH_LOOP, names.MATERIALIZE_ENCODI
 
 
 class SpecKind(Enum):
-    """The two kinds of specs that linking tells apart; the value is the word for diagnostics."""
+    """The two kinds of specs that linking distinguishes; the value is the word for diagnostics."""
 
     MATCHER_LIST = "matcher list"
     OPAQUE = "opaque spec"
@@ -44,9 +44,9 @@ class EntryPoint:
     Attributes:
         sequence: the operation.
         name: its symbol.
-        consumes: whether it consumes its argument, as declared, or as its body does where neither
-            `readonly` nor `consumed` is declared.
-        is_current: whether it is marked, annotated and returns a handle, as IREE 3.13 wants it.
+        consumes: whether it consumes its argument: as declared, or according to its body if neither `readonly` nor
+            `consumed` is declared.
+        is_current: whether it is marked, annotated and returns a handle, as IREE 3.13 requires.
     """
 
     sequence: mlir.Operation
@@ -63,7 +63,7 @@ class Entry:
         matcher: the matcher's symbol, nested references joined with `::`.
         action: the action's symbol, likewise.
         place: where the matcher is defined, None without location.
-        anatomy: the structure of the spec that the entry is part of. Entries are compared without it.
+        anatomy: the structure of the spec that the entry belongs to. Comparisons of entries ignore it.
     """
 
     matcher: str
@@ -79,7 +79,7 @@ class Anatomy:
         module: a `builtin.module`.
 
     Raises:
-        SpecError: the module is no spec, or an entry point has a signature that cannot be linked.
+        SpecError: the module is not a spec, or an entry point has a signature that cannot be linked.
     """
 
     def __init__(self, module: mlir.Operation) -> None:
@@ -113,7 +113,7 @@ class Anatomy:
 
     @cached_property
     def opaque_because(self) -> Diagnostic | None:
-        """Why the spec is opaque, as a note at the place that makes it so; None for a matcher list."""
+        """The reason why the spec is opaque, as a note at the place that makes it so; None for a matcher list."""
         if len(self.entry_points) != 1:
             return note("it has more than one entry point", self.entry_points[1].sequence)
         sequence = self.entry_points[0].sequence
@@ -127,7 +127,7 @@ class Anatomy:
 
     @cached_property
     def is_readable(self) -> bool:
-        """Whether the spec is a matcher list, but for passes of the compiler that it may run before."""
+        """Whether the spec is a matcher list, apart from compiler passes that it may run first."""
         if self.opaque_because is None:
             return True
         first = self.entry_points[0]
@@ -182,7 +182,7 @@ class Anatomy:
 
     @cached_property
     def reaches_other_ops(self) -> bool:
-        """Whether an entry of this matcher list configures another operation than its matcher was given."""
+        """Whether an entry of this matcher list configures an op other than the one that its matcher received."""
         operands = {
             action: {annotation.operand for annotation in self.annotations(action)}
             for action in {action for _, action in self.pairs}
@@ -195,7 +195,7 @@ class Anatomy:
         )
 
     def annotations(self, action: str) -> tuple[Annotation, ...]:
-        """Returns what an action of this matcher list annotates."""
+        """Return the annotations of an action of this matcher list."""
         return self.table.annotations(action) or ()
 
     @cached_property
@@ -217,11 +217,11 @@ class Anatomy:
 
     @cached_property
     def entries(self) -> tuple[Entry, ...]:
-        """The entries of all `foreach_match` operations in the entry points, in order of precedence."""
+        """The entries of all `foreach_match` ops in the entry points, in order of precedence."""
         return tuple(map(self.entry, range(len(self.pairs))))
 
     def entry(self, position: int) -> Entry:
-        """Returns the entry at `position`; equal to that of `entries`, without making all of them."""
+        """Return the entry at `position`, without computing all `entries`."""
         matcher, action = self.pairs[position]
         return Entry(matcher, action, self._place(matcher), self)
 
@@ -231,7 +231,7 @@ class Anatomy:
 
 
 def is_entry_point(operation: mlir.Operation) -> bool:
-    """Tells whether `operation` is a sequence that is run on a dispatch: a marked or a known one."""
+    """Return whether `operation` is a sequence that the compiler runs on a dispatch, by its marker or its name."""
     if operation.name != names.NAMED_SEQUENCE:
         return False
     attributes = operation.attributes
@@ -259,12 +259,12 @@ def _no_entry_point(module: mlir.Operation) -> Diagnostic:
 
 
 def has_entry_point(module: mlir.Operation) -> bool:
-    """Tells whether `module` is a spec: whether one of its sequences is an entry point."""
+    """Return whether `module` is a spec: whether one of its sequences is an entry point."""
     return any(map(is_entry_point, body(module)))
 
 
 def signature_problem(sequence: mlir.Operation) -> Diagnostic | None:
-    """Returns why an entry point cannot be linked for what it takes and returns; None if it can."""
+    """Return why the signature of an entry point prevents linking; None if it does not."""
     kind = signature(sequence)
     name = symbol_name(sequence)
     if names.CHAINED_ENTRY_POINT in sequence.attributes:
@@ -279,7 +279,7 @@ def signature_problem(sequence: mlir.Operation) -> Diagnostic | None:
 
 
 def _prepares(operation: mlir.Operation) -> bool:
-    """Tells whether an operation runs a pass that the compiler would run later."""
+    """Return whether an op runs a pass that the compiler would run later."""
     name = operation.attributes.get("pass_name")
     if operation.name != names.RUN_REGISTERED or not isinstance(name, mlir.StringAttr):
         return False
@@ -297,5 +297,5 @@ def _is_plain_foreach_match(sequence: mlir.Operation) -> bool:
         return False
     if not is_any_op(foreach_match.results[0].type):
         return False
-    # A spec without result, as older ones are, yields nothing.
+    # Older specs have no result and yield nothing.
     return list(terminator.operands) in ([], [foreach_match.results[0]])

@@ -1,4 +1,4 @@
-"""Building the operations that linking adds."""
+"""Builders of transform ops."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FAILURES_SUPPRESS = 2
 
 
 def add_kernel_config(module: mlir.Operation, *, consumes: bool) -> mlir.Operation:
-    """Adds an entry point `@__kernel_config` with an empty body at the end of `module` and returns it."""
+    """Add an entry point `@__kernel_config` with an empty body at the end of `module` and return it."""
     with module.context, module.location, mlir.InsertionPoint(module.regions[0].blocks[0]):
         ownership = names.CONSUMED if consumes else names.READONLY
         sequence = named_sequence(names.KERNEL_CONFIG, [any_op()], [any_op()], ownership)
@@ -35,12 +35,12 @@ def named_sequence(
     results: Sequence[mlir.Type] = (),
     ownership: str = names.READONLY,
 ) -> mlir.Operation:
-    """Builds a named sequence without a body at the current insertion point and location.
+    """Build a named sequence without a body at the current insertion point and location.
 
     Args:
         name: its symbol.
-        arguments: the types of what it takes.
-        results: the types of what it yields.
+        arguments: the types of its arguments.
+        results: the types of its results.
         ownership: the ownership of all arguments, `names.READONLY` or `names.CONSUMED`.
     """
     attributes = {
@@ -55,14 +55,14 @@ def named_sequence(
 
 
 def argument_declarations(count: int, ownership: str = names.READONLY) -> mlir.ArrayAttr:
-    """Returns the attributes of arguments that all have one ownership."""
+    """Return the attributes of arguments with the same ownership."""
     return mlir.ArrayAttr.get([mlir.DictAttr.get({ownership: mlir.UnitAttr.get()})] * count)
 
 
 def include(
     target: Sequence[str], operands: Sequence[Handle], results: Sequence[mlir.Type], failures: int
 ) -> mlir.Operation:
-    """Builds an `include` of the sequence at the path `target` at the current insertion point."""
+    """Build an `include` of the sequence at the path `target` at the current insertion point."""
     i32 = mlir.IntegerType.get_signless(32)
     attributes = {
         "target": mlir.SymbolRefAttr.get(list(target)),
@@ -74,12 +74,12 @@ def include(
 
 
 def any_op() -> mlir.Type:
-    """Returns `!transform.any_op`, in the current context."""
+    """Return `!transform.any_op`, in the current context."""
     return mlir.Type.parse("!transform.any_op")
 
 
 def merge_handles(handles: Sequence[Handle], *, deduplicate: bool = False) -> Handle:
-    """Builds a `merge_handles` at the current insertion point and returns its result."""
+    """Build a `merge_handles` at the current insertion point and return its result."""
     attributes: dict[str, mlir.Attribute] = {}
     if deduplicate:
         attributes["deduplicate"] = mlir.UnitAttr.get()
@@ -90,7 +90,7 @@ def merge_handles(handles: Sequence[Handle], *, deduplicate: bool = False) -> Ha
 
 
 def empty_handle(any_handle: Handle) -> Handle:
-    """Builds a handle to no op at all; `any_handle` is any valid one."""
+    """Build an empty handle; `any_handle` is any valid one."""
     selected: Handle = mlir.Operation.create(
         names.SELECT,
         operands=[any_handle],
@@ -103,7 +103,7 @@ def empty_handle(any_handle: Handle) -> Handle:
 def walk(
     operands: Sequence[Handle], results: Sequence[mlir.Type], attributes: dict[str, mlir.Attribute]
 ) -> list[Handle]:
-    """Builds a `foreach_match` over a copy of the first operand, which it consumes; returns its results."""
+    """Build a `foreach_match` over a copy of the first operand, which it consumes; return its results."""
     root = merge_handles(operands[:1])
     operation = mlir.Operation.create(
         names.FOREACH_MATCH,
@@ -117,9 +117,9 @@ def walk(
 def change_signature(
     sequence: mlir.Operation, arguments: Sequence[mlir.Type], results: Sequence[mlir.Type]
 ) -> list[Handle]:
-    """Gives a sequence more arguments, which it reads, and more results; returns the arguments.
+    """Add arguments, which are read only, and results to a sequence; return the arguments.
 
-    What the sequence yields is left to the caller.
+    The caller updates the terminator.
     """
     kind = signature(sequence)
     inputs, outputs = [*kind.inputs, *arguments], [*kind.results, *results]
@@ -136,7 +136,7 @@ def change_signature(
 
 
 def yield_more(sequence: mlir.Operation, handles: Sequence[Handle]) -> None:
-    """Adds handles to what a sequence yields."""
+    """Add handles to the values that a sequence yields."""
     terminator = list(body(sequence))[-1]
     operands = [*terminator.operands, *handles]
     with mlir.InsertionPoint(terminator):
@@ -145,18 +145,18 @@ def yield_more(sequence: mlir.Operation, handles: Sequence[Handle]) -> None:
 
 
 def fails_as_included(operation: mlir.Operation) -> bool:
-    """Tells whether an `include` fails where what it includes does."""
+    """Return whether an `include` propagates failures."""
     mode = operation.attributes["failure_propagation_mode"]
     return isinstance(mode, mlir.IntegerAttr) and mode.value == FAILURES_PROPAGATE
 
 
 def yield_(operands: Sequence[Handle]) -> mlir.Operation:
-    """Builds a `yield` at the current insertion point."""
+    """Build a `yield` at the current insertion point."""
     return mlir.Operation.create(names.YIELD, operands=operands)
 
 
 def annotate(handle: Handle, name: str, number: int) -> None:
-    """Builds an annotation of the ops of a handle with a number at the current insertion point."""
+    """Build an annotation of the ops of a handle with a number at the current insertion point."""
     value = mlir.Operation.create(
         names.PARAM_CONSTANT,
         results=[mlir.Type.parse("!transform.param<i64>")],

@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 
 def unused_sequences(module: mlir.Operation) -> list[mlir.Operation]:
-    """Returns the unused named sequences of a module and of those nested in it.
+    """Return the unused named sequences of a module and of those nested in it.
 
-    What symbols that are no sequences refer to is used, and so is everything in a module without an entry point.
-    A sequence of a nested module that is used only by another unused one is found once that is gone.
+    Sequences that other symbols refer to count as used, and so do all in a module without an entry point. A sequence of
+    a nested module that only an unused one refers to is returned once that one is erased.
     """
     return [sequence for scope in scopes(module) for sequence in scope.unused()]
 
 
 def erase_unused(module: mlir.Operation, before: set[mlir.Operation]) -> int:
-    """Erases the sequences that are not used, but for those that were not `before`; returns how many."""
+    """Erase the unused sequences except for those in `before`; return their number."""
     count = 0
-    while result := [each for each in unused_sequences(module) if each not in before]:
-        count += len(result)
-        for sequence in result:
+    while unused := [sequence for sequence in unused_sequences(module) if sequence not in before]:
+        count += len(unused)
+        for sequence in unused:
             sequence.erase()
     return count
 
@@ -37,11 +37,11 @@ def erase_unused(module: mlir.Operation, before: set[mlir.Operation]) -> int:
 def scopes(
     module: mlir.Operation, from_outside: frozenset[str] = frozenset()
 ) -> Iterator[SequenceScope]:
-    """Yields the scope of a module, and those of the modules nested in it.
+    """Yield the scope of a module, and those of the modules nested in it.
 
     Args:
         module: a `builtin.module`.
-        from_outside: the symbols in it that are referred to from around it.
+        from_outside: the symbols in it that the enclosing modules refer to.
     """
     yield SequenceScope(module, from_outside)
     nested = {name: op for name, op in symbols(module).items() if op.name == names.MODULE}
@@ -56,18 +56,17 @@ def scopes(
 
 
 class SequenceScope:
-    """The named sequences of one module, which see each other.
+    """The named sequences of one module, which can refer to each other.
 
     Args:
         module: the module.
-        from_outside: the symbols in it that are referred to from around it.
+        from_outside: the symbols in it that the enclosing modules refer to.
 
     Attributes:
         module: the module.
         sequences: its named sequences, by symbol.
-        is_used: whether anything uses its sequences: an entry point, or what is around the module. If not, it is
-            not known what they are for.
-        pinned: the symbols that must stay.
+        is_used: whether an entry point or an enclosing module uses its sequences. If not, their purpose is unknown.
+        pinned: the symbols that must not be erased.
     """
 
     def __init__(self, module: mlir.Operation, from_outside: frozenset[str]) -> None:
@@ -85,7 +84,7 @@ class SequenceScope:
         self.pinned = used | {path[0] for op in others for path in references_in(op)}
 
     def unused(self) -> list[mlir.Operation]:
-        """Returns the unused sequences, none where it is not known what they are for."""
+        """Return the unused sequences; empty if the purpose of the module's sequences is unknown."""
         if not self.is_used:
             return []
         pinned = [name for name in self.pinned if name in self.sequences]
@@ -93,6 +92,6 @@ class SequenceScope:
         return [sequence for name, sequence in self.sequences.items() if name not in reached]
 
     def uses(self, name: str) -> list[str]:
-        """Returns the sequences that a sequence refers to."""
+        """Return the sequences that a sequence refers to."""
         used = (path[0] for path in references_in(self.sequences[name]))
-        return [each for each in used if each in self.sequences]
+        return [name for name in used if name in self.sequences]

@@ -81,8 +81,8 @@ class ProgramGuard:
             return
         measured = defaults.measured
         scale = (len(measured) + len(defaults.waiting)) / len(measured)
-        seconds = [each.compile_seconds for each in measured] * round(scale)
-        program_us = sum(each.task.calls * each.program_us for each in measured) * scale
+        seconds = [default.compile_seconds for default in measured] * round(scale)
+        program_us = sum(default.task.calls * default.program_us for default in measured) * scale
         self._price = guard_seconds(seconds, program_us, self._task_tuner.compiler.jobs)
         if self._reference is not None:
             self._price += min(_REFERENCE_SECONDS, self._reference.seconds)

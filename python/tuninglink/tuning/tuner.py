@@ -106,7 +106,7 @@ class Tuner:
             scheduler.run(tasks, partial(self._reserve, guard), guard.begin)
         except FATAL as fatal:
             failure = fatal  # what was won so far is worth writing
-        results = sorted(scheduler.results, key=lambda each: -each.share)
+        results = sorted(scheduler.results, key=lambda result: -result.share)
         if self._is_dynamic and failure is None:
             with self._ledger.spending(Account.RANGES) as budget:
                 results = self._with_ranges(results, budget)
@@ -173,8 +173,10 @@ class Tuner:
             is_guarded: whether the whole program was run with the spec; else the provenance of its entries says so.
         """
         won = [result for result in results if result.verdict is TaskOutcome.WON]
-        entries = [entry for each in won for entry in self._entries(each)]
-        general = [self._general[each.task.key] for each in won if each.task.key in self._general]
+        entries = [entry for result in won for entry in self._entries(result)]
+        general = [
+            self._general[result.task.key] for result in won if result.task.key in self._general
+        ]
         # What was measured for one size comes before what holds for several.
         entries += general
         provenance: dict[str, object] = {} if is_guarded else {"guarded": False}
@@ -211,7 +213,7 @@ class Tuner:
         improved = list(results)
         dynamic = [number for number, result in enumerate(results) if result.task.is_dynamic]
         for position, number in enumerate(dynamic):
-            shares = sum(results[each].share for each in dynamic[position:])
+            shares = sum(results[place].share for place in dynamic[position:])
             part = budget.part(results[number].share / shares if shares else 1.0)
             if part.is_over:
                 break

@@ -34,16 +34,16 @@ def gpu_enumerators(enumeration: str) -> frozenset[str]:
     return frozenset(member.name for member in getattr(iree_gpu, enumeration))
 
 
-def unknown(what: str, name: str, known: Iterable[str], likely: str | None = None) -> str:
+def unknown(what: str, name: str, valid_names: Iterable[str], likely: str | None = None) -> str:
     """Return the message that a name is unknown, with the nearest known one.
 
     Args:
         what: the kind of name.
         name: the name.
-        known: the known names.
+        valid_names: the known names.
         likely: the name in the form of the known names.
     """
-    suggestion = nearest((likely or name)[:_LONGEST], sorted(known), cutoff=0.5)
+    suggestion = nearest((likely or name)[:_LONGEST], sorted(valid_names), cutoff=0.5)
     shortened = name if len(name) <= _LONGEST else name[:_LONGEST] + "..."
     hint = f"; the nearest known one is '{suggestion}'" if suggestion else ""
     return f"unknown {what} '{shortened}'{hint}"

@@ -99,7 +99,7 @@ def exploration_of(
         *(TEMPLATE, machine, machine, search, schedule),
         compile_seconds=1.0,
         default_us=100.0,
-        known=known,
+        recorded=known,
         report=seen.append,
     )
 

@@ -43,17 +43,17 @@ UNNAMED = "unnamed_spec"
 
 
 def chain(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
-    """Adds an entry point to `container` that runs those of `members` in order, failures suppressed.
+    """Add an entry point to `container` that runs those of `members` in order, failures suppressed.
 
     A guarded entry point passes the decided ops to the next one. Where no later spec configures anything, all are run
     as they are.
 
     Args:
         container: the module that becomes the linked spec.
-        members: the specs in order of precedence, whose modules stand in `container` and stay there.
+        members: the specs in order of precedence, whose modules are in `container` and stay there.
     """
     _name_modules(container, members)
-    # What was linked before has guards, and takes them along if it is alone now.
+    # Specs that were linked before have guards already, and keep them if only one is left.
     are_guarded = any(map(_configures, members[1:])) or any(map(is_guarded, members))
     paths = _name_entry_points(members)
     for member in members:
@@ -82,7 +82,7 @@ def chain(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
 
 
 def chained_modules(module: mlir.Operation) -> list[mlir.Operation] | None:
-    """Returns the modules that `chain` put into a linked spec, in order; None for another module."""
+    """Return the modules that `chain` put into a linked spec, in order; None for another module."""
     *modules, entry_point = body(module)
     if not (modules and is_entry_point(entry_point)):
         return None
@@ -96,7 +96,7 @@ def chained_modules(module: mlir.Operation) -> list[mlir.Operation] | None:
 
 
 def chain_restriction(spec: Anatomy) -> Diagnostic | None:
-    """Returns why a spec, or a member of a chain, may change decided ops in spite of its guards, or None."""
+    """Return why a spec, or a member of a chain, may change decided ops in spite of its guards, or None."""
     modules = chained_modules(spec.module)
     if modules is None:
         reasons = restrictions(spec)
@@ -111,7 +111,7 @@ def _configures(spec: Anatomy) -> bool:
 
 
 def _runs(entry_point: mlir.Operation) -> list[str] | None:
-    """Returns what an entry point includes, one after the other on the root; None if it does more."""
+    """Return the sequences that an entry point includes in order on the root; None if it does more."""
     root: Handle = entry_point.regions[0].blocks[0].arguments[0]
     *operations, terminator = body(entry_point)
     targets: list[str] = []
@@ -138,7 +138,7 @@ def _name_modules(container: mlir.Operation, members: Sequence[Anatomy]) -> None
 
 
 def _name_entry_points(members: Sequence[Anatomy]) -> list[tuple[str, str]]:
-    """Gives every entry point a name of its own; returns the path of each, in order.
+    """Give every entry point a name of its own; return the path of each, in order.
 
     The interpreter confuses sequences of the same name, even in different modules
     (https://github.com/llvm/llvm-project/issues/119578).
@@ -154,7 +154,7 @@ def _name_entry_points(members: Sequence[Anatomy]) -> list[tuple[str, str]]:
 
 
 def _guard(spec: Anatomy) -> None:
-    """Guards a spec, or the members of a chain, unless linking did so before."""
+    """Guard a spec, or the members of a chain, unless linking did so before."""
     if is_guarded(spec):
         return
     modules = chained_modules(spec.module)
@@ -170,12 +170,12 @@ def _guard(spec: Anatomy) -> None:
 
 
 def is_guarded(spec: Anatomy) -> bool:
-    """Tells whether the entry points of a spec take the decided ops beside the root."""
+    """Return whether the entry points of a spec take the decided ops next to the root."""
     return names.CHAINED_ENTRY_POINT in spec.entry_points[0].sequence.attributes
 
 
 def _separate(spec: Anatomy) -> None:
-    """Copies the entry points that other sequences include, so that only the copies are entry points."""
+    """Copy the entry points that other sequences include, so that only the copies are entry points."""
     fresh = FreshNames(symbols(spec.module))
     for entry_point in spec.entry_points:
         with spec.module.context, mlir.InsertionPoint.after(entry_point.sequence):
@@ -187,7 +187,7 @@ def _separate(spec: Anatomy) -> None:
 
 
 def _pass_through(sequence: mlir.Operation, modules: Sequence[mlir.Operation]) -> None:
-    """Lets the entry point of a chain take and yield the decided ops beside the root."""
+    """Let the entry point of a chain take and yield the decided ops next to the root."""
     for operation in reversed(list(body(sequence))):
         operation.erase()
     block = sequence.regions[0].blocks[0]
@@ -202,9 +202,10 @@ def _pass_through(sequence: mlir.Operation, modules: Sequence[mlir.Operation]) -
 def _run_guarded(
     modules: Sequence[mlir.Operation], root: Handle, decided: Handle
 ) -> tuple[Handle, Handle]:
-    """Includes the guarded entry points of modules in order; returns the root and the decided ops after them.
+    """Include the guarded entry points of modules in order; return the root and the decided ops after them.
 
-    The entry points of a module are one spec: what one decides is not out of reach of the next one. Only where they
+    The entry points of a module are one spec: a later one may change the ops that an earlier one decided. Only where
+    they
     change the program other than by annotations, the handle that one took may be to ops that are gone.
     """
     for module in modules:

@@ -100,7 +100,7 @@ class Dependence:
     _demands: dict[mlir.Operation, _Demand] = field(default_factory=dict)
 
     def watched(self) -> Watched:
-        """Returns the ops other than the matched ones whose attributes a matcher reads."""
+        """Return the ops other than the matched ones whose attributes a matcher reads."""
         kinds: set[_Shown] = set()
         anything = False
         looking = self.spec.table.scan.looking
@@ -119,7 +119,7 @@ class Dependence:
         return Watched(frozenset(kinds), anything)
 
     def _is_own(self, handle: mlir.Value[mlir.Type]) -> bool:
-        """Tells whether a handle always refers to the matched op."""
+        """Return whether a handle always refers to the matched op."""
         if not isinstance(handle, mlir.BlockArgument) or handle.arg_number:
             return False
         name = handle.owner.owner.attributes.get(names.SYMBOL_NAME)
@@ -129,7 +129,7 @@ class Dependence:
         )
 
     def may_configure(self, watched: Watched) -> bool:
-        """Tells whether an entry may configure one of these ops."""
+        """Return whether an entry may configure one of these ops."""
         if not watched.anything and not watched.kinds:
             return False
         table = self.spec.table
@@ -142,7 +142,7 @@ class Dependence:
         return False
 
     def _demand(self, table: SequenceTable, path: str) -> _Demand:
-        """Returns the demand of a sequence on its first argument."""
+        """Return the demand of a sequence on its first argument."""
         resolved = table.resolve(path)
         if resolved is None:
             return _Demand()
@@ -174,7 +174,7 @@ class Dependence:
 
 
 def depend_on_each_other(specs: Sequence[Anatomy]) -> bool:
-    """Tells whether the answer of a matcher may depend on what another one of these matcher lists configures."""
+    """Return whether the result of a matcher may depend on ops that another one of these matcher lists configures."""
     dependences = [Dependence(spec) for spec in specs]
     watched_ops = [dependence.watched() for dependence in dependences]
     return any(
@@ -185,7 +185,7 @@ def depend_on_each_other(specs: Sequence[Anatomy]) -> bool:
 
 
 def _shown(matcher: mlir.Operation) -> Iterator[_Shown]:
-    """Yields the ops that a matcher of a DAG or of regions shows next to the matched op."""
+    """Yield the ops that a matcher of a DAG or of regions shows next to the matched op."""
     operations: list[mlir.Operation] = []
     visit(matcher, operations.append)
     *_, root, terminator = [matcher, *body(matcher)]

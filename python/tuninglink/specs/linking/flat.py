@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def flatten(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
-    """Copies everything in `members` into `container` and merges their entries into one entry point.
+    """Copy everything in `members` into `container` and merge their entries into one entry point.
 
     Args:
         container: the module that becomes the linked spec, in default-entrypoint form.

@@ -1,4 +1,4 @@
-"""Analysis for guards: what of a spec they cover, what needs none, and where they do not suffice."""
+"""Analysis for guards: the ops of a spec that they cover, that need none, and that they cannot cover."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def restrictions(spec: Anatomy) -> Iterator[Diagnostic]:
-    """Yields why a spec may change decided ops in spite of its guards, as notes at the places."""
+    """Yield why a spec may change decided ops in spite of its guards, as notes at the places."""
     if spec.kind is SpecKind.MATCHER_LIST:
         return
     seen: set[mlir.Operation] = set()
@@ -35,7 +35,7 @@ def restrictions(spec: Anatomy) -> Iterator[Diagnostic]:
 
 
 def configures(spec: Anatomy) -> bool:
-    """Tells whether a spec may change anything, so that it needs guards behind another spec."""
+    """Return whether a spec may change anything, so that it needs guards after another spec."""
     if spec.kind is SpecKind.MATCHER_LIST:
         return any(map(spec.annotations, dict.fromkeys(action for _, action in spec.pairs)))
     return any(
@@ -47,14 +47,14 @@ def configures(spec: Anatomy) -> bool:
 
 
 def only_annotates(table: SequenceTable, path: str) -> bool:
-    """Tells whether the sequence at `path` changes the program by guarded annotations alone."""
+    """Return whether the sequence at `path` changes the program by guarded annotations alone."""
     return not any(
         True for inner, sequence in table.closure(path) for _ in _restrictions_in(inner, sequence)
     )
 
 
 def can_be_guarded(table: SequenceTable, foreach_match: mlir.Operation) -> bool:
-    """Tells whether a list can have a further pair, for decided ops, before its pairs."""
+    """Return whether a list can have a further pair, for decided ops, before its pairs."""
     return _unguarded_because(table, foreach_match) is None
 
 
@@ -85,7 +85,7 @@ def _restrictions_of_list(
 
 
 def _unguarded_because(table: SequenceTable, foreach_match: mlir.Operation) -> Diagnostic | None:
-    """Returns why a list cannot be guarded."""
+    """Return why a list cannot be guarded."""
     if not all(is_any_op(result.type) for result in foreach_match.results):
         return note("its 'foreach_match' yields something other than ops", foreach_match)
     for matcher, action in dict.fromkeys(table.pairs(foreach_match)):
@@ -98,7 +98,7 @@ def _unguarded_because(table: SequenceTable, foreach_match: mlir.Operation) -> D
 
 
 def _transform_ops(sequence: mlir.Operation) -> list[mlir.Operation]:
-    """Returns the transform ops in a sequence, without the ops that its matchers show."""
+    """Return the transform ops in a sequence, without the ops that its matchers show."""
     operations: list[mlir.Operation] = []
 
     def keep(operation: mlir.Operation) -> None:
@@ -112,7 +112,7 @@ def _transform_ops(sequence: mlir.Operation) -> list[mlir.Operation]:
 def own_arguments(
     table: SequenceTable, pairs: Iterable[tuple[str, str]]
 ) -> dict[str, frozenset[int]]:
-    """Returns for each action which of its arguments always are the matched op."""
+    """Return for each action which of its arguments always are the matched op."""
     own: dict[str, frozenset[int]] = {}
     for matcher, action in dict.fromkeys(pairs):
         sequence = table.lookup(matcher)
@@ -124,13 +124,13 @@ def own_arguments(
 
 
 def is_search(foreach_match: mlir.Operation) -> bool:
-    """Tells whether a list is about one op, as the lists of an index are."""
+    """Return whether a list is about one op, as the lists of an index are."""
     root, *others = foreach_match.operands
     return "restrict_root" in foreach_match.attributes and root in others
 
 
 def only_searches(action: mlir.Operation | None) -> bool:
-    """Tells whether an action only searches the entries of an index for an op, and decides nothing itself."""
+    """Return whether an action only searches the entries of an index for an op, and decides nothing itself."""
     operations = list(body(action)) if action else []
     return [op.name for op in operations] == [names.FOREACH_MATCH, names.YIELD] and is_search(
         operations[0]

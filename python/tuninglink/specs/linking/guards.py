@@ -1,7 +1,7 @@
 """Guards: keep the ops that earlier specs decided from a later spec of a chain.
 
 A guarded entry point takes the root of the program and the decided ops, and yields both again, with the ops that its
-own spec decided. Its lists are not asked about decided ops, and its annotations skip them. Nothing is written into
+own spec decided. Its lists and its annotations skip decided ops. Nothing is written into
 the program for that, since a DAG matcher refuses an op with an attribute that it does not show.
 
 Every sequence that such an entry point runs is rewritten. These are the handles in it:
@@ -69,7 +69,7 @@ if TYPE_CHECKING:
 
 
 def guard(spec: Anatomy) -> None:
-    """Rewrites a spec so that it leaves decided ops alone as far as possible, and passes on what it decides."""
+    """Rewrite a spec so that it skips decided ops as far as possible, and passes on the ops that it decides."""
     with spec.module.context:
         callees = Callees(spec.module)
         guards = _Guards(callees)
@@ -93,7 +93,7 @@ class _Guards:
         self._rewritten: dict[tuple[SequenceKey, Matched | None], Rewritten] = {}
 
     def rewrite_entry_point(self, table: SequenceTable, sequence: mlir.Operation) -> None:
-        """Lets an entry point take the root and the decided ops, and yield both."""
+        """Let an entry point take the root and the decided ops, and yield both."""
         operations = list(body(sequence))
         given: Handle = sequence.regions[0].blocks[0].arguments[0]
         # The chain goes on using the handles that it passes, so that only a copy may be consumed.
@@ -125,7 +125,7 @@ class _Guards:
     def _rewrite(
         self, table: SequenceTable, operations: Iterable[mlir.Operation], state: State
     ) -> None:
-        """Rewrites the ops of a block, and follows the handles through them."""
+        """Rewrite the ops of a block, and follow the handles through them."""
         for operation in operations:
             if operation.name == names.ANNOTATE:
                 self._annotate(table, operation, [0], state)
@@ -139,7 +139,7 @@ class _Guards:
     def _annotate(
         self, table: SequenceTable, operation: mlir.Operation, numbers: Iterable[int], state: State
     ) -> None:
-        """Takes the decided ops from operands that are annotated."""
+        """Take the decided ops from operands that are annotated."""
         for number in numbers:
             target: Handle = operation.operands[number]
             if target in state.own:
@@ -151,11 +151,11 @@ class _Guards:
             state.decided.append(undecided)
 
     def _undecided(self, table: SequenceTable, ops: Handle, decided: Handle) -> Handle:
-        """Builds a handle to those of some ops that are not decided."""
+        """Build a handle to those of some ops that are not decided."""
         return self._helped(self._callees.helpers(table).undecided_of(), [ops, decided])
 
     def _configured_in(self, table: SequenceTable, root: Handle) -> Handle:
-        """Builds a handle to the configured ops in a root."""
+        """Build a handle to the configured ops in a root."""
         return self._helped(self._callees.helpers(table).configured_in(), [root])
 
     def _helped(self, helper: str, operands: list[Handle]) -> Handle:
@@ -187,7 +187,7 @@ class _Guards:
     def _rewrite_sequence(
         self, table: SequenceTable, path: str, uses: int, matched: Matched | None = None
     ) -> Rewritten:
-        """Lets a sequence take the decided ops, and yield those that it decides itself.
+        """Let a sequence take the decided ops, and yield those that it decides itself.
 
         Args:
             table: the sequences of the module with the reference.
@@ -223,7 +223,7 @@ class _Guards:
         return self._rewritten[key]
 
     def _list(self, table: SequenceTable, operation: mlir.Operation, state: State) -> None:
-        """Moves a `foreach_match` to a sequence of its own, where it is not asked about decided ops."""
+        """Move a `foreach_match` to a sequence of its own, where it skips decided ops."""
         pairs = table.pairs(operation)
         if not all(table.lookup(path) for pair in pairs for path in pair):
             self._give_up(table, operation, state)
@@ -245,7 +245,7 @@ class _Guards:
     def _rewrite_pairs(
         self, table: SequenceTable, operation: mlir.Operation, pairs: Sequence[tuple[str, str]]
     ) -> tuple[list[tuple[list[str], list[str]]], bool]:
-        """Rewrites the matchers and actions of a list; tells whether these yield all that they configure."""
+        """Rewrite the matchers and actions of a list; tells whether these yield all that they configure."""
         matchers = Counter(matcher for matcher, _ in pairs)
         actions = Counter(action for _, action in pairs)
         own = own_arguments(table, pairs)
@@ -270,7 +270,7 @@ class _Guards:
         return paths, is_complete
 
     def _matcher(self, table: SequenceTable, path: str, uses: int) -> str:
-        """Lets a matcher take the decided ops, and yield the matched op and these as well; returns its symbol."""
+        """Let a matcher take the decided ops, and yield the matched op and these as well; return its symbol."""
         key = sequence_key(table, path)
         if key not in self._matchers:
             callee = self._callees.take(table, path, uses)
@@ -279,7 +279,7 @@ class _Guards:
         return self._matchers[key]
 
     def _other(self, table: SequenceTable, operation: mlir.Operation, state: State) -> None:
-        """Rewrites what an op holds in its regions, whose handles end with it."""
+        """Rewrite the ops in the regions of an op, whose handles end with it."""
         inner = replace(state, decided=[])
         # Alternatives are isolated from the handles around them.
         if not collect(operation, names.ALTERNATIVES):
@@ -291,7 +291,7 @@ class _Guards:
             self._give_up(table, operation, state)
 
     def _give_up(self, table: SequenceTable, operation: mlir.Operation, state: State) -> None:
-        """Notes that an op may configure any op, and drops the handles that it invalidates."""
+        """Note that an op may configure any op, and drop the handles that it invalidates."""
         state.is_complete = False
         if self._consumes(table, operation):
             with operation.location, mlir.InsertionPoint(operation):
@@ -304,5 +304,5 @@ class _Guards:
 
 
 def _beside(path: str, name: str) -> list[str]:
-    """Returns the path of a symbol in the scope of another one."""
+    """Return the path of a symbol in the scope of another one."""
     return [*split_path(path)[:-1], name]

@@ -130,7 +130,7 @@ class HelperSequences:
 
 
 def _compare(op: Handle, decided: Handle, predicate: int) -> None:
-    """Builds a match of an op that is among the decided ops, or is not."""
+    """Build a match of an op that is among the decided ops, or is not."""
     parameter = mlir.Type.parse("!transform.param<i64>")
     counts = [
         mlir.Operation.create(names.NUM_ASSOCIATIONS, operands=[handle], results=[parameter])

@@ -37,12 +37,11 @@ class LinkForm(Enum):
 
 
 def choose_form(specs: Sequence[Spec], *, diagnostics: DiagnosticSink | None = None) -> LinkForm:
-    """Returns the form that linking gives some specs, without linking them.
+    """Return the form that linking gives some specs, without linking them.
 
     Args:
         specs: at least one spec, in order of precedence.
-        diagnostics: receives warnings about entries and specs that do not do what they say; by default they are
-            dropped.
+        diagnostics: receives warnings about entries and specs without the expected effect; by default they are dropped.
 
     Raises:
         SpecError: there is no spec, or one cannot be linked.
@@ -60,7 +59,7 @@ def choose_form(specs: Sequence[Spec], *, diagnostics: DiagnosticSink | None = N
 def form_of(
     members: Sequence[Anatomy], labels: Sequence[str], diagnostics: DiagnosticSink | None
 ) -> LinkForm:
-    """Returns the form for specs that stand in modules; `labels` are their names in diagnostics.
+    """Return the form for specs in modules; `labels` are their names in diagnostics.
 
     Raises:
         SpecError: one cannot be linked.
@@ -80,10 +79,10 @@ def form_of(
 
 
 def _can_be_flat(members: Sequence[Anatomy]) -> bool:
-    """Tells whether one walk over the program decides what one walk for each spec would.
+    """Return whether one walk over the program decides the same as one walk for each spec.
 
-    It does not if an entry configures an op other than the matched one, or if the answer of a matcher depends on what
-    another spec configures elsewhere: that may be too early, or too late.
+    It does not if an entry configures an op other than the matched one, or if the result of a matcher depends on
+    another op that another spec configures. In one walk, that configuration may come too early or too late.
     """
     are_lists = all(member.kind is SpecKind.MATCHER_LIST for member in members)
     is_alone = len(members) == 1
@@ -106,7 +105,7 @@ def _warn_about_repeated_matchers(member: Anatomy, diagnostics: DiagnosticSink) 
 def _warn_about_failures(
     members: Sequence[Anatomy], labels: Sequence[str], diagnostics: DiagnosticSink
 ) -> None:
-    """Warns about checks of entry points: a chain suppresses what is an error in a spec alone."""
+    """Warn about checks of entry points: a chain suppresses what is an error in a spec alone."""
     for member, label in zip(members, labels, strict=True):
         for entry_point in member.entry_points:
             check = next(failing_checks(member.table, entry_point.sequence), None)
@@ -121,7 +120,7 @@ def _warn_about_failures(
 def _warn_about_overriding(
     members: Sequence[Anatomy], labels: Sequence[str], diagnostics: DiagnosticSink
 ) -> None:
-    """Warns about later specs that guards do not keep from changing what earlier ones configured."""
+    """Warn about later specs that guards do not keep from changing what earlier ones configured."""
     for position, member in enumerate(members):
         reason = chain_restriction(member) if position else None
         if reason:

@@ -42,7 +42,7 @@ class Part:
         spec: the input.
         module: the nested module that holds it in the chained form, else None.
         first_entry: the position of its first entry among the entries of the result.
-        kept: the positions of those of its entries that are in the result, in order; None for all.
+        kept: the positions of its entries that the result keeps, in order; None for all.
         source: the position of the input that its entries were derived from; None for an input that was given.
     """
 
@@ -82,7 +82,7 @@ def link_specs(
     name: str = LINKED_SPEC_NAME,
     diagnostics: DiagnosticSink | None = None,
 ) -> LinkedSpec:
-    """Links specs into one. The inputs stay as they are.
+    """Link specs into one. The inputs stay as they are.
 
     Args:
         specs: at least one spec, in order of precedence. The result lives in the context of the first.
@@ -104,7 +104,7 @@ class Share:
 
     Attributes:
         spec: the spec.
-        copy: what of it is linked: itself, a copy with some entries, or None where no entry is left.
+        copy: the linked spec: the spec itself, a copy with some entries, or None without entries.
         kept: the positions of the entries in the copy; None for all.
         source: the position of the spec that its entries were derived from; None for a spec that was given.
     """
@@ -118,7 +118,7 @@ class Share:
 def link_shares(
     shares: Sequence[Share], form: LinkForm, *, name: str = LINKED_SPEC_NAME
 ) -> LinkedSpec | None:
-    """Links some entries of specs as all of them would be linked.
+    """Link some entries of specs as all of them would be linked.
 
     Args:
         shares: the linked part of every spec, in order of precedence, all in one context.
@@ -138,7 +138,7 @@ def link_shares(
 
 
 def link_nothing(specs: Sequence[Spec], *, name: str = LINKED_SPEC_NAME) -> LinkedSpec:
-    """Returns a spec that configures nothing, for specs without an entry to link."""
+    """Return a spec that configures nothing, for specs without an entry to link."""
     with specs[0].module.context, specs[0].module.location:
         container = _container(name)
         entry_point = add_kernel_config(container, consumes=False)
@@ -172,13 +172,13 @@ def _link(shares: Sequence[Share], form: LinkForm, name: str) -> LinkedSpec:
 
 
 def _prepared(spec: Anatomy) -> Anatomy:
-    """Returns a spec that is prepared for linking: a copy if there is anything to do."""
+    """Return a spec that is prepared for linking: a copy if there is anything to do."""
     is_prepared = binding_of(spec.module) is None and not repeated_matchers(spec)
     return spec if is_prepared else _prepare(spec.module.clone().operation)
 
 
 def _prepare(module: mlir.Operation) -> Anatomy:
-    """Binds the entries of a spec, and gives each a matcher of its own."""
+    """Bind the entries of a spec, and gives each a matcher of its own."""
     spec = Anatomy(module)
     bind_entries(spec)
     if repeated_matchers(spec):
@@ -190,7 +190,7 @@ def _prepare(module: mlir.Operation) -> Anatomy:
 def link_nested_specs(
     module: mlir.Operation, name: str | None, diagnostics: DiagnosticSink
 ) -> None:
-    """Links the specs that are nested in `module`, in place; the first wins.
+    """Link the specs that are nested in `module`, in place; the first wins.
 
     A module that holds no spec, or was linked before, stays as it is. An entry point of the module itself is not run
     next to nested specs, as in the compiler's own linking, and gets a warning.
@@ -228,7 +228,7 @@ def link_nested_specs(
 def _check_not_run(
     own: mlir.Operation, nested: mlir.Operation, diagnostics: DiagnosticSink
 ) -> None:
-    """Warns about an entry point next to nested specs.
+    """Warn about an entry point next to nested specs.
 
     Raises:
         SpecError: it has the name of the one that linking adds.

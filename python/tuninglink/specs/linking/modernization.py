@@ -1,8 +1,7 @@
-"""Bringing entry points into today's form.
+"""Conversion of entry points to the current form.
 
-Older specs have a `@__kernel_config` without marker, often without result, and some entry points do not say
-whether they read or consume their argument. The compiler runs such a spec alone and drops it in silence
-beside another one.
+Older specs have a `@__kernel_config` without marker, often without result. Some entry points do not declare whether
+they read or consume their argument. The compiler runs such a spec alone, but silently drops it next to another one.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def free_kernel_config(container: mlir.Operation) -> None:
-    """Renames what is called like the entry point that linking adds to `container`, with all its uses."""
+    """Rename a symbol that collides with the entry point that linking adds to `container`, with all its uses."""
     taken = symbols(container)
     if names.KERNEL_CONFIG in taken:
         renamed = FreshNames(taken).take(names.KERNEL_CONFIG)
@@ -33,10 +32,10 @@ def free_kernel_config(container: mlir.Operation) -> None:
 
 
 def check_can_modernize(entry_point: EntryPoint, table: SequenceTable) -> None:
-    """Checks that `modernize` knows what the entry point is to return.
+    """Check that `modernize` can determine the result of the entry point.
 
     Raises:
-        SpecError: the entry point has no result and consumes its argument without giving a new handle.
+        SpecError: the entry point has no result and consumes its argument without producing a new handle.
     """
     if not signature(entry_point.sequence).results and _handle_to_yield(entry_point, table) is None:
         raise SpecError(
@@ -49,7 +48,7 @@ def check_can_modernize(entry_point: EntryPoint, table: SequenceTable) -> None:
 
 
 def check_is_defined(spec: Anatomy) -> None:
-    """Checks that everything that a spec runs has a body.
+    """Check that all sequences that a spec runs have a body.
 
     Raises:
         SpecError: a sequence is only declared.
@@ -64,7 +63,7 @@ def check_is_defined(spec: Anatomy) -> None:
 
 
 def modernize(entry_point: EntryPoint, table: SequenceTable) -> None:
-    """Marks an entry point, annotates its argument and lets it return a handle, where that is missing."""
+    """Add the marker, the ownership of the argument and the result to an entry point where they are missing."""
     if entry_point.is_current:
         return
     sequence = entry_point.sequence
@@ -99,7 +98,7 @@ def _return_handle(entry_point: EntryPoint, table: SequenceTable) -> None:
 
 
 def _handle_to_yield(entry_point: EntryPoint, table: SequenceTable) -> Handle | None:
-    """Returns the handle to the payload that is valid at the end of the entry point."""
+    """Return the handle to the payload that is valid at the end of the entry point."""
     handle: Handle = entry_point.sequence.regions[0].blocks[0].arguments[0]
     for operation in body(entry_point.sequence):
         if table.consumes(operation, handle):

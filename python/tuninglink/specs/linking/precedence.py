@@ -1,4 +1,4 @@
-"""Linking for a target: the user's specs in their order, then the target's default spec."""
+"""Linking for a target: the user's specs in order, then the target's default spec."""
 
 from __future__ import annotations
 
@@ -24,18 +24,17 @@ def link(
     name: str = LINKED_SPEC_NAME,
     diagnostics: DiagnosticSink | None = None,
 ) -> Spec:
-    """Links specs into one; the first wins.
+    """Link specs into one; the first wins.
 
     Args:
         specs: the specs in order of precedence. They stay as they are.
-        target: whose default spec comes last, if it has one; None for no default spec.
-        directories: where the default spec is looked up before those that are shipped.
+        target: the target whose default spec, if any, comes last; None for no default spec.
+        directories: searched for the default spec before the shipped ones.
         name: the symbol of the result.
-        diagnostics: told about opaque specs that may override an earlier one; by default nobody is.
+        diagnostics: receives warnings about opaque specs that may override an earlier one; by default they are dropped.
 
     Returns:
-        A spec that the compiler takes as it is. One input that is in default-entrypoint form already is
-        returned itself.
+        A spec that the compiler accepts unchanged. A single input in default-entrypoint form is returned itself.
 
     Raises:
         SpecError: there is nothing to link, or a spec cannot be linked.

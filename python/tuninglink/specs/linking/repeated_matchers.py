@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def repeated_matchers(spec: Anatomy) -> list[tuple[mlir.Operation, str]]:
-    """Returns the lists of a spec and the matchers that they use more than once."""
+    """Return the lists of a spec and the matchers that they use more than once."""
     return [
         (foreach_match, reference(matcher))
         for foreach_match in spec.table.scan.lists
@@ -28,7 +28,7 @@ def repeated_matchers(spec: Anatomy) -> list[tuple[mlir.Operation, str]]:
 
 
 def separate_repeated_matchers(spec: Anatomy) -> None:
-    """Gives every further pair of a matcher a copy of it. The pair never applies, and its position stays."""
+    """Give every further pair of a matcher a copy of it. The pair never applies, and its position stays."""
     for foreach_match in dict.fromkeys(op for op, _ in repeated_matchers(spec)):
         seen: set[str] = set()
         pairs = []
@@ -40,7 +40,7 @@ def separate_repeated_matchers(spec: Anatomy) -> None:
 
 
 def _copy(foreach_match: mlir.Operation, path: str) -> mlir.Attribute:
-    """Copies a matcher, and returns a reference to the copy."""
+    """Copy a matcher, and return a reference to the copy."""
     module = next(op for op in ancestors(foreach_match) if op.name == names.MODULE)
     resolved = SequenceTable(module).resolve(path)
     assert resolved is not None, "the verifier knows all matchers"

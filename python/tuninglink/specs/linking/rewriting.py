@@ -62,7 +62,7 @@ class Callees:
         self._helpers: dict[SequenceTable, HelperSequences] = {}
 
     def take(self, table: SequenceTable, path: str, uses: int) -> Callee:
-        """Returns the sequence at `path`, or a copy if there are more references to it than `uses`."""
+        """Return the sequence at `path`, or a copy if there are more references to it than `uses`."""
         resolved = table.resolve(path)
         assert resolved is not None, "checked by the caller"
         inner, sequence = resolved
@@ -77,13 +77,13 @@ class Callees:
         return Callee(sequence, inner, name)
 
     def helpers(self, table: SequenceTable) -> HelperSequences:
-        """Returns the helpers of a module."""
+        """Return the helpers of a module."""
         if table not in self._helpers:
             self._helpers[table] = HelperSequences(table.module)
         return self._helpers[table]
 
     def erase_unused_originals(self, module: mlir.Operation) -> None:
-        """Erases the sequences of a module that only their copies are used of."""
+        """Erase the sequences of a module of which only copies are used."""
         if self._originals:
             kept = {op for op in collect(module, names.NAMED_SEQUENCE) if op not in self._originals}
             erase_unused(module, kept)
@@ -137,14 +137,14 @@ class Rewritten:
 
 
 def sequence_key(table: SequenceTable, path: str) -> SequenceKey:
-    """Returns the module and the name of the sequence at `path`."""
+    """Return the module and the name of the sequence at `path`."""
     resolved = table.resolve(path)
     assert resolved is not None, "checked by the caller"
     return resolved[0], split_path(path)[-1]
 
 
 def cast_to(handle: Handle, kind: mlir.Type) -> Handle:
-    """Builds a cast of a handle to another type, if it has another one."""
+    """Build a cast of a handle to another type, if it has another one."""
     if handle.type == kind:
         return handle
     cast: Handle = mlir.Operation.create(names.CAST, operands=[handle], results=[kind]).results[0]
@@ -154,7 +154,7 @@ def cast_to(handle: Handle, kind: mlir.Type) -> Handle:
 def include_instead(
     operation: mlir.Operation, target: Sequence[str], operands: Sequence[Handle], failures: int
 ) -> Handle:
-    """Replaces an op by an include with one more result, and returns that."""
+    """Replace an op by an include with one more result, and return that."""
     kinds = [*(result.type for result in operation.results), any_op()]
     with operation.location, mlir.InsertionPoint(operation):
         *results, last = include(target, operands, kinds, failures).results
@@ -165,7 +165,7 @@ def include_instead(
 
 
 def rewrite_matcher(callee: Callee) -> None:
-    """Lets a matcher take the decided ops, and yield the matched op and these as well."""
+    """Let a matcher take the decided ops, and yield the matched op and these as well."""
     terminator = list(body(callee.sequence))[-1]
     matched: Handle = callee.sequence.regions[0].blocks[0].arguments[0]
     (before,) = change_signature(callee.sequence, [any_op()], [any_op()] * 2)
@@ -181,7 +181,7 @@ def move_list(
     results: Sequence[mlir.Type],
     paths: Sequence[tuple[list[str], list[str]]],
 ) -> str:
-    """Adds a sequence with a copy of a list to a module, and returns its symbol.
+    """Add a sequence with a copy of a list to a module, and return its symbol.
 
     Args:
         foreach_match: the list, which stays where it is.
@@ -204,7 +204,7 @@ def move_list(
 
 
 def declare_ownership(table: SequenceTable, sequence: mlir.Operation) -> None:
-    """Declares for the arguments of a sequence whether its body consumes them."""
+    """Declare for the arguments of a sequence whether its body consumes them."""
     declared = sequence.attributes["arg_attrs"]
     assert isinstance(declared, mlir.ArrayAttr)
     attributes = []

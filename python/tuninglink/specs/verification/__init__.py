@@ -1,4 +1,4 @@
-"""Verifying specs: what the compiler refuses, and what breaks later and says nothing."""
+"""Verification of specs: errors of the compiler, and faults that it does not diagnose."""
 
 from tuninglink.specs.verification.configuration_faults import check_configurations
 from tuninglink.specs.verification.spec_verifier import verify_spec

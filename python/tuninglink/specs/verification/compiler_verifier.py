@@ -1,4 +1,4 @@
-"""What the compiler's own verifier says, as diagnostics of ours."""
+"""Conversion of the diagnostics of the compiler's verifier."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
 
 def passes_compiler(module: mlir.Operation, diagnostics: DiagnosticSink) -> bool:
-    """Runs the compiler's verifier on `module` and hands on what it says.
+    """Run the compiler's verifier on `module` and forward its diagnostics.
 
-    A matcher that a `foreach_match` uses twice is an error: the compiler has a warning about it, but
-    overflows its stack when it prints the operation to warn about, since printing verifies it again.
+    A matcher that a `foreach_match` uses twice is an error. The compiler only warns about it, but overflows its stack
+    when it prints the op in the warning, since printing verifies the op again.
 
     Returns:
-        Whether the compiler takes `module`, apart from such matchers.
+        Whether the compiler accepts `module`, apart from such matchers.
     """
     if any(op.name == names.MODULE for op in body(module)):
-        # In nested modules, another thread than this one reports, and waits for this one's lock.
+        # For nested modules, another thread reports the diagnostics, and waits for the lock of this one.
         module.context.enable_multithreading(False)  # noqa: FBT003
     verified = module
     if _report_repeated_matchers(module, diagnostics):
@@ -37,13 +37,13 @@ def passes_compiler(module: mlir.Operation, diagnostics: DiagnosticSink) -> bool
             if _matchers(foreach_match):
                 drop_repeated_matchers(foreach_match)
     failure: mlir.MLIRError | None = None
-    with collected_diagnostics(module.context) as said:
+    with collected_diagnostics(module.context) as collected:
         try:
             verified.verify()
         except mlir.MLIRError as raised:
             failure = raised
-    for each in said:
-        diagnostics.emit(each)
+    for diagnostic in collected:
+        diagnostics.emit(diagnostic)
     for error in failure.error_diagnostics if failure else ():
         diagnostics.emit(from_mlir(error))
     return failure is None
@@ -64,10 +64,9 @@ def _report_repeated_matchers(module: mlir.Operation, diagnostics: DiagnosticSin
 
 
 def _matchers(foreach_match: mlir.Operation) -> list[mlir.Attribute]:
-    """Returns the matchers of an operation that may be invalid.
+    """Return the matchers of an op that may be invalid.
 
-    There are none if they are no pairs of references: then the compiler refuses the operation without
-    looking further.
+    The result is empty unless the attributes are pairs of references: the compiler then rejects the op at once.
     """
     matchers, actions = (_references(foreach_match, side) for side in ("matchers", "actions"))
     return matchers if len(matchers) == len(actions) else []

@@ -1,7 +1,6 @@
-"""What is wrong with the configurations of entries, as far as the spec itself tells.
+"""Faults in the configurations of entries that the spec alone reveals.
 
-These are warnings where the compiler goes on and takes something else than is meant, and errors where code generation
-fails.
+A fault is a warning if the compiler silently uses another configuration, and an error if code generation fails.
 """
 
 from __future__ import annotations
@@ -56,31 +55,31 @@ def check_configurations(
     target: Target | None = None,
     positions: Iterable[int] | None = None,
 ) -> None:
-    """Reports what is wrong with the configurations of a spec's entries.
+    """Report faults in the configurations of a spec's entries.
 
     Args:
-        spec: a spec that the compiler's verifier takes.
-        diagnostics: where the findings go.
-        target: what the configurations are for, if that is known.
+        spec: a spec that the compiler's verifier accepts.
+        diagnostics: receives the findings.
+        target: the target of the configurations, if known.
         positions: the positions of the entries to check; None for all.
     """
     places = KnobPlaces()
     _check_annotations(spec, diagnostics, places)
     reported: set[tuple[mlir.Attribute, str]] = set()
-    known: dict[Hashable, tuple[Fault, ...]] = {}
+    faults_by_key: dict[Hashable, tuple[Fault, ...]] = {}
     for position in range(len(spec.anatomy.pairs)) if positions is None else positions:
         entry = spec.anatomy.entry(position)
         matcher = spec.anatomy.table.lookup(entry.matcher)
         is_for_target = target is not None and is_bound_for(entry, target)
         matched = _matched(matcher)
         for name, value in (settings_of(spec, entry) or {}).items():
-            key = (name, value, is_for_target, matched)  # which many entries have in common
-            if key not in known:
-                known[key] = (
+            key = (name, value, is_for_target, matched)  # many entries share a constant
+            if key not in faults_by_key:
+                faults_by_key[key] = (
                     *_of_another_kind(name, value),
                     *_findings(value, target if is_for_target else None, matched),
                 )
-            for finding in known[key]:
+            for finding in faults_by_key[key]:
                 if (value, finding.message) in reported:
                     continue
                 reported.add((value, finding.message))
@@ -96,19 +95,19 @@ def _check_annotations(spec: Spec, diagnostics: DiagnosticSink, places: KnobPlac
     for action in dict.fromkeys(action for _, action in spec.anatomy.pairs):
         sequence = table.lookup(action)
         for annotation in table.annotations(action) or ():
-            meant = misspelt(annotation.name, _READ)
-            if meant:
+            suggestion = misspelt(annotation.name, _READ)
+            if suggestion:
                 diagnostics.warning(
                     f"action '@{action}' sets '{annotation.name}', which the compiler does not read: what its entries "
-                    f"match stays as it is; did you mean '{meant}'?",
+                    f"match stays as it is; did you mean '{suggestion}'?",
                     places.find(place_of(sequence.location) if sequence else None, annotation.name),
                 )
 
 
 def _of_another_kind(name: str, value: mlir.Attribute) -> Iterator[Fault]:
-    """Yields a fault for an attribute that is set under the name of another one."""
+    """Yield a fault for an attribute that is set under the name of another one."""
     if not is_dialect_attribute(value):
-        return  # `verify_spec` says that it is ignored.
+        return  # `verify_spec` reports that it is ignored.
     kinds = [other for other, kind in _WANTED.items() if isinstance(value, kind)]
     if (kinds and name not in kinds) or (not kinds and name in _WANTED):
         kind = str(value).partition("<")[0]
@@ -119,7 +118,7 @@ def _of_another_kind(name: str, value: mlir.Attribute) -> Iterator[Fault]:
 def _findings(
     value: mlir.Attribute, target: Target | None, matched: _Matched | None
 ) -> Iterator[Fault]:
-    """Yields what is wrong with a configuration for a target, if there is one, and for what is matched."""
+    """Yield faults of a configuration for a target, if any, and for the matched op."""
     reason = foreign_reason(value, target) if target is not None else ""
     if reason:
         remedy = f"bind the entry to what it is for, 'tuninglink.targets' on the matcher, if that is not {target}"
@@ -150,18 +149,20 @@ def _translation_faults(
     translation: iree_codegen.TranslationInfoAttr, target: Target | None
 ) -> Iterator[Fault]:
     for name in entries_of(translation.configuration):
-        if meant := misspelt(name, _TRANSLATION_ENTRIES):
-            yield Fault(f"code generation reads no '{name}'; did you mean '{meant}'?", knob=name)
+        if suggestion := misspelt(name, _TRANSLATION_ENTRIES):
+            yield Fault(
+                f"code generation reads no '{name}'; did you mean '{suggestion}'?", knob=name
+            )
     sizes = list(translation.workgroup_size or ())
     yield from thread_faults(sizes, translation.subgroup_size or 0, target)
 
 
 @dataclass(frozen=True)
 class _Matched:
-    """What a matcher asks of a contraction or a convolution.
+    """The requirements of a matcher on a contraction or a convolution.
 
     Attributes:
-        loops: how many loops it has.
+        loops: the number of its loops.
         types: the element types of its operands.
     """
 
@@ -170,12 +171,12 @@ class _Matched:
 
 
 def _matched(matcher: mlir.Operation | None) -> _Matched | None:
-    """Returns what a matcher asks of the operation that it is given, None if it asks for no contraction."""
+    """Return the requirements of a matcher on its op, None if it does not match contractions."""
     for operation in body(matcher) if matcher is not None and matcher.regions[0].blocks else ():
         if operation.name not in (names.MATCH_CONTRACTION, names.MATCH_CONVOLUTION):
             continue
         maps = operation.attributes.get("indexing_maps")
-        types = [operation.attributes.get(each) for each in ("lhs_type", "rhs_type")]
+        types = [operation.attributes.get(name) for name in ("lhs_type", "rhs_type")]
         if not isinstance(maps, mlir.ArrayAttr) or not len(maps):
             return None
         lhs, rhs = (str(type_.value) if isinstance(type_, mlir.TypeAttr) else "" for type_ in types)
@@ -199,11 +200,11 @@ def _types(lowering: iree_gpu.LoweringConfigAttr, matched: _Matched) -> Iterator
 
 
 def _intrinsic_for(types: tuple[str, str], name: str, context: mlir.Context) -> str:
-    """Returns the remedy for an intrinsic of other types: the one for them with the most similar name."""
+    """Return the remedy for an intrinsic with the wrong types: the one for these types with the most similar name."""
     names_of_types = [
-        str(each).rpartition(".")[2]
-        for each in iree_gpu.MMAIntrinsic
-        if element_types(iree_gpu.MMAAttr.get(int(each), ctx=context))[:2] == types
+        str(intrinsic).rpartition(".")[2]
+        for intrinsic in iree_gpu.MMAIntrinsic
+        if element_types(iree_gpu.MMAAttr.get(int(intrinsic), ctx=context))[:2] == types
     ]
     closest = nearest(name, names_of_types, cutoff=0)
     if not closest:
@@ -212,7 +213,7 @@ def _intrinsic_for(types: tuple[str, str], name: str, context: mlir.Context) -> 
 
 
 def _constant(matcher: mlir.Operation | None, value: mlir.Attribute) -> mlir.Operation | None:
-    """Returns the constant in a matcher that holds a configuration, None if it is elsewhere."""
+    """Return the constant in a matcher that holds a configuration, None if it is not in the matcher."""
     if matcher is None:
         return None
     constants = (op for op in body(matcher) if op.name == names.PARAM_CONSTANT)
@@ -223,13 +224,13 @@ _LEVELS: Final = tuple(level.value for level in CpuLevel)
 
 
 def level_faults(lowering: mlir.Attribute, loops: int | None) -> Iterator[Fault]:
-    """Yields what is wrong with the levels of a `#iree_cpu.lowering_config`.
+    """Yield faults in the levels of a `#iree_cpu.lowering_config`.
 
-    The compiler accepts a level of any name, and ignores it. It refuses a level with a negative size.
+    The compiler ignores levels with unknown names. It rejects a level with a negative size.
 
     Args:
-        lowering: a lowering config; nothing is yielded for those of other kinds.
-        loops: the number of loops of the operation, None if it is unknown.
+        lowering: a lowering config; those of other kinds have no faults.
+        loops: the number of loops of the op, None if unknown.
     """
     for name, tiling in (read_cpu_configuration(lowering) or {}).items():
         if name not in _LEVELS:

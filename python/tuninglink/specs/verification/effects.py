@@ -1,4 +1,4 @@
-"""What the compiler says about operations of the transform dialect: what they do, where they can stand."""
+"""Properties of ops of the transform dialect: their effects, and whether matchers may contain them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class PayloadEffects:
-    """Tells which operations and sequences change the payload.
+    """Effects of ops and sequences on the payload.
 
     Args:
-        reach: where what a sequence includes is found.
+        reach: provides the sequences that a sequence includes.
     """
 
     def __init__(self, reach: Reach) -> None:
@@ -26,21 +26,21 @@ class PayloadEffects:
         self._culprits: dict[Code, mlir.Operation | None] = {}
 
     def writes(self, operation: mlir.Operation) -> bool:
-        """Tells whether `operation` itself changes the payload, apart from what it runs."""
+        """Return whether `operation` itself changes the payload, apart from the sequences that it runs."""
         name = operation.name
         if name not in self._writes:
             self._writes[name] = declares_a_write(operation)
         return self._writes[name]
 
     def culprit(self, code: Code) -> mlir.Operation | None:
-        """Returns the first operation that changes the payload when `code` runs, or None."""
+        """Return the first op that changes the payload when `code` runs, or None."""
         if code not in self._culprits:
-            self._culprits[code] = None  # Where sequences lead to each other, look once.
+            self._culprits[code] = None  # Sequences may include each other: visit each once.
             self._culprits[code] = self._find_culprit(code)
         return self._culprits[code]
 
     def culprit_behind(self, code: Code, operation: mlir.Operation) -> mlir.Operation | None:
-        """Returns the first operation that changes the payload when `operation` of `code` runs."""
+        """Return the first op that changes the payload when `operation` of `code` runs."""
         if self.writes(operation):
             return operation
         for _, callee in self._reach.callees(code, operation):
@@ -55,10 +55,10 @@ class PayloadEffects:
 
 
 class MatchOperations:
-    """Tells which operations the compiler runs in a matcher: those with its interface for matching.
+    """The ops that the compiler runs in a matcher: those with its interface for matching.
 
-    The bindings do not know the interface. But the compiler's verifier wants it of everything inside a
-    `transform.match.structured`, so it is asked about one that holds such an operation.
+    The bindings do not expose the interface. But the compiler's verifier requires it of all ops inside a
+    `transform.match.structured`, so it is run on one that contains the op.
     """
 
     def __init__(self) -> None:
@@ -91,6 +91,6 @@ def _is_match_operation(name: str) -> bool:
     try:
         question.verify()
     except mlir.MLIRError as failure:
-        # Anything else that is wrong with the operation is reported at its own place.
+        # Other faults of the op are reported at its own place.
         return all(diagnostic.location != asked for diagnostic in failure.error_diagnostics)
     return True

@@ -1,4 +1,4 @@
-"""What is wrong with entries: configurations that never take effect, constants of another type."""
+"""Faults of entries: configurations that never take effect, and constants of the wrong type."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 
 
 class EntryChecks:
-    """Checks what entries do, and that what their matchers hand over fits.
+    """Checks of the actions of entries and of the values that matchers pass to them.
 
     Args:
-        diagnostics: where findings go.
+        diagnostics: receives the findings.
     """
 
     def __init__(self, diagnostics: DiagnosticSink) -> None:
-        from iree.compiler.dialects import transform  # noqa: PLC0415 - takes its time
+        from iree.compiler.dialects import transform  # noqa: PLC0415 - slow to import
 
         self._diagnostics = diagnostics
         self._parameter = transform.ParamType
         self._understood: dict[str, Callable[[mlir.Attribute], bool]] = {
-            # Attributes of IREE under a wrong name are told by `check_configurations`.
+            # `check_configurations` reports misspelt attributes of IREE.
             names.COMPILATION_INFO: is_dialect_attribute,
             names.TRANSLATION_INFO: is_dialect_attribute,
             names.LOWERING_CONFIG: is_dialect_attribute,
@@ -45,7 +45,7 @@ class EntryChecks:
         self._reported: set[tuple[mlir.Operation, str]] = set()
 
     def check_constants(self, code: Code) -> None:
-        """Reports the constants in a sequence that are of another type than they say."""
+        """Report the constants in a sequence whose type differs from the declared one."""
         for operation in code.operations:
             if operation.name == names.PARAM_CONSTANT:
                 kind = operation.results[0].type
@@ -53,7 +53,7 @@ class EntryChecks:
                     self._report_misfit(operation, kind, None)
 
     def check(self, entries: Iterable[ReachedEntry]) -> None:
-        """Checks the entries of one `foreach_match`."""
+        """Check the entries of one `foreach_match`."""
         for entry in entries:
             if entry.matcher_code.is_declaration or entry.action_code.is_declaration:
                 continue
@@ -126,7 +126,7 @@ class EntryChecks:
 
 
 def _constant(matcher: Code, position: int) -> mlir.Operation | None:
-    """Returns the constant that a matcher yields at `position`, if it is one of its own."""
+    """Return the constant that a matcher yields at `position`, if the matcher itself contains it."""
     yielded = matcher.yielded[position]
     if not isinstance(yielded, mlir.OpResult):
         return None
@@ -135,6 +135,6 @@ def _constant(matcher: Code, position: int) -> mlir.Operation | None:
 
 
 def _has_ranges(action: mlir.Operation) -> bool:
-    """Tells whether a spec has ranges of sizes, of which it may leave some to the compiler on purpose."""
+    """Return whether a spec has ranges of sizes, some of which it may deliberately leave to the compiler."""
     module = action.parent
     return module is not None and any(RANGES in op.attributes for op in body(module.operation))

@@ -1,4 +1,4 @@
-"""What is wrong with the entry points of a spec."""
+"""Faults of the entry points of a spec."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 def check_entry_points(
     module: mlir.Operation, table: SequenceTable, diagnostics: DiagnosticSink
 ) -> list[mlir.Operation]:
-    """Checks the entry points of a spec, and what looks like one.
+    """Check the entry points of a spec, and sequences that look like one.
 
     Returns:
-        The entry points whose bodies are worth a look.
+        The entry points whose bodies can be checked further.
     """
     usable = []
     children = list(body(module))
@@ -103,7 +103,7 @@ def _warn_about_missing_mark(
         f"'@{name}' is not marked as an entry point: {consequence}, without a word; "
         f"mark it with '{names.ENTRY_POINT}', or link the spec with tuninglink-link-specs",
         sequence,
-        [note("this entry point is marked", each) for each in marked[:1]],
+        [note("this entry point is marked", entry_point) for entry_point in marked[:1]],
     )
 
 
@@ -115,7 +115,7 @@ def _check_visibility(sequence: mlir.Operation, diagnostics: DiagnosticSink) -> 
     remedy = "; make it public"
     assert sequence.parent is not None
     if names.DEFAULT_ENTRY_POINT in sequence.parent.attributes:
-        # Linked with specs of its own form, it is merged and gone.
+        # Linking with specs of the same form merges it into theirs.
         diagnostics.warning(f"{message}linked with an opaque spec{remedy}", sequence)
     else:
         diagnostics.error(f"{message}linked{remedy}", sequence)

@@ -16,13 +16,13 @@ _LIKE: Final = 0.8
 
 @dataclass(frozen=True)
 class Fault:
-    """What is wrong with a configuration.
+    """A fault of a configuration.
 
     Attributes:
-        message: what it is.
-        remedy: what to do about it; may be empty.
-        is_error: whether code generation fails; else it takes something else than is meant.
-        knob: the word in the spec that is wrong; empty for the configuration as a whole.
+        message: its description.
+        remedy: the advice on how to fix it; may be empty.
+        is_error: whether code generation fails; otherwise it silently uses another configuration.
+        knob: the faulty word in the spec; empty for the configuration as a whole.
     """
 
     message: str
@@ -32,5 +32,5 @@ class Fault:
 
 
 def misspelt(name: str, known: Sequence[str]) -> str:
-    """Returns the known name that `name` is meant to be; nothing if it is known, or like none."""
+    """Return the valid name that is most similar to `name`; empty if `name` is valid, or similar to none."""
     return "" if name in known else nearest(name, known, cutoff=_LIKE)

@@ -1,4 +1,4 @@
-"""What is wrong with the knobs of a configuration for GPUs, whatever the target."""
+"""Faults of the knobs of a GPU configuration that do not depend on the target."""
 
 from __future__ import annotations
 
@@ -59,18 +59,18 @@ _SUBGROUP_SIZES: Final = {"gfx9": (64,), "gfx1": gpu.AMD_SUBGROUP_SIZES, "sm_": 
 def knob_faults(
     knobs: Mapping[str, mlir.Attribute], pipeline: str, loops: int | None
 ) -> Iterator[Fault]:
-    """Yields what is wrong with the entries of a `#iree_gpu.lowering_config`.
+    """Yield faults of the entries of a `#iree_gpu.lowering_config`.
 
     Args:
         knobs: the entries.
-        pipeline: the pipeline that is configured, as MLIR writes it; empty if it is not known.
-        loops: how many loops the operation has that is configured; None if that is not known.
+        pipeline: the configured pipeline, as MLIR prints it; empty if unknown.
+        loops: the number of loops of the configured op; None if unknown.
     """
     for name, value in knobs.items():
         if name not in KNOBS:
-            meant = misspelt(name, KNOBS)
-            hint = f"; did you mean '{meant}'?" if meant else ""
-            remedy = "" if meant else f"it reads {', '.join(KNOBS)}"
+            suggestion = misspelt(name, KNOBS)
+            hint = f"; did you mean '{suggestion}'?" if suggestion else ""
+            remedy = "" if suggestion else f"it reads {', '.join(KNOBS)}"
             yield Fault(f"code generation reads no '{name}'{hint}", remedy, knob=name)
             continue
         faults = [*_malformed(name, value), *_of_another_pipeline(name, pipeline, knobs)]
@@ -83,7 +83,7 @@ def knob_faults(
 def _missing(
     knobs: Mapping[str, mlir.Attribute], pipeline: str, *, is_product: bool
 ) -> Iterator[Fault]:
-    """Yields the knobs without which code generation fails, as found by compiling."""
+    """Yield the missing knobs without which code generation fails; determined by experiment."""
     intrinsic = "such as mma_kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>"
     if pipeline == "VectorDistribute" and is_product:
         if not {gpu.SUBGROUP, gpu.SUBGROUP_BASIS} & knobs.keys():
@@ -116,12 +116,12 @@ def _missing(
 def thread_faults(
     workgroup_size: Sequence[int], subgroup_size: int, target: Target | None
 ) -> Iterator[Fault]:
-    """Yields what is wrong with the numbers of threads of a `translation_info`.
+    """Yield faults of the thread counts of a `translation_info`.
 
     Args:
-        workgroup_size: the threads of a workgroup in each dimension; none if it is missing.
-        subgroup_size: the threads of a subgroup, 0 if it is missing.
-        target: what is compiled for, None if that is not known.
+        workgroup_size: the threads of a workgroup in each dimension; empty if missing.
+        subgroup_size: the threads of a subgroup, 0 if missing.
+        target: the compilation target, None if unknown.
     """
     if not workgroup_size:
         yield Fault(
@@ -149,12 +149,12 @@ def thread_faults(
 def subgroup_faults(
     knobs: Mapping[str, mlir.Attribute], workgroup_size: Sequence[int], subgroup_size: int
 ) -> Iterator[Fault]:
-    """Yields a fault where a workgroup does not have the threads of the subgroups of its basis.
+    """Yield a fault if the size of a workgroup differs from that of the subgroups in its basis.
 
     Args:
         knobs: the entries of the lowering config.
         workgroup_size: the threads of a workgroup in each dimension.
-        subgroup_size: the threads of a subgroup, 0 if it is missing.
+        subgroup_size: the threads of a subgroup, 0 if missing.
     """
     basis = gpu.read_basis(knobs.get(gpu.SUBGROUP_BASIS))
     if basis is None or not workgroup_size or not subgroup_size or min(basis.counts, default=0) < 1:
@@ -172,27 +172,27 @@ def subgroup_faults(
 
 
 def _subgroup_sizes(target: Target | None) -> tuple[int, ...]:
-    """Returns how many threads a subgroup of a target can have; nothing if that is not known."""
+    """Return the possible subgroup sizes of a target; empty if unknown."""
     architecture = (target.architecture if target is not None else None) or ""
     sizes = (sizes for start, sizes in _SUBGROUP_SIZES.items() if architecture.startswith(start))
     return next(sizes, ())
 
 
 def _malformed(name: str, value: mlir.Attribute) -> Iterator[Fault]:
-    wanted = ""
+    expected = ""
     integers = gpu.read_integers(value)
     if name in _INTEGERS and integers is None:
-        wanted = f"a list of integers, none of them negative, such as {_INTEGERS[name]}"
+        expected = f"a list of integers, none of them negative, such as {_INTEGERS[name]}"
     elif name in gpu.BASES and gpu.read_basis(value) is None:
-        wanted = "two lists, such as [[2, 2, 1], [0, 1, 2]]: counts, and for each loop the one that is along it"
+        expected = "two lists, such as [[2, 2, 1], [0, 1, 2]]: counts, and for each loop the one that is along it"
     elif name == gpu.PROMOTION_TYPES and not isinstance(value, mlir.ArrayAttr):
-        wanted = "a list, with one for each of 'promote_operands'"
+        expected = "a list, with one for each of 'promote_operands'"
     elif name == gpu.MMA_KIND and not is_dialect_attribute(value):
-        wanted = "an intrinsic, such as #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>"
-    if wanted:
+        expected = "an intrinsic, such as #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>"
+    if expected:
         is_error = name in gpu.BASES or name == gpu.MMA_KIND
         message = f"'{name}' is {value}, which code generation does not read"
-        yield Fault(message, f"it is {wanted}", is_error=is_error)
+        yield Fault(message, f"it is {expected}", is_error=is_error)
     elif name in _INTEGERS and min(integers or [0]) < 0:
         right = [max(0, integer) for integer in integers or ()]
         yield Fault(
@@ -232,8 +232,8 @@ def _of_other_loops(name: str, value: mlir.Attribute, loops: int) -> Iterator[Fa
                 "its second list has the index of a count for each loop",
                 is_error=len(mapping) < loops,
             )
-        elif any(not 0 <= each < len(counts) for each in mapping):
-            right = [min(max(each, 0), len(counts) - 1) for each in mapping]
+        elif any(not 0 <= position < len(counts) for position in mapping):
+            right = [min(max(position, 0), len(counts) - 1) for position in mapping]
             yield Fault(
                 f"'{name}' is {value}, whose second list names more than its "
                 f"{_count(len(counts), 'count')}",

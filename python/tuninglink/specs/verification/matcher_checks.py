@@ -1,4 +1,4 @@
-"""What is wrong with matchers, and with references to sequences that cannot run."""
+"""Faults of matchers, and references to sequences that cannot run."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def check_references(reach: Reach, diagnostics: DiagnosticSink) -> None:
-    """Reports each sequence that would have to run but is only declared.
+    """Report each referenced sequence that is only declared.
 
-    References to nothing at all are refused by the compiler's verifier.
+    The compiler's verifier rejects references to undefined symbols.
     """
     reported = set()
     for code in reach.codes:
@@ -41,8 +41,8 @@ class MatcherChecks:
     """Checks every matcher of a spec once, however many entries use it.
 
     Args:
-        reach: what runs when the spec is applied.
-        diagnostics: where findings go.
+        reach: the sequences that run when the spec is applied.
+        diagnostics: receives the findings.
     """
 
     def __init__(self, reach: Reach, diagnostics: DiagnosticSink) -> None:
@@ -52,7 +52,7 @@ class MatcherChecks:
         self._match_operations = MatchOperations()
 
     def run(self) -> None:
-        """Checks all matchers."""
+        """Check all matchers."""
         checked = set()
         for code in self._reach.codes:
             for user, paths in code.matchers.items():
@@ -79,7 +79,7 @@ class MatcherChecks:
         argument = signature(matcher.sequence).inputs[0]
         if is_any_op(argument) or "restrict_root" in user.attributes:
             return
-        from iree.compiler.dialects.transform import OperationType  # noqa: PLC0415 - takes its time
+        from iree.compiler.dialects.transform import OperationType  # noqa: PLC0415 - slow to import
 
         if isinstance(argument, OperationType):
             self._diagnostics.error(

@@ -1,4 +1,4 @@
-"""What runs when a spec is applied: everything that its entry points lead to."""
+"""The sequences that run when a spec is applied: all that its entry points reach."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Code:
     """A named sequence that runs.
 
     Attributes:
-        sequence: the operation.
-        table: where the sequences that it refers to are looked up.
-        top: the operations of its body; none if it is only declared.
-        operations: the same and all operations inside them, parents before their children.
-        matchers: the matchers that some of the operations refer to.
+        sequence: the op.
+        table: resolves the sequences that it refers to.
+        top: the ops of its body; empty if it is only declared.
+        operations: these and all nested ops, parents before their children.
+        matchers: the matchers that the ops refer to.
         callees: all sequences that they refer to, matchers included.
     """
 
@@ -40,12 +40,12 @@ class Code:
 
     @property
     def is_declaration(self) -> bool:
-        """Whether the sequence has no body, so that nothing can run."""
+        """Whether the sequence has no body."""
         return not self.top
 
     @property
     def yielded(self) -> Sequence[Handle]:
-        """What the sequence yields."""
+        """The values that the sequence yields."""
         return list(self.top[-1].operands)
 
 
@@ -54,11 +54,11 @@ class ReachedEntry:
     """An entry of a `foreach_match`.
 
     Attributes:
-        matcher: the matcher's symbol, as it is written there.
+        matcher: the matcher's symbol, as written there.
         action: the action's symbol, likewise.
         matcher_code: the matcher.
         action_code: the action.
-        table: where both are looked up.
+        table: resolves both.
     """
 
     matcher: str
@@ -72,16 +72,16 @@ class ReachedEntry:
 
 
 class Reach:
-    """Everything that some sequences lead to, found in one walk.
+    """All sequences that some sequences reach, collected in one walk.
 
-    References to nothing are left out: the compiler's verifier refuses them.
+    Undefined references are ignored, since the compiler's verifier rejects them.
 
     Args:
-        table: where the first sequences stand.
+        table: the sequences of the module.
         entry_points: the first sequences.
 
     Attributes:
-        codes: all sequences that run, in the order in which they are found.
+        codes: all sequences that run, in the order of discovery.
     """
 
     def __init__(self, table: SequenceTable, entry_points: Sequence[mlir.Operation]) -> None:
@@ -96,19 +96,19 @@ class Reach:
         self.codes = tuple(self._codes.values())
 
     def callee(self, code: Code, path: str) -> Code | None:
-        """Returns the sequence that an operation of `code` refers to as `path`."""
-        result = code.table.resolve(path)
-        return self._codes[result[1]] if result else None
+        """Return the sequence that an op of `code` refers to as `path`."""
+        resolved = code.table.resolve(path)
+        return self._codes[resolved[1]] if resolved else None
 
     def callees(self, code: Code, operation: mlir.Operation) -> Iterator[tuple[str, Code]]:
-        """Yields the sequences that an operation of `code` refers to, each with the reference."""
+        """Yield the sequences that an op of `code` refers to, each with the reference."""
         for path in code.callees.get(operation, ()):
             callee = self.callee(code, path)
             if callee:
                 yield path, callee
 
     def entries(self, code: Code, foreach_match: mlir.Operation) -> Iterator[ReachedEntry]:
-        """Yields the entries of a `foreach_match` in `code`."""
+        """Yield the entries of a `foreach_match` in `code`."""
         for matcher, action in code.table.pairs(foreach_match):
             matcher_code, action_code = self.callee(code, matcher), self.callee(code, action)
             if matcher_code and action_code:
@@ -142,4 +142,4 @@ def _with_nested(operations: Sequence[mlir.Operation]) -> Iterator[mlir.Operatio
         yield operation
         for region in operation.regions:
             for block in region.blocks:
-                yield from _with_nested([each.operation for each in block.operations])
+                yield from _with_nested([op.operation for op in block.operations])

@@ -1,4 +1,4 @@
-"""Verifying a spec as a whole: what the compiler refuses, and what breaks later and says nothing."""
+"""Verification of a spec as a whole: errors of the compiler, and faults that it does not diagnose."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 
 def verify_spec(module: mlir.Operation, diagnostics: DiagnosticSink) -> None:
-    """Reports everything that is wrong with a spec, or with each of the specs nested in a module.
+    """Report all faults of a spec, or of each of the specs nested in a module.
 
-    Errors are what the compiler refuses, at once or when the spec is linked or applied, and what changes a
-    program in a way that no spec may. Warnings are what has no effect. Nothing is changed.
+    An error is a construct that the compiler rejects, at once or when the spec is linked or applied, or that changes a
+    program in an invalid way. A warning is a construct without effect. The module is not modified.
 
     Args:
-        module: a `builtin.module`, which the compiler's verifier need not have seen.
-        diagnostics: where the findings go. The spec is sound if it gets no error.
+        module: a `builtin.module`, which need not be verified yet.
+        diagnostics: receives the findings. The spec is sound if there are no errors.
     """
     sink = once(diagnostics)
     if has_entry_point(module):
@@ -47,12 +47,12 @@ def verify_spec(module: mlir.Operation, diagnostics: DiagnosticSink) -> None:
     if not specs:
         _report_no_spec(module, sink)
         return
-    for each in nested:
-        if each not in specs and names.WITH_NAMED_SEQUENCE in each.attributes:
+    for nested_module in nested:
+        if nested_module not in specs and names.WITH_NAMED_SEQUENCE in nested_module.attributes:
             sink.warning(
-                f"module '{symbol_name(each) or 'unnamed'}' has no entry point, so it is not linked; "
+                f"module '{symbol_name(nested_module) or 'unnamed'}' has no entry point, so it is not linked; "
                 f"mark a named sequence with '{names.ENTRY_POINT}'",
-                each,
+                nested_module,
             )
 
 
@@ -61,7 +61,7 @@ def _report_no_spec(module: mlir.Operation, diagnostics: DiagnosticSink) -> None
         Anatomy(module)
     except SpecError as failure:
         for diagnostic in failure.diagnostics:
-            # A module that stands nowhere in the file begins with its first operation.
+            # A module without a location of its own begins with its first op.
             is_nowhere = diagnostic.place is not None and not diagnostic.place.line
             first = next(body(module), None) if is_nowhere else None
             diagnostics.emit(
@@ -70,9 +70,9 @@ def _report_no_spec(module: mlir.Operation, diagnostics: DiagnosticSink) -> None
 
 
 def _verify(module: mlir.Operation, diagnostics: DiagnosticSink) -> bool:
-    """Verifies one spec and tells whether the compiler takes it."""
+    """Verify one spec and return whether the compiler accepts it."""
     if not passes_compiler(module, diagnostics):
-        return False  # What follows relies on much of what the compiler has checked.
+        return False  # The following checks rely on the compiler's checks.
     table = SequenceTable(module)
     reach = Reach(table, check_entry_points(module, table, diagnostics))
     check_bindings(module, diagnostics)

@@ -32,7 +32,7 @@ FROM trial t JOIN problem p ON p.id = t.problem JOIN environment e ON e.id = t.e
 """
 
 _ENVIRONMENT_COLUMNS: Final = tuple(field.name for field in fields(EnvironmentRecord))
-_ENVIRONMENT: Final = " AND ".join(f"e.{each} = ?" for each in _ENVIRONMENT_COLUMNS)
+_ENVIRONMENT: Final = " AND ".join(f"e.{column} = ?" for column in _ENVIRONMENT_COLUMNS)
 
 _STAGES: Final = ("screen", "race", "final")
 """From the cheapest figures to the best."""
@@ -197,7 +197,7 @@ class Database:
 
     def _identity(self, table: str, unique: Sequence[str], values: tuple[object, ...]) -> int:
         """Return the number of a record, which is added if it is new."""
-        condition = " AND ".join(f"{each} = ?" for each in unique)
+        condition = " AND ".join(f"{column} = ?" for column in unique)
         query = f"SELECT id FROM {table} WHERE {condition}"  # noqa: S608 - of our own names
         fetchone = self._connection.execute(query, values[: len(unique)]).fetchone()
         if fetchone is None:
@@ -261,9 +261,9 @@ def _fastest_first(trials: Iterable[Trial]) -> list[Trial]:
 def _latest(trials: Sequence[Trial]) -> list[Trial]:
     """Return the trial of each configuration with the best figures; none of one that failed in any."""
     failed = {trial.configuration.key for trial in trials if trial.failure}
-    ranked = sorted(trials, key=lambda each: _STAGES.index(each.stage))
-    by_key = {each.configuration.key: each for each in ranked if each.samples}
-    return [each for key, each in by_key.items() if key not in failed]
+    ranked = sorted(trials, key=lambda trial: _STAGES.index(trial.stage))
+    by_key = {trial.configuration.key: trial for trial in ranked if trial.samples}
+    return [trial for key, trial in by_key.items() if key not in failed]
 
 
 def _trial(row: Sequence[Any]) -> Trial:

@@ -108,10 +108,10 @@ def to_tables(
 def _table(
     problem: ProblemRecord, environment: EnvironmentRecord, trials: Sequence[Trial]
 ) -> RecordedTable | None:
-    screened = [each for each in trials if each.stage == "screen"]
-    defaults = [each for each in (*screened, *trials) if each.origin == "default"]
+    screened = [trial for trial in trials if trial.stage == "screen"]
+    defaults = [trial for trial in (*screened, *trials) if trial.origin == "default"]
     times = [default.median for default in defaults if default.median is not None]
-    candidates = [each for each in screened if each.origin != "default"]
+    candidates = [trial for trial in screened if trial.origin != "default"]
     if not times or not any(
         candidate.median and candidate.configuration.knobs for candidate in candidates
     ):

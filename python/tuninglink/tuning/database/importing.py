@@ -37,7 +37,9 @@ def read_trials(path: Path) -> list[Trial]:
             return list(_exported(data))
         except (KeyError, TypeError, ValueError) as failure:
             reason = f"{type(failure).__name__}: {failure}"
-            raise database_error(f"'{path}' is no export of version {VERSION} ({reason})") from None
+            raise database_error(
+                f"'{path}' is not an export of version {VERSION} ({reason})"
+            ) from None
     return list(_recorded(load_table(path)))
 
 
@@ -51,21 +53,21 @@ def _data(path: Path) -> Any:
 def _exported(data: Mapping[str, Any]) -> Iterator[Trial]:
     if data["version"] != VERSION:
         raise ValueError(f"version {data['version']}")
-    problems = {each["key"]: ProblemRecord(**each) for each in data["problems"]}
-    for each in data["trials"]:
-        failure = each["failure"]
+    problems = {problem["key"]: ProblemRecord(**problem) for problem in data["problems"]}
+    for row in data["trials"]:
+        failure = row["failure"]
         yield Trial(
-            problem=problems[each["problem"]],
-            environment=EnvironmentRecord(**each["environment"]),
-            configuration=ConfigurationRecord(**each["configuration"]),
-            stage=each["stage"],
-            origin=each["origin"],
-            samples=tuple(each["samples_us"]),
-            batch=each["batch"],
-            caches=each["caches"],
-            clocks_mhz=tuple(each["clocks_mhz"]),
+            problem=problems[row["problem"]],
+            environment=EnvironmentRecord(**row["environment"]),
+            configuration=ConfigurationRecord(**row["configuration"]),
+            stage=row["stage"],
+            origin=row["origin"],
+            samples=tuple(row["samples_us"]),
+            batch=row["batch"],
+            caches=row["caches"],
+            clocks_mhz=tuple(row["clocks_mhz"]),
             failure=Failure(FailureKind(failure["kind"]), failure["message"]) if failure else None,
-            time=each["time"],
+            time=row["time"],
         )
 
 
@@ -86,8 +88,8 @@ def _recorded_trial(
     problem: ProblemRecord, environment: EnvironmentRecord, trial: RecordedTrial, date: str
 ) -> Trial:
     candidate = trial.candidate
-    known = {kind.value for kind in FailureKind}
-    kind = trial.failure if trial.failure in known else FailureKind.RUN.value
+    kinds = {kind.value for kind in FailureKind}
+    kind = trial.failure if trial.failure in kinds else FailureKind.RUN.value
     failed = trial.microseconds is None
     return Trial(
         problem,

@@ -76,8 +76,8 @@ class PriorData:
                 others.append(group)
             elif group[0].environment != environment:
                 same += group
-        same.sort(key=lambda each: each.median or 0.0)
-        others.sort(key=lambda each: distance(str(problem), each[0].problem.description))
+        same.sort(key=lambda trial: trial.median or 0.0)
+        others.sort(key=lambda trials: distance(str(problem), trials[0].problem.description))
         return cls(problem, tuple(same), tuple(others))
 
     def winners(self, candidates: KnownCandidates) -> list[Candidate]:
@@ -96,9 +96,9 @@ class PriorData:
         result: dict[str, Candidate] = {}
         for trial in trials:
             configuration = trial.configuration
-            each = candidates.candidate(configuration.pipeline, configuration.knobs)
-            if each is not None:
-                result.setdefault(each.key, each)
+            candidate = candidates.candidate(configuration.pipeline, configuration.knobs)
+            if candidate is not None:
+                result.setdefault(candidate.key, candidate)
             if len(result) == most:
                 break
         return list(result.values())
@@ -108,10 +108,10 @@ class PriorData:
         result: list[MeasuredProblem] = []
         left = _MOST_TRIALS
         for group in filter(None, (self.same, *self.others)):
-            each = self._measured(group[:left])
-            if each is not None:
-                result.append(each)
-                left -= len(each.times)
+            problem = self._measured(group[:left])
+            if problem is not None:
+                result.append(problem)
+                left -= len(problem.times)
         return result
 
     def _measured(self, trials: Sequence[Trial]) -> MeasuredProblem | None:

@@ -95,29 +95,31 @@ def learn_rules(trials: Iterable[Trial]) -> list[LearnedRule]:
         if trial.failure is not None or identity not in group:
             group[identity] = trial  # of a candidate that failed at any stage, the failure counts
     rules = [rule for group in groups.values() for rule in _rules_of(list(group.values()))]
-    return sorted(rules, key=lambda each: (-each.explained, each.scope, str(each)))
+    return sorted(rules, key=lambda rule: (-rule.explained, rule.scope, str(rule)))
 
 
 def _rules_of(trials: Sequence[Trial]) -> Iterator[LearnedRule]:
     knobs, names, table = _quantities(trials)
     succeeded = np.array([trial.failure is None for trial in trials])
-    reasons = [_reason(each) for each in trials]
+    reasons = [_reason(trial) for trial in trials]
     first = trials[0]
     scope = first.problem.kind, first.environment.target, first.configuration.pipeline
-    for reason in dict.fromkeys(each for each in reasons if each is not None):
-        failed = np.array([each == reason for each in reasons])
+    for reason in dict.fromkeys(reason for reason in reasons if reason is not None):
+        failed = np.array([other == reason for other in reasons])
         rest = failed
         while succeeded.any() and rest.sum() >= FEWEST:
             # Bounds on knobs alone say more than those on terms, if they explain as much.
             result = [
-                each
+                conjunction
                 for count in (knobs, len(names))
-                if (each := _conjunction(names[:count], table, rest, succeeded))
+                if (conjunction := _conjunction(names[:count], table, rest, succeeded))
             ]
             bounds, holds = max(
-                result, key=lambda each: int((each[1] & rest).sum()), default=((), ~rest)
+                result,
+                key=lambda conjunction: int((conjunction[1] & rest).sum()),
+                default=((), ~rest),
             )
-            explained = [trials[int(each)] for each in np.flatnonzero(holds & rest)]
+            explained = [trials[int(index)] for index in np.flatnonzero(holds & rest)]
             if len(explained) < FEWEST:
                 break
             yield LearnedRule(
@@ -127,7 +129,7 @@ def _rules_of(trials: Sequence[Trial]) -> Iterator[LearnedRule]:
                 len(explained),
                 int(failed.sum()),
                 int(succeeded.sum()),
-                len({each.problem.key for each in explained}),
+                len({trial.problem.key for trial in explained}),
             )
             rest = rest & ~holds
 
@@ -144,8 +146,8 @@ def _quantities(trials: Sequence[Trial]) -> tuple[int, list[str], NDArray[np.flo
     knobs = sorted(trials[0].configuration.knobs)
     values = np.array([[trial.configuration.knobs[name] for name in knobs] for trial in trials])
     varying = [column for column in range(len(knobs)) if np.ptp(values[:, column])]
-    names = [knobs[each] for each in varying]
-    columns = [values[:, each].astype(np.float64) for each in varying]
+    names = [knobs[column] for column in varying]
+    columns = [values[:, column].astype(np.float64) for column in varying]
     for one, other in combinations(range(len(varying)), 2):
         names.append(f"{names[one]} * {names[other]}")
         columns.append(columns[one] * columns[other])
@@ -166,19 +168,19 @@ def _conjunction(
     holds = np.ones(len(table), bool)
     chosen: list[tuple[Bound, NDArray[np.bool_]]] = []
     while (holds & succeeded).any():
-        gains = [_gain(holds, each, failed, succeeded) for _, each in literals]
+        gains = [_gain(holds, satisfied, failed, succeeded) for _, satisfied in literals]
         best = int(np.argmax(gains)) if gains else -1
         if best < 0 or gains[best] <= 0 or len(chosen) == _MOST_BOUNDS:
             return None
         chosen.append(literals[best])
         holds = holds & literals[best][1]
-    for each in list(chosen):
+    for candidate in list(chosen):
         without = np.ones(len(table), bool)
         for bound, where in chosen:
-            if bound is not each[0]:
+            if bound is not candidate[0]:
                 without = without & where
         if not (without & succeeded).any():
-            chosen = [one for one in chosen if one[0] is not each[0]]
+            chosen = [one for one in chosen if one[0] is not candidate[0]]
             holds = without
     return tuple(bound for bound, _ in chosen), holds
 

@@ -100,7 +100,7 @@ def load_table(path: Path) -> RecordedTable:
     """Read a recorded table.
 
     Raises:
-        TuninglinkError: the file cannot be read, or is no recorded table.
+        TuninglinkError: the file cannot be read, or is not a recorded table.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -112,7 +112,7 @@ def load_table(path: Path) -> RecordedTable:
         raise TuninglinkError(error(f"no JSON: {failure.msg}", place)) from None
     except (KeyError, TypeError, AttributeError, ValueError) as failure:
         reason = f"{type(failure).__name__}: {failure}"
-        message = f"'{path}' is no recorded table of version {VERSION} ({reason})"
+        message = f"'{path}' is not a recorded table of version {VERSION} ({reason})"
         raise TuninglinkError(error(message)) from None
 
 
@@ -122,11 +122,11 @@ def _table(data: Mapping[str, Any]) -> RecordedTable:
     default = data["default"]
     trials = tuple(
         RecordedTrial(
-            recorded_candidate(each["pipeline"], each["knobs"]),
-            each.get("microseconds"),
-            each.get("failure"),
+            recorded_candidate(trial["pipeline"], trial["knobs"]),
+            trial.get("microseconds"),
+            trial.get("failure"),
         )
-        for each in data["trials"]
+        for trial in data["trials"]
     )
     return RecordedTable(
         target=data["target"],
@@ -159,8 +159,10 @@ class RecordedPool:
 
     def candidate(self, pipeline: str, knobs: Mapping[str, int]) -> Candidate | None:
         """Return the candidate of the table with these knobs, None if there is none."""
-        wanted = recorded_candidate(pipeline, knobs)
-        return next((each for each in self._candidates if each.key == wanted.key), None)
+        target = recorded_candidate(pipeline, knobs)
+        return next(
+            (candidate for candidate in self._candidates if candidate.key == target.key), None
+        )
 
     def sample(self, n: int, seed: int) -> Sequence[Candidate]:
         """Return `n` candidates in random order, all if there are no more."""
@@ -170,11 +172,11 @@ class RecordedPool:
     def neighbors(self, candidate: Candidate) -> Sequence[Candidate]:
         """Return the candidates of the same pipeline in the order of how many knobs differ, up to two."""
         result = [
-            (distance, each)
-            for each in self._candidates
-            if 0 < (distance := _distance(candidate, each)) <= _NEAR
+            (distance, other)
+            for other in self._candidates
+            if 0 < (distance := _distance(candidate, other)) <= _NEAR
         ]
-        return [each for _, each in sorted(result, key=lambda pair: pair[0])]
+        return [neighbor for _, neighbor in sorted(result, key=lambda pair: pair[0])]
 
 
 _NEAR: Final = 2

@@ -60,11 +60,11 @@ def hal_type(name: str) -> Any:
     Raises:
         MeasurementError: the runtime has none.
     """
-    known = _HAL_TYPES.get(name.lstrip("su"))
-    if known is None:
+    hal_type = _HAL_TYPES.get(name.lstrip("su"))
+    if hal_type is None:
         message = f"inputs of type '{name}' cannot be made"
         raise MeasurementError(Failure(FailureKind.LOAD, message))
-    return known
+    return hal_type
 
 
 def to_host(device: rt.HalDevice, view: rt.HalBufferView) -> NDArray[Any]:

@@ -81,13 +81,13 @@ def describe(uri: str, cores: Sequence[int] = ()) -> DeviceDescription:
         return _local_device(uri, driver, cores)
     devices = devices_of(driver)
     path = uri.partition("://")[2]
-    for index, each in enumerate(devices):
-        if path in {"", str(index), each.uri.partition("://")[2]}:
+    for index, device in enumerate(devices):
+        if path in {"", str(index), device.uri.partition("://")[2]}:
             return DeviceDescription(
-                uri, each.name, driver, each.driver_version, each.runtime, cores=0
+                uri, device.name, driver, device.driver_version, device.runtime, cores=0
             )
-    known = ", ".join(each.uri for each in devices) or "none"
-    raise DeviceError(error(f"there is no device '{uri}'", notes=[note(f"available: {known}")]))
+    available = ", ".join(device.uri for device in devices) or "none"
+    raise DeviceError(error(f"there is no device '{uri}'", notes=[note(f"available: {available}")]))
 
 
 def open_device(uri: str, cores: Sequence[int] = ()) -> rt.HalDevice:
@@ -117,17 +117,17 @@ def physical_cores() -> list[int]:
     """Return the processors that this process may run on, one of each physical core."""
     allowed = sorted(os.sched_getaffinity(0))
     first_of_core: dict[str, int] = {}
-    for each in allowed:
-        siblings = Path(f"/sys/devices/system/cpu/cpu{each}/topology/thread_siblings_list")
-        key = siblings.read_text().strip() if siblings.is_file() else str(each)
-        first_of_core.setdefault(key, each)
+    for processor in allowed:
+        siblings = Path(f"/sys/devices/system/cpu/cpu{processor}/topology/thread_siblings_list")
+        key = siblings.read_text().strip() if siblings.is_file() else str(processor)
+        first_of_core.setdefault(key, processor)
     return sorted(first_of_core.values())
 
 
 def _driver(name: str) -> rt.HalDriver:
-    known = sorted(rt.query_available_drivers())
-    if name not in known:
-        drivers = note(f"the runtime knows: {', '.join(known)}")
+    available = sorted(rt.query_available_drivers())
+    if name not in available:
+        drivers = note(f"the runtime knows: {', '.join(available)}")
         raise DeviceError(error(f"there is no driver '{name}'", notes=[drivers]))
     try:
         return rt.get_driver(name)
@@ -152,9 +152,9 @@ def devices_of(driver: str) -> list[DeviceDescription]:
     runtime = metadata.version("iree-base-runtime")
     return [
         DeviceDescription(
-            f"{driver}://{each.get('path') or index}", each["name"], driver, version, runtime, 0
+            f"{driver}://{device.get('path') or index}", device["name"], driver, version, runtime, 0
         )
-        for index, each in enumerate(available_devices)
+        for index, device in enumerate(available_devices)
     ]
 
 

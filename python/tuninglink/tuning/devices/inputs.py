@@ -139,9 +139,9 @@ def _repeat(content: Bytes, place: Bytes) -> None:
 def outputs_of(layout: BufferLayout, buffer: Bytes) -> dict[int, Bytes]:
     """Return the bytes of the bindings that a dispatch writes, in the first set."""
     return {
-        index: buffer[each.offset : each.offset + each.byte_length]
-        for index, each in enumerate(layout.bindings)
-        if each.access is not Access.READ
+        index: buffer[binding.offset : binding.offset + binding.byte_length]
+        for index, binding in enumerate(layout.bindings)
+        if binding.access is not Access.READ
     }
 
 
@@ -159,7 +159,7 @@ def find_violation(layout: BufferLayout, before: Bytes, after: Bytes) -> OutOfBo
     if not len(places):
         return None
     first = int(places[0])
-    starts = [index for index, each in enumerate(layout.bindings) if each.offset <= first]
+    starts = [index for index, binding in enumerate(layout.bindings) if binding.offset <= first]
     neighbor = max(starts, key=lambda index: layout.bindings[index].offset, default=None)
     return OutOfBoundsWrite(first, len(places), neighbor)
 

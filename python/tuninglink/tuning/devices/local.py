@@ -55,9 +55,9 @@ def default_device(backend: str) -> str:
 
 def may_run(driver: str, backend: str) -> bool:
     """Return whether a driver may run what a backend compiles; of drivers that are not known it may."""
-    wanted = _DEVICE_OF_BACKEND.get(backend, driver)
+    device_driver = _DEVICE_OF_BACKEND.get(backend, driver)
     same = {"local-task", "local-sync"}
-    return driver == wanted or (driver in same and wanted in same)
+    return driver == device_driver or (driver in same and device_driver in same)
 
 
 def _shared_cores(uris: Sequence[str]) -> list[list[int]]:
@@ -74,8 +74,8 @@ def _shared_cores(uris: Sequence[str]) -> list[list[int]]:
             f"{len(uris)} devices '{THREADED_DRIVER}' need as many cores; there are {len(cores)}"
         )
         raise TuninglinkError(error(message))
-    each = len(cores) // len(uris)
-    return [cores[first * each : (first + 1) * each] for first in range(len(uris))]
+    share = len(cores) // len(uris)
+    return [cores[first * share : (first + 1) * share] for first in range(len(uris))]
 
 
 class Devices:

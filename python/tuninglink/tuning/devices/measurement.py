@@ -251,7 +251,7 @@ class Measurer:
             MeasurementError: it cannot be loaded or run.
         """
         if benchmark not in self._expected:
-            if any(known.image != benchmark.image for known in self._expected):
+            if any(other.image != benchmark.image for other in self._expected):
                 self._expected.clear()
             self._expected[benchmark] = self.outputs(benchmark)
         return self._expected[benchmark]
@@ -275,7 +275,7 @@ class Measurer:
         after = np.array(rt.DeviceArray(self._device, view).to_host())
         violation = find_violation(layout, before, after)
         return Outputs(
-            {index: each.copy() for index, each in outputs_of(layout, after).items()},
+            {index: binding.copy() for index, binding in outputs_of(layout, after).items()},
             None if violation is None else str(violation),
         )
 
@@ -335,8 +335,8 @@ class Measurer:
         if self._settings.caches is Caches.WARM:
             return 1
         cache_bytes = self._settings.last_level_bytes or last_level_bytes(self._uri)
-        wanted = _COLD_FACTOR * cache_bytes // layout.stride + 1
-        return max(2, min(wanted, _MOST_BUFFER_BYTES // layout.stride))
+        sets = _COLD_FACTOR * cache_bytes // layout.stride + 1
+        return max(2, min(sets, _MOST_BUFFER_BYTES // layout.stride))
 
     def _buffer(self, layout: BufferLayout, kept: Collection[BufferLayout]) -> rt.HalBuffer:
         """Return the buffer that benchmarks of a layout run on; of the others, only those of `kept` stay."""

@@ -78,10 +78,10 @@ def compare(binding: Binding, actual: Bytes, expected: Bytes, reduction: int = 1
         return _exact(actual, expected, (len(actual),))
     count = math.prod(binding.shape)
     size = count * dtype.itemsize
-    result, wanted = (each[:size].view(dtype) for each in (actual, expected))
+    result, reference = (content[:size].view(dtype) for content in (actual, expected))
     if not is_float(binding.element_type):
-        return _exact(result, wanted, binding.shape)
-    expected_values = wanted.astype(np.float64)
+        return _exact(result, reference, binding.shape)
+    expected_values = reference.astype(np.float64)
     allowed = relative_tolerance(dtype, reduction) * _magnitudes(expected_values)
     return within(result.astype(np.float64), expected_values, allowed, binding.shape)
 
@@ -139,14 +139,16 @@ def within(
     )
 
 
-def _exact(found: np.ndarray, wanted: np.ndarray, shape: tuple[int, ...]) -> Comparison:
-    different = found != wanted
+def _exact(
+    actual_values: np.ndarray, expected_values: np.ndarray, shape: tuple[int, ...]
+) -> Comparison:
+    different = actual_values != expected_values
     worst = int(np.argmax(different))
     wrong = int(np.count_nonzero(different))
     place = _position(worst, shape)
-    expected, actual = float(wanted[worst]), float(found[worst])
-    return Comparison(wrong == 0, place, expected, actual, 0.0, wrong, len(wanted))
+    expected, actual = float(expected_values[worst]), float(actual_values[worst])
+    return Comparison(wrong == 0, place, expected, actual, 0.0, wrong, len(expected_values))
 
 
 def _position(index: int, shape: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(int(each) for each in np.unravel_index(index, shape)) if shape else ()
+    return tuple(int(coordinate) for coordinate in np.unravel_index(index, shape)) if shape else ()

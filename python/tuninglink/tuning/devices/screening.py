@@ -54,5 +54,5 @@ def screen(
         again = device.measure(benchmark, _AGAIN_SECONDS)
         if isinstance(again, Failure):
             return again
-        timing = max(timing, again, key=lambda each: each.least)
+        timing = max(timing, again, key=lambda measured: measured.least)
     return Measurement(timing.least * scale, timing)

@@ -165,8 +165,8 @@ def _place_bindings(
     first = parts.function.regions[0].blocks[0].operations[0]
     with mlir.InsertionPoint(first):
         sets, stride = (
-            mlir.Operation.create("arith.index_cast", results=[index], operands=[each]).result
-            for each in (sets, stride)
+            mlir.Operation.create("arith.index_cast", results=[index], operands=[operand]).result
+            for operand in (sets, stride)
         )
     buffers, offsets, _ = _segments(parts.dispatch)[-3:]
     iteration = parts.loop.regions[0].blocks[0].arguments[0]

@@ -86,10 +86,10 @@ def _contents(module: mlir.Operation, sizes: SizeEvaluator) -> dict[int, _Conten
             continue
         this = max(contents, key=lambda content: content.elements)
         parts = _parts(this, sizes.value(subspan.operands[0]))
-        known = result.get(number.value, this)
-        access = this.access if known.access is this.access else Access.READ_WRITE
-        largest = max(known, this, key=lambda content: content.elements)
-        result[number.value] = replace(largest, access=access, parts=known.parts + parts)
+        earlier = result.get(number.value, this)
+        access = this.access if earlier.access is this.access else Access.READ_WRITE
+        largest = max(earlier, this, key=lambda content: content.elements)
+        result[number.value] = replace(largest, access=access, parts=earlier.parts + parts)
     return result
 
 

@@ -235,10 +235,10 @@ def _tasks(
     seen: set[str] = set()
 
     def add(task: TuningTask) -> None:
-        known = tasks.get(task.key)
-        if known is not None:
-            dispatches = (*known.dispatches, *task.dispatches)
-            task = replace(known, dispatches=dispatches, calls=known.calls + task.calls)
+        equal = tasks.get(task.key)
+        if equal is not None:
+            dispatches = (*equal.dispatches, *task.dispatches)
+            task = replace(equal, dispatches=dispatches, calls=equal.calls + task.calls)
         tasks[task.key] = task
 
     for module in benchmarks:

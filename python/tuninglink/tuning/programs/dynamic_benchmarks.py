@@ -130,9 +130,9 @@ def _joined(
             built = build_benchmark(module)
         except NoBenchmarkError:
             continue
-        known = functions.get(built.name)
-        if known is not None:  # the dispatch does not depend on all sizes
-            functions[built.name] = replace(known, weight=known.weight + combination.weight)
+        equal = functions.get(built.name)
+        if equal is not None:  # the dispatch does not depend on all sizes
+            functions[built.name] = replace(equal, weight=equal.weight + combination.weight)
             continue
         functions[built.name] = _sized(module, built, combination)
         if target is None:

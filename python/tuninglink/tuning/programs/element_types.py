@@ -36,8 +36,8 @@ def element_type(name: str) -> np.dtype | None:
         The type, or None if elements do not lie at whole bytes or are not known here: then their bytes are random,
         and outputs must be equal to the bit.
     """
-    known = _FLOATS.get(name) or _INTEGERS.get(name.lstrip("su")) or {"i1": np.bool_}.get(name)
-    return None if known is None else np.dtype(known)
+    dtype = _FLOATS.get(name) or _INTEGERS.get(name.lstrip("su")) or {"i1": np.bool_}.get(name)
+    return None if dtype is None else np.dtype(dtype)
 
 
 def is_float(name: str) -> bool:

@@ -89,7 +89,7 @@ def read_entry_functions(module: mlir.Operation) -> list[EntryFunction]:
     Args:
         module: a program at `abi`.
     """
-    functions = {symbol_name(each) or "": each for each in public_functions(module)}
+    functions = {symbol_name(function) or "": function for function in public_functions(module)}
     entries = []
     for name, function in functions.items():
         if name.endswith(_ASYNC) and name.removesuffix(_ASYNC) in functions:

@@ -34,7 +34,9 @@ def select_exports(module: mlir.Operation) -> None:
     Args:
         module: a program at `executable-configurations`.
     """
-    exports = {symbol_name(each) or "": each for each in collect(module, names.EXECUTABLE_EXPORT)}
+    exports = {
+        symbol_name(export) or "": export for export in collect(module, names.EXECUTABLE_EXPORT)
+    }
     if not any(FALLBACK in export.attributes for export in exports.values()):
         return
     functions = [op for op in body(module) if op.name == names.UTIL_FUNCTION]

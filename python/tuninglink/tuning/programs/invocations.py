@@ -84,8 +84,8 @@ def compiler_run(
         if diagnostic.severity is Severity.ERROR:
             errors.append(diagnostic)
 
-    known = session_flags()
-    with Session([flag for flag in flags if flag.partition("=")[0] in known]) as session:
+    available = session_flags()
+    with Session([flag for flag in flags if flag.partition("=")[0] in available]) as session:
         if isinstance(source, str):
             opened = open_program(session, source)
         else:

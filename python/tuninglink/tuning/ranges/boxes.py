@@ -32,10 +32,10 @@ def boxes_around(
     columns: dict[int, list[int]] = {}
     for loop in loops:
         sizes = [function.loops[loop] for function in functions if loop < len(function.loops)]
-        known = [size for size in sizes if size]
-        if len(known) < len(functions):
+        static = [size for size in sizes if size]
+        if len(static) < len(functions):
             return []
-        columns[loop] = known
+        columns[loop] = static
     ranges = {loop: _ranges(sizes, least) for loop, sizes in columns.items()}
     boxes: list[Box] = []
     for position in range(len(functions)):

@@ -130,21 +130,21 @@ class RangeTuner:
         return None if isinstance(compiled, Failure) else task.benchmark(compiled.image)
 
     def _compared(
-        self, found: TaskResult, default: Benchmark, open_: Benchmark
+        self, ranged: TaskResult, default: Benchmark, open_: Benchmark
     ) -> TaskResult | None:
         """Return a range with its times against the compiler's choice; None unless it is faster than what is there.
 
         Args:
-            found: the range.
+            ranged: the range.
             default: the compiler's choice for all sizes.
             open_: what is best for all sizes so far.
         """
-        assert found.winner is not None
-        assert found.winner.benchmark is not None
+        assert ranged.winner is not None
+        assert ranged.winner.benchmark is not None
         comparisons: list[SizeComparison] = []
         is_faster = False
-        for function in found.winner.benchmark.measured:
-            benchmark = found.winner.benchmark.at(function)
+        for function in ranged.winner.benchmark.measured:
+            benchmark = ranged.winner.benchmark.at(function)
             rivals = [open_] if open_ is default else [open_, default]
             for rival in rivals:
                 comparison = compare_at(
@@ -163,7 +163,7 @@ class RangeTuner:
         if not is_faster:
             return None
         return replace(
-            found,
+            ranged,
             verdict=TaskOutcome.WON,
             sizes=tuple(comparisons),
             decision=mean_decision(comparisons),
@@ -226,17 +226,17 @@ def mean_decision(comparisons: Sequence[SizeComparison]) -> Decision:
     weights = sum(comparison.weight for comparison in comparisons)
 
     def mean(value: Callable[[SizeComparison], float]) -> float:
-        total = sum(each.weight * math.log(value(each)) for each in comparisons)
+        total = sum(comparison.weight * math.log(value(comparison)) for comparison in comparisons)
         return math.exp(total / weights)
 
     return Decision(
         Outcome.FASTER,
         ConfidenceInterval(
-            mean(lambda each: each.speedup.low),
-            mean(lambda each: each.speedup.median),
-            mean(lambda each: each.speedup.high),
+            mean(lambda comparison: comparison.speedup.low),
+            mean(lambda comparison: comparison.speedup.median),
+            mean(lambda comparison: comparison.speedup.high),
         ),
-        mean(lambda each: each.default_us),
-        mean(lambda each: each.tuned_us),
+        mean(lambda comparison: comparison.default_us),
+        mean(lambda comparison: comparison.tuned_us),
         (),
     )

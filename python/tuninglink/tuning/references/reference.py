@@ -39,7 +39,9 @@ class Reference:
     @property
     def byte_length(self) -> int:
         """The memory that it takes."""
-        return sum(each.values.nbytes + each.perturbed.nbytes for _, each in self.outputs)
+        return sum(
+            expected.values.nbytes + expected.perturbed.nbytes for _, expected in self.outputs
+        )
 
     def compare(self, outputs: Outputs, summation: float) -> Failure | None:
         """Return what is wrong with the outputs of a kernel; None if they are right.

@@ -39,7 +39,7 @@ def to_object(report: TuningReport) -> Object:
         "compiler": report.compiler,
         "date": report.date,
         "seconds": report.seconds,
-        "stages": {name: asdict(each) for name, each in report.stages.items()},
+        "stages": {name: asdict(stage) for name, stage in report.stages.items()},
         "model": model
         and {
             "default_ms": model.default_ms,

@@ -60,7 +60,7 @@ def report_of(program: str, device: DeviceDescription, result: TuningResult) -> 
         compiler=metadata.version("iree-base-compiler"),
         date=datetime.now(UTC).isoformat(timespec="seconds"),
         seconds=result.seconds,
-        stages={each.value: _stage(spent) for each, spent in result.stages.items()},
+        stages={stage.value: _stage(spent) for stage, spent in result.stages.items()},
         dispatches=tuple(_dispatch(task, result.began) for task in result.tasks),
         omissions=tuple(
             OmittedDispatch(name, omission.reason)
@@ -90,8 +90,10 @@ def _outputs(outputs: OutputComparison) -> OutputReport:
 def with_flag_sets(report: TuningReport, flags: FlagsResult) -> TuningReport:
     """Return a report with what came of comparing sets of flags, alone and with their specs."""
     compared = (*flags.results, *flags.pairs)
-    taken = next((each for each in reversed(compared) if _is_taken(each, flags)), None)
-    sets = tuple(_flag_set(each, is_taken=each is taken) for each in compared)
+    taken = next(
+        (candidate for candidate in reversed(compared) if _is_taken(candidate, flags)), None
+    )
+    sets = tuple(_flag_set(set_result, is_taken=set_result is taken) for set_result in compared)
     return replace(report, flag_sets=sets)
 
 

@@ -136,11 +136,11 @@ class Journal:
             DatabaseError: it cannot be written.
         """
         default = prepared.spaces.default
-        known = any(
-            each.stage == SCREEN and each.configuration.key == default.key
-            for each in self._trials(prepared.task)
+        is_recorded = any(
+            trial.stage == SCREEN and trial.configuration.key == default.key
+            for trial in self._trials(prepared.task)
         )
-        if default.origin is CandidateOrigin.DEFAULT and not known:
+        if default.origin is CandidateOrigin.DEFAULT and not is_recorded:
             trial = self._trial(prepared, default, SCREEN)
             self.database.record(replace(trial, samples=(microseconds,)))
 
@@ -172,8 +172,8 @@ class Journal:
         self, prepared: TunableTask, finalists: Sequence[TrialResult], race: RaceResult
     ) -> Iterator[Trial]:
         default = self._trial(prepared, prepared.spaces.default, RACE)
-        for position, each in enumerate(finalists):
-            trial = self._trial(prepared, each.candidate, RACE)
+        for position, finalist in enumerate(finalists):
+            trial = self._trial(prepared, finalist.candidate, RACE)
             timing, failure = race.timings.get(position), race.failures.get(position)
             if failure is not None and failure.is_external:
                 failure = None
@@ -199,7 +199,7 @@ class Journal:
     def _trials(self, task: TuningTask) -> list[Trial]:
         caches = self.settings.caches.value
         trials = self.database.trials(task.key, self._environment(task))
-        return [each for each in trials if each.caches == caches]
+        return [trial for trial in trials if trial.caches == caches]
 
     def _trial(self, prepared: TunableTask, candidate: Candidate, stage: str) -> Trial:
         task, problem = prepared.task, prepared.spaces.problem

@@ -56,9 +56,9 @@ class EntryProblems:
                     applied = apply_specs(task.source, self.flags, [spec]).applied
                 except TuninglinkError:
                     continue
-                for each in applied:
-                    if each.entry is not None:
-                        pair = each.entry.matcher, each.entry.action
+                for applied_entry in applied:
+                    if applied_entry.entry is not None:
+                        pair = applied_entry.entry.matcher, applied_entry.entry.action
                         self._in_model[id(spec), pair].append(task)
 
     def of(self, spec: Spec, position: int) -> list[EntryTask]:
@@ -73,7 +73,7 @@ class EntryProblems:
         """
         single = alone(spec, position)
         in_model = self._in_model.get((id(spec), spec.anatomy.pairs[position]), [])
-        result = [self._prepared(each, ProblemSource.MODEL, single) for each in in_model]
+        result = [self._prepared(task, ProblemSource.MODEL, single) for task in in_model]
         try:
             return [self._payload_task(spec, position, single), *result]
         except (PayloadError, NotTunableError):

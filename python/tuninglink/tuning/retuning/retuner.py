@@ -59,8 +59,8 @@ def target_of(flags: Sequence[str]) -> Target:
     Raises:
         CompileError: the compiler does not know it.
     """
-    known = session_flags()
-    own = [flag for flag in flags if flag.partition("=")[0] in known]
+    session = session_flags()
+    own = [flag for flag in flags if flag.partition("=")[0] in session]
     return Target.from_attribute(executable_target(own, thread_context()))
 
 
@@ -112,7 +112,7 @@ class Retuner:
             raise TuninglinkError(error(message))
         if self.model is not None:
             self._problems.add_model(self.model, self.specs)
-        entries = [(spec, each) for spec in self.specs for each in range(len(spec.entries))]
+        entries = [(spec, position) for spec in self.specs for position in range(len(spec.entries))]
         failure = None
         try:
             for done, (spec, position) in enumerate(entries):
@@ -211,7 +211,7 @@ class Retuner:
         decided = [comparison for comparison in comparisons if comparison.decision is not None]
         if not decided:
             return {}
-        won = [each for each in decided if each.standing is Standing.FASTER]
+        won = [comparison for comparison in decided if comparison.standing is Standing.FASTER]
         first = (won or decided)[0]
         us, verdict = first.measured.default_us, TaskOutcome.WON
         values = self.tuner.provenance(
@@ -226,8 +226,8 @@ class Retuner:
         """Search for better configurations of the entries that win."""
         kept = [
             position
-            for position, each in enumerate(self._results)
-            if each.verdict is EntryVerdict.KEPT and _improvable(each)
+            for position, result in enumerate(self._results)
+            if result.verdict is EntryVerdict.KEPT and _improvable(result)
         ]
         for done, position in enumerate(kept):
             if self.budget.is_over:
@@ -249,25 +249,27 @@ class Retuner:
         compared, tuner = result.comparisons[-1], self.tuner
         assert compared.benchmark is not None
         own = replace(compared.measured, benchmark=compared.benchmark)
-        found = tune_task(tuner, compared.task.around_own(), own, budget)
-        if found.winner is None or found.decision is None:
+        search = tune_task(tuner, compared.task.around_own(), own, budget)
+        if search.winner is None or search.decision is None:
             return None
         improved = [
-            self._compare(comparison.task.configured(found.winner.candidate), budget)
+            self._compare(comparison.task.configured(search.winner.candidate), budget)
             for comparison in result.comparisons
         ]
-        comparisons = tuple(each for each in improved if isinstance(each, EntryComparison))
+        comparisons = tuple(
+            comparison for comparison in improved if isinstance(comparison, EntryComparison)
+        )
         if len(comparisons) < len(improved) or judge(comparisons)[0] is not EntryVerdict.KEPT:
             return None
-        after = {**result.before, **self._provenance(comparisons), "trials": len(found.trials)}
-        reason = f"another configuration is faster than its own: {found.decision.speedup}"
+        after = {**result.before, **self._provenance(comparisons), "trials": len(search.trials)}
+        reason = f"another configuration is faster than its own: {search.decision.speedup}"
         return replace(
             result,
             verdict=EntryVerdict.IMPROVED,
             reason=reason,
             after=after,
             comparisons=comparisons,
-            configuration=found.winner.candidate,
+            configuration=search.winner.candidate,
         )
 
 
@@ -281,8 +283,8 @@ def _failed(failure: Failure) -> Standing:
     return Standing.UNDECIDED if is_late else Standing.FAILED
 
 
-def _standing(found: TaskResult) -> Standing:
-    decision = found.decision
+def _standing(result: TaskResult) -> Standing:
+    decision = result.decision
     if decision is None:
         return Standing.UNDECIDED
     return Standing.SLOWER if decision.speedup.high < 1 else _STANDINGS[decision.outcome]

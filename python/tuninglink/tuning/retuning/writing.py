@@ -34,15 +34,15 @@ def retuned_spec(spec: Spec, results: Sequence[EntryResult]) -> str:
         result.verdict in (EntryVerdict.UNTOUCHED, EntryVerdict.UNDECIDED) for result in results
     ):
         return spec.text()
-    kept = [each.position for each in results if each.stays]
+    kept = [result.position for result in results if result.stays]
     if not kept:
         return write_spec(spec.name, [])
     revision = Revision(spec)
-    for each in results:
-        if each.configuration is not None:
-            revision.configure(each.position, each.configuration.attributes)
-        if each.verdict in (EntryVerdict.KEPT, EntryVerdict.IMPROVED):
-            revision.set_provenance(each.position, each.after)
+    for result in results:
+        if result.configuration is not None:
+            revision.configure(result.position, result.configuration.attributes)
+        if result.verdict in (EntryVerdict.KEPT, EntryVerdict.IMPROVED):
+            revision.set_provenance(result.position, result.after)
     return revision.finish(kept).text()
 
 

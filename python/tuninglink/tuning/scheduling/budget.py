@@ -1,4 +1,4 @@
-"""What tuning may cost: time and trials, and being told to stop."""
+"""The budget of tuning: time, trials and early stops."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import time
 
 
 class Budget:
-    """Time that runs, and a flag that ends it early.
+    """A time limit with a flag that ends it early.
 
     Args:
-        seconds: how long, from now on; infinity for no limit.
-        trials: how many candidates of a dispatch may be tried; None for as many as there are time and candidates.
-        stopped: the flag, shared with the budget that this one is a part of.
+        seconds: the duration, from now on; infinity for no limit.
+        trials: the limit on the candidates of a dispatch; None for no limit.
+        stopped: the flag, shared with the budget that contains this one.
 
     Attributes:
-        began: when it began, in the seconds of `time.monotonic()`.
-        deadline: when it ends, likewise.
-        trials: how many candidates of a dispatch may be tried.
+        began: its start, in seconds of `time.monotonic()`.
+        deadline: its end, likewise.
+        trials: the limit on the candidates of a dispatch.
     """
 
     def __init__(
@@ -34,33 +34,33 @@ class Budget:
 
     @property
     def remaining(self) -> float:
-        """The seconds that are left, 0 if none are."""
+        """The seconds that are left, at least 0."""
         return 0.0 if self.is_stopped else max(0.0, self.deadline - time.monotonic())
 
     @property
     def is_over(self) -> bool:
-        """Whether there is no time left."""
+        """Whether the time has run out."""
         return self.remaining <= 0.0
 
     @property
     def is_stopped(self) -> bool:
-        """Whether it was stopped, which is not the same as having run out."""
+        """Whether the budget was stopped, as opposed to used up."""
         return self._stopped.is_set()
 
     def stop(self) -> None:
-        """End it; may be called from a signal handler."""
+        """End the budget; safe in a signal handler."""
         self._stopped.set()
 
     def until(self, deadline: float) -> Budget:
-        """Return a budget that ends at a moment of `time.monotonic()`, or with this one."""
+        """Return a budget that ends at a time of `time.monotonic()`, or with this one."""
         seconds = min(deadline, self.deadline) - time.monotonic()
         return Budget(seconds, self.trials, self._stopped)
 
     def limited(self, trials: int) -> Budget:
-        """Return this budget with at most so many trials."""
+        """Return this budget with a limit on trials."""
         seconds = self.deadline - time.monotonic()
         return Budget(seconds, min(trials, self.trials or trials), self._stopped)
 
     def part(self, fraction: float) -> Budget:
-        """Return a budget of a part of the time that is left, which stops with this one."""
+        """Return a budget for a fraction of the remaining time; it stops with this one."""
         return Budget(self.remaining * fraction, self.trials, self._stopped)

@@ -1,4 +1,4 @@
-"""Verdicts on the compiler's choices: those of all tasks, in the background where that disturbs no measurement."""
+"""Verdicts on the compiler's choices, computed in the background where this disturbs no measurement."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from tuninglink.tuning.references.references import References
 
 _AT_ONCE: Final = 2
-"""Verdicts that are found at once in the background: as many as references are computed."""
+"""Verdicts computed in parallel in the background: as many as references."""
 
 _MOST_KEPT_BYTES: Final = 1 << 30
-"""References of right defaults are kept for the races of their tasks, as far as they fit into this."""
+"""Memory limit for the references of right defaults, which races need again."""
 
 
 class DefaultJudgements:
@@ -31,8 +31,8 @@ class DefaultJudgements:
 
     Args:
         device: runs them.
-        references: what tasks should compute.
-        in_background: whether `begin` begins anything: not where the processors measure.
+        references: the references of tasks.
+        in_background: whether `begin` starts work; off where the CPU itself is measured.
     """
 
     def __init__(self, device: Device, references: References, *, in_background: bool) -> None:
@@ -47,38 +47,38 @@ class DefaultJudgements:
 
     @property
     def is_in_background(self) -> bool:
-        """Whether verdicts are found while other work goes on."""
+        """Whether verdicts are computed while other work goes on."""
         return self._threads is not None
 
     @property
     def is_busy(self) -> bool:
-        """Whether verdicts are being found in the background."""
+        """Whether verdicts are being computed in the background."""
         return any(not job.done() for job in self._jobs.values())
 
     def expect(self, task: TuningTask) -> None:
-        """Begin to compute the reference of a task whose default is not compiled yet."""
+        """Start to compute the reference of a task before its default is compiled."""
         if self._threads is not None:
             self._references.begin(task)
 
     def begin(self, task: TuningTask, default: Benchmark) -> None:
-        """Begin to judge a default, unless that has begun."""
+        """Start to judge a default, unless it has been started."""
         if self._threads is not None and task.key not in self._jobs:
             self._jobs[task.key] = self._threads.submit(self._judge, task, default)
 
     def judge(self, task: TuningTask, default: Benchmark) -> OutputVerdict:
-        """Return the verdict on a default; wait for it.
+        """Wait for the verdict on a default and return it.
 
         Raises:
             DeviceError: the device is gone.
         """
         job = self._jobs.get(task.key)
-        if job is None or job.cancel():  # it has not begun, and others may be before it
+        if job is None or job.cancel():  # queued behind other jobs
             job = self._jobs[task.key] = Future()
             job.set_result(self._judge(task, default))
         return job.result()
 
     def judge_by_points(self, task: TuningTask, default: Benchmark) -> None:
-        """Judge a default here if NumPy evaluates it, which takes milliseconds.
+        """Judge a default in this thread if NumPy can evaluate it, which takes milliseconds.
 
         Raises:
             DeviceError: the device is gone.
@@ -96,7 +96,7 @@ class DefaultJudgements:
             self._tell(task, verdict)
 
     def verdict(self, task: TuningTask) -> OutputVerdict | None:
-        """Return the verdict on the default of a task; None while there is none.
+        """Return the verdict on the default of a task; None until it is computed.
 
         Raises:
             DeviceError: the device is gone.
@@ -105,7 +105,7 @@ class DefaultJudgements:
         return job.result() if job is not None and job.done() and not job.cancelled() else None
 
     def is_wrong(self, task: TuningTask) -> bool:
-        """Return whether it is known that the default of a task computes a wrong result.
+        """Return whether the default of a task was shown to compute a wrong result.
 
         Raises:
             DeviceError: the device is gone.
@@ -114,24 +114,24 @@ class DefaultJudgements:
         return verdict is not None and verdict.correctness is Correctness.WRONG
 
     def wait(self, seconds: float) -> None:
-        """Wait until a further verdict is found in the background."""
+        """Wait for the next verdict from the background."""
         running = [job for job in self._jobs.values() if not job.done()]
         wait(running, None if math.isinf(seconds) else seconds, FIRST_COMPLETED)
 
     def take_news(self) -> list[tuple[TuningTask, OutputVerdict]]:
-        """Return the wrong defaults that were not returned before."""
+        """Return the wrong defaults since the last call."""
         with self._lock:
             news, self._news = self._news, []
         return news
 
     def close(self) -> None:
-        """Begin nothing more in the background."""
+        """Start no further work in the background."""
         if self._threads is not None:
             self._threads.shutdown(wait=False, cancel_futures=True)
             self._threads = None
 
     def _judge(self, task: TuningTask, default: Benchmark) -> OutputVerdict:
-        """Judge a default, in any thread."""
+        """Judge a default. May be called from any thread."""
         try:
             verdict = judge_default(self._device, default, task, self._references)
         except FATAL:
@@ -149,7 +149,7 @@ class DefaultJudgements:
                 self._news.append((task, verdict))
 
     def _bound_memory(self, task: TuningTask) -> None:
-        """Drop the reference of a task if there are too many."""
+        """Drop the reference of a task if references exceed the memory limit."""
         reference = self._references.reference(task)
         size = reference.byte_length if isinstance(reference, Reference) else 0
         with self._lock:

@@ -1,4 +1,4 @@
-"""Measuring the compiler's choices, the heaviest tasks first, as far as the time goes."""
+"""Measurement of the compiler's choices, heaviest tasks first, within a time limit."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 
 class DefaultQueue:
-    """Tasks whose defaults are to be measured, in the order of their estimated work.
+    """The queue of tasks whose defaults are to be measured, ordered by estimated work.
 
     Args:
         tuner: compiles and measures.
         tasks: the tasks.
-        omit: receives those whose default fails.
+        omit: receives the tasks whose defaults fail.
 
     Attributes:
         measured: the tasks whose defaults were measured.
@@ -44,14 +44,14 @@ class DefaultQueue:
         self._tuner = tuner
         self._omit = omit
         self._work = {task.key: estimated_work(task) for task in tasks}
-        self._waiting = deque(sorted(tasks, key=lambda each: -self._work[each.key]))
+        self._waiting = deque(sorted(tasks, key=lambda task: -self._work[task.key]))
         self._jobs: dict[str, Future[Compiled | Failure]] = {}
         self._failure: Failure | None = None
         self.measured: list[MeasuredTask] = []
 
     @property
     def waiting(self) -> Sequence[TuningTask]:
-        """The tasks whose defaults were not measured yet."""
+        """The tasks whose defaults are still to be measured."""
         return self._waiting
 
     @property
@@ -60,7 +60,7 @@ class DefaultQueue:
         return all(job.done() for job in list(self._jobs.values())[: self._tuner.compiler.jobs])
 
     def submit(self) -> None:
-        """Begin to compile defaults: all of them, or a batch where the processors also measure."""
+        """Start to compile defaults: all of them, or one batch where the CPU is also the device."""
         ahead = self._tuner.compiler.jobs if self._tuner.is_local else len(self._waiting)
         for task in list(self._waiting)[:ahead]:
             if task.key not in self._jobs:
@@ -70,10 +70,10 @@ class DefaultQueue:
                     self._tuner.judgements.expect(task)
 
     def measure(self, budget: Budget) -> None:
-        """Measure defaults until the time is over, at least one batch.
+        """Measure defaults, at least one batch, until the time is over.
 
         Raises:
-            TuninglinkError: no dispatch of the program runs on the devices.
+            TuninglinkError: none of the program's dispatches runs on the devices.
         """
         while self._waiting:
             self.submit()
@@ -90,7 +90,7 @@ class DefaultQueue:
             raise nothing_runs(self._tuner.devices, self._failure)
 
     def _measure_next(self) -> None:
-        """Measure the default of the heaviest task that waits."""
+        """Measure the default of the heaviest waiting task."""
         task = self._waiting.popleft()
         with self._tuner.timeline.stage(Stage.DEFAULTS):
             try:
@@ -116,32 +116,34 @@ class DefaultQueue:
                 self._tuner.judgements.begin(task, measured.benchmark)
 
     def _await_compilations(self) -> None:
-        """Wait for the batch: nothing is measured while something compiles."""
+        """Wait for the batch: compilation would disturb measurements."""
         for job in self._jobs.values():
             job.exception()
 
     def shares(self) -> dict[str, float]:
-        """Return the share of each measured task in the time of all tasks, by their keys.
+        """Return the share of each measured task in the time of all tasks, by key.
 
-        The time of those that still wait is estimated from their work.
+        The time of waiting tasks is estimated from their work.
         """
-        times = {each.task.key: each.task.calls * each.default_us for each in self.measured}
+        times = {
+            default.task.key: default.task.calls * default.default_us for default in self.measured
+        }
         rates = [time / max(1.0, self._work[key]) for key, time in times.items()]
-        rest = sum(self._work[each.key] for each in self._waiting)
+        rest = sum(self._work[task.key] for task in self._waiting)
         total = sum(times.values()) + (median(rates) * rest if rates else 0.0)
         return {key: time / total if total else 0.0 for key, time in times.items()}
 
     def weighed(self) -> list[MeasuredTask]:
-        """Return the measured tasks with their shares, the heaviest first."""
+        """Return the measured tasks with their shares, heaviest first."""
         shares = self.shares()
-        weighed = [replace(each, share=shares[each.task.key]) for each in self.measured]
-        return sorted(weighed, key=lambda each: -each.share)
+        weighed = [replace(default, share=shares[default.task.key]) for default in self.measured]
+        return sorted(weighed, key=lambda default: -default.share)
 
     def judge(self, seconds: float) -> None:
-        """Judge defaults here, the heaviest first, where nothing judges them in the background.
+        """Judge defaults in this thread, heaviest first, unless the background does it.
 
         Args:
-            seconds: the time after which no further one is judged.
+            seconds: the time limit for starting another judgement.
         """
         judgements = self._tuner.judgements
         if judgements is None or judgements.is_in_background:
@@ -155,5 +157,5 @@ class DefaultQueue:
                     judgements.judge_by_points(measured.task, measured.benchmark)
                 except FATAL:
                     raise
-                except Exception:  # noqa: BLE001, S112 - it is judged before its race
+                except Exception:  # noqa: BLE001, S112 - its race judges it again
                     continue

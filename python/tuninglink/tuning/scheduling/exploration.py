@@ -1,4 +1,4 @@
-"""Exploring the candidates of a task: compile, measure, tell the search, in turns that can be resumed."""
+"""Exploration of a task's candidates: compile, measure and feed back to the search, in resumable turns."""
 
 from __future__ import annotations
 
@@ -31,77 +31,77 @@ if TYPE_CHECKING:
     from tuninglink.tuning.search import Search
 
 _PATIENCE: Final = 0.5
-"""Seconds after which the budget is looked at again while nothing happens."""
+"""Interval for checking the budget while waiting, in seconds."""
 
 
 class Schedule(ABC):
-    """Which of compiling and measuring may go on."""
+    """The policy for overlapping compilation and measurement."""
 
     @abstractmethod
     def room(self, compiling: int, ready: int, measuring: int) -> int:
-        """Return for how many candidates compilation may begin."""
+        """Return how many compilations may start."""
 
     @abstractmethod
     def may_measure(self, compiling: int) -> bool:
-        """Return whether measuring may begin."""
+        """Return whether measurements may start."""
 
 
 @dataclass(frozen=True)
 class Overlapping(Schedule):
-    """Compiles ahead while a device measures: for devices that do not compile.
+    """Compilation ahead of measurement, for devices other than the compiling CPU.
 
     Attributes:
-        ahead: how many candidates may wait for the device.
+        ahead: the limit on candidates waiting for the device.
     """
 
     ahead: int
 
     def room(self, compiling: int, ready: int, measuring: int) -> int:  # noqa: ARG002
-        """Return what is free, once it is half of all: a search would rather be asked for several."""
+        """Return the free places once they are half of all: searches propose better in batches."""
         free = self.ahead - compiling - ready
         return free if 2 * free >= self.ahead else 0
 
     def may_measure(self, compiling: int) -> bool:  # noqa: ARG002
-        """Compiling does not disturb the device."""
+        """Return True: compilation does not disturb the device."""
         return True
 
 
 @dataclass(frozen=True)
 class Alternating(Schedule):
-    """Compiles some candidates, then measures them: for the CPU, which does both.
+    """Compilation of a batch, then its measurement, for the CPU, which does both.
 
     Attributes:
-        batch: how many candidates.
+        batch: the number of candidates in a batch.
     """
 
     batch: int
 
     def room(self, compiling: int, ready: int, measuring: int) -> int:
-        """Nothing is compiled while something waits or is measured."""
+        """Return the batch size once nothing waits or is measured."""
         return 0 if compiling or ready or measuring else self.batch
 
     def may_measure(self, compiling: int) -> bool:
-        """Nothing is measured while something compiles."""
+        """Return whether all compilations are done."""
         return not compiling
 
 
 class Exploration:
-    """Tries candidates of one task, in turns: what is compiled when a turn ends is measured in the next one.
+    """Tries candidates of one task, in turns. Candidates compiled at the end of a turn are measured in the next one.
 
     Args:
-        template: what candidates are compiled from.
+        template: the template of candidates.
         compiler: compiles them.
         measure: measures them.
         search: chooses them.
-        schedule: which may go on when.
-        compile_seconds: how long a candidate may compile.
+        schedule: the policy for overlapping both.
+        compile_seconds: the time limit for compiling a candidate.
         default_us: the time of the compiler's choice.
-        known: what earlier runs have found out, by the keys of candidates.
+        recorded: the results of earlier runs, by the keys of candidates.
         report: receives each trial.
-        timeline: counts what the stages take.
+        timeline: records the time of the stages.
 
     Attributes:
-        is_exhausted: whether the search has no more candidates.
+        is_exhausted: whether the search has run out of candidates.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class Exploration:
         *,
         compile_seconds: float,
         default_us: float,
-        known: Mapping[str, TrialResult],
+        recorded: Mapping[str, TrialResult],
         report: Callable[[TrialResult], None],
         timeline: Timeline | None = None,
     ) -> None:
@@ -123,7 +123,7 @@ class Exploration:
         self._search = search
         self._schedule = schedule
         self._compile_seconds = compile_seconds
-        self._known = known
+        self._recorded = recorded
         self._report = report
         self._timeline = timeline or Timeline()
         self._compiling: dict[Future[Outcome], Candidate] = {}
@@ -136,7 +136,7 @@ class Exploration:
 
     @property
     def is_between_batches(self) -> bool:
-        """Whether a turn may end without the loss of what compiles."""
+        """Whether a turn may end without losing compilations."""
         return not self._pending or self._schedule.may_measure(len(self._compiling) or 1)
 
     def run(
@@ -145,12 +145,12 @@ class Exploration:
         is_done: Callable[[], bool] = lambda: False,
         meanwhile: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Try candidates until the budget is over, there are no more, or enough were tried.
+        """Try candidates until the budget is over, they run out, or enough were tried.
 
         Args:
-            budget: for how long, and how many in all turns.
-            is_done: tells whether enough were tried.
-            meanwhile: does a piece of other work while devices are in use; tells whether there was one.
+            budget: the time of this turn, and the trials of all turns.
+            is_done: returns whether enough were tried.
+            meanwhile: does a piece of other work while devices are in use; returns whether there was any.
         """
         try:
             while not budget.is_over and not is_done():
@@ -166,26 +166,26 @@ class Exploration:
         finally:
             self._feed.close()
         if not self._schedule.may_measure(len(self._compiling)):
-            self._cancel()  # what compiles on would disturb the next task
+            self._cancel()  # running compilations would disturb the next task
             while self._compiling:
                 self._await(_PATIENCE)
         while self._feed.measuring or not self._events.empty():
             self._await(_PATIENCE)
 
     def begin(self, budget: Budget) -> None:
-        """Begin to compile candidates of the next turn.
+        """Start to compile candidates of the next turn.
 
         Args:
-            budget: how many candidates in all turns.
+            budget: the trials of all turns.
         """
         self._ask(budget)
 
     def reject(self, candidate: Candidate) -> None:
-        """Take a candidate that was measured for one that fails."""
+        """Mark a measured candidate as failed."""
         self._search.tell(candidate, None)
 
     def close(self) -> None:
-        """Release what still compiles and what waits for a device."""
+        """Cancel compilations and drop candidates waiting for a device."""
         self._cancel()
         self._feed.clear()
 
@@ -194,7 +194,7 @@ class Exploration:
             job.cancel()
 
     def _is_over(self, budget: Budget) -> bool:
-        """Return whether there is nothing more to ask for."""
+        """Return whether no further candidates may be requested."""
         return self.is_exhausted or (budget.trials is not None and self._asked >= budget.trials)
 
     # --- Choosing and compiling ------------------------------------------------------------------------------
@@ -209,23 +209,23 @@ class Exploration:
         candidates, self._deferred = self._deferred[:room], self._deferred[room:]
         with self._timeline.stage(Stage.MEASUREMENT if feed.measuring else Stage.SEARCH):
             candidates += self._search.ask(room - len(candidates))
-        # What is pending may be all that the search needs before it goes on.
+        # The search may need the pending results before it proposes more.
         self.is_exhausted = not candidates and not self._pending
         self._asked += len(candidates)
         self._pending += len(candidates)
         if not self._schedule.may_measure(len(candidates)):
             feed.close()
         for candidate in candidates:
-            known = self._known.get(candidate.key)
-            if known is not None:
-                self._add(replace(known, candidate=candidate))
+            recorded = self._recorded.get(candidate.key)
+            if recorded is not None:
+                self._add(replace(recorded, candidate=candidate))
                 continue
             job = self._compiler.submit(self._template, candidate, self._compile_seconds)
             self._compiling[job] = candidate
             job.add_done_callback(partial(self._compiled, candidate))
 
     def _compiled(self, candidate: Candidate, job: Future[Outcome]) -> None:
-        """Hand a compiled candidate to the devices, in any thread."""
+        """Hand a compiled candidate to the devices. Called from any thread."""
         if not job.cancelled() and job.exception() is None:
             outcome = job.result()
             if not isinstance(outcome, Failure):
@@ -246,7 +246,7 @@ class Exploration:
     # --- Measuring -------------------------------------------------------------------------------------------
 
     def _measured(self, candidate: Candidate, benchmark: Benchmark, job: Job) -> None:
-        """Take a measured candidate, in any thread."""
+        """Receive a measured candidate. Called from any thread."""
         self._events.put(partial(self._take_measured, candidate, benchmark, job, time.monotonic()))
 
     def _take_measured(
@@ -261,7 +261,7 @@ class Exploration:
         self._add(TrialResult(candidate, us, None, seconds, benchmark, measured.timing))
 
     def _await(self, seconds: float) -> None:
-        """Wait for what happens next, and take all that has happened."""
+        """Wait for the next event, then process all pending events."""
         stage = Stage.MEASUREMENT if self._feed.measuring else Stage.COMPILATION
         event: Callable[[], None] | None = None
         with self._timeline.stage(stage), suppress(Empty):

@@ -1,4 +1,4 @@
-"""Feeding devices with compiled candidates, so that they go on while the search chooses others."""
+"""The feed of compiled candidates to devices, which keeps these busy while the search runs."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ class Measure(Protocol):
         """See `DeviceSet`."""
 
     def submit(self, benchmark: Benchmark, best_microseconds: float) -> Job:
-        """Return a future of the time of a candidate, or of why there is none."""
+        """Return a future of the time of a candidate, or of its failure."""
 
 
 class Feed:
-    """Compiled candidates on their way to the devices. May be used from any thread.
+    """The queue of compiled candidates for the devices. Thread-safe.
 
     Args:
         measure: measures them.
         best_us: the time of the best candidate so far.
-        done: receives each candidate with the job that measured it, in any thread.
+        done: receives each candidate with the job that measured it, from any thread.
 
     Attributes:
         best_us: the time of the best candidate so far.
@@ -59,38 +59,38 @@ class Feed:
 
     @property
     def ready(self) -> int:
-        """How many candidates wait for a device."""
+        """The number of candidates waiting for a device."""
         return len(self._ready)
 
     @property
     def measuring(self) -> int:
-        """How many candidates were given to devices."""
+        """The number of candidates being measured."""
         return self._measuring
 
     def open(self) -> None:
-        """Give candidates to devices from now on."""
+        """Start to hand candidates to devices."""
         self._is_open = True
         self._pump()
 
     def close(self) -> None:
-        """Keep candidates back from now on; what is being measured goes on."""
+        """Stop handing candidates to devices; running measurements continue."""
         self._is_open = False
 
     def put(self, candidate: Candidate, benchmark: Benchmark) -> None:
-        """Take a candidate, and give it to a device if one is free."""
+        """Add a candidate, and hand it to a device if one is free."""
         with self._lock:
             self._ready.append((candidate, benchmark))
         self._pump()
 
     def clear(self) -> None:
-        """Drop the candidates that wait."""
+        """Drop the waiting candidates."""
         with self._lock:
             self._ready.clear()
 
     def _pump(self) -> None:
         with self._lock:
             if self._is_pumping:
-                return  # a job was done at once
+                return  # a job was already done
             self._is_pumping = True
             try:
                 while self._is_open and self._ready and self._measuring < self._measure.at_once:

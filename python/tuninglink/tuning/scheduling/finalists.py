@@ -1,4 +1,4 @@
-"""Which candidates of a task race."""
+"""The selection of a task's finalists."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ if TYPE_CHECKING:
 
 FINALISTS: Final = 6
 _NEAR: Final = 1.05
-"""A candidate that is this much slower than the default in its first samples may still be faster."""
+"""Slowdown in the first samples up to which a candidate may still prove faster than the default."""
 
 _FAR: Final = 2.0
-"""A candidate that always races may be this many times as slow: such are not measured further."""
+"""The same limit for candidates that always race, which get no further samples before."""
 
 
 def best_trials(
     trials: Sequence[TrialResult], default_us: float, *, at_any_speed: bool = False
 ) -> list[TrialResult]:
-    """Return the candidates that may win: those that always race, then the best first.
+    """Return the candidates that may win: those that always race, then the others, best first.
 
     Args:
-        trials: all candidates that were tried.
+        trials: all trials.
         default_us: the time of the compiler's choice.
-        at_any_speed: whether a candidate may win that is slower.
+        at_any_speed: whether slower candidates may win.
     """
     near, far = (math.inf, math.inf) if at_any_speed else (_NEAR, _FAR)
     timed = sorted(
-        (each.microseconds, position, each)
-        for position, each in enumerate(trials)
-        if each.microseconds is not None
+        (trial.microseconds, position, trial)
+        for position, trial in enumerate(trials)
+        if trial.microseconds is not None
     )
-    always = [each for us, _, each in timed if each.always_races and us < default_us * far]
-    others = [each for us, _, each in timed if not each.always_races and us < default_us * near]
+    always = [trial for us, _, trial in timed if trial.always_races and us < default_us * far]
+    others = [trial for us, _, trial in timed if not trial.always_races and us < default_us * near]
     return always + others
 
 

@@ -1,4 +1,4 @@
-"""Generalized entries: ranges of sizes in which a winner was measured to win, or not to lose.
+"""Generalized entries: ranges of sizes in which measurements show that a winner wins, or at least does not lose.
 
 Ranges are for loops whose sizes change between models: rows, columns and steps of products, images and channels of
 convolutions, and the lengths of attentions.
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 
 _FACTOR: Final = 2
-"""How many times as small and as large as its own size a loop may be."""
+"""The factor by which a range extends below and above the size of a loop."""
 
 _INNER_POINTS: Final = 2
-"""How many points inside a range are measured beside its corners."""
+"""The number of points measured inside a range, in addition to its corners."""
 
 _ROLES: Final = {
     OpKind.CONTRACTION: (
@@ -47,7 +47,7 @@ _ROLES: Final = {
     ),
     OpKind.ATTENTION: ((Role.M, Role.K2), (Role.BATCH,), (Role.M,), (Role.K2,)),
 }
-"""The roles whose loops have ranges at the same time, in the order in which they are tried."""
+"""The sets of roles whose loops get ranges together, in the order in which they are tried."""
 
 Ranges = dict[int, SizeRange]
 
@@ -58,8 +58,8 @@ class Generalizer:
 
     Attributes:
         tuner: compares configurations.
-        flags: flags of the compiler; those of the whole process must have been set before.
-        budget: the time.
+        flags: compiler flags; process-wide flags must already be set.
+        budget: the time limit.
     """
 
     tuner: TaskTuner
@@ -67,16 +67,15 @@ class Generalizer:
     budget: Budget
 
     def generalize(self, entry: SpecEntry) -> SpecEntry | None:
-        """Return an entry for other sizes of some loops, too.
+        """Return an entry that also covers other sizes of some loops.
 
-        At the corners of the ranges and at points inside them, the configuration was faster than the compiler's choice,
-        or at least not slower.
+        The configuration was not slower than the compiler's choice at the corners of the ranges and at points inside.
 
         Args:
             entry: an entry for one size.
 
         Returns:
-            The entry, with the widest of the ranges that are tried; None if none is good.
+            The entry with the widest suitable ranges; None if no range is suitable.
         """
         if entry.target is None or entry.form not in RANGED_FORMS:
             return None
@@ -87,7 +86,7 @@ class Generalizer:
             if self._is_good(entry, points):
                 provenance = {
                     **entry.provenance,
-                    "ranges": [f"loop {loop}: {each}" for loop, each in ranges.items()],
+                    "ranges": [f"loop {loop}: {sizes}" for loop, sizes in ranges.items()],
                     "points": len(points),
                 }
                 label = f"{entry.label}_like"
@@ -95,7 +94,7 @@ class Generalizer:
         return None
 
     def _is_good(self, entry: SpecEntry, points: Sequence[Mapping[int, int]]) -> bool:
-        """Return whether the configuration of an entry loses at no point; points are entries of their own."""
+        """Return whether the configuration of an entry loses at none of the points; each point gets its own entry."""
         assert entry.target is not None
         entries = [
             replace(
@@ -118,7 +117,7 @@ class Generalizer:
 
 
 def _proposals(entry: SpecEntry) -> Iterator[Ranges]:
-    """Yield ranges, those of many loops first."""
+    """Yield proposed ranges, those of most loops first."""
     op = StructuredOp(entry.dispatch.root)
     spec = load_spec(write_spec("exact", [replace(entry, ranges={})]).encode())
     matcher = spec.anatomy.table.lookup(spec.anatomy.pairs[0][0])
@@ -132,7 +131,7 @@ def _proposals(entry: SpecEntry) -> Iterator[Ranges]:
 
 
 def _ranges(op: StructuredOp, roles: Sequence[Role], divisors: Mapping[int, int]) -> Ranges:
-    """Return the ranges of the loops in some roles: the innermost loop of each role, and both of an image."""
+    """Return the ranges of the loops with the given roles: the innermost loop of each role, and both of an image."""
     bounded = {loop for loops in op.operand_loops for loop in loops}
     loops = [
         loop
@@ -145,7 +144,7 @@ def _ranges(op: StructuredOp, roles: Sequence[Role], divisors: Mapping[int, int]
 
 
 def _range(size: int, tile: int) -> SizeRange | None:
-    """Return sizes around `size` in whole tiles; None where there are no others, or `size` is not in whole tiles."""
+    """Return sizes around `size` in whole tiles; None if `size` is the only one or not a multiple of the tile."""
     low = max(tile, size // _FACTOR // tile * tile)
     high = size * _FACTOR
     return SizeRange(low, high, tile) if size % tile == 0 and low < high else None
@@ -154,7 +153,7 @@ def _range(size: int, tile: int) -> SizeRange | None:
 def _points(ranges: Ranges, seed: int) -> list[dict[int, int]]:
     """Return the corners of ranges, and points inside them."""
     corners = product(*((range_.low, range_.high) for range_ in ranges.values()))
-    chance = random.Random(seed)  # noqa: S311 - no secret
+    chance = random.Random(seed)  # noqa: S311 - not a secret
     inner = [
         tuple(
             chance.randrange(range_.low, range_.high + 1, range_.divisor)
@@ -167,7 +166,7 @@ def _points(ranges: Ranges, seed: int) -> list[dict[int, int]]:
 
 
 def _does_not_lose(result: EntryResult, tolerance: float) -> bool:
-    """Return whether an entry was measured, and is not slower anywhere."""
+    """Return whether an entry was measured and is nowhere slower."""
     return bool(result.comparisons) and all(
         comparison.standing in (Standing.FASTER, Standing.SAME)
         or (

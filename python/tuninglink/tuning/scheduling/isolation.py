@@ -9,11 +9,11 @@ from tuninglink.tuning.database.errors import DatabaseError
 from tuninglink.tuning.devices.device import DeviceError
 
 FATAL: Final = (DeviceError, DatabaseError)
-"""The errors that end a run: the last device is lost, or results cannot be kept."""
+"""The errors that end a run: the loss of the last device, and results that cannot be stored."""
 
 
 def reason_of(failure: Exception) -> str:
-    """Return why a task is omitted after an error."""
+    """Return the reason for omitting a task after an error."""
     if isinstance(failure, MemoryError):
         return "out of memory"
     if isinstance(failure, TuninglinkError) and failure.diagnostics:

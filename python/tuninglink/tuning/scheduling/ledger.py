@@ -18,19 +18,19 @@ class Account(Enum):
     """A use of the time of a run."""
 
     TASKS = "tasks"
-    """Candidates of tasks are tried, and the best ones race. Has whatever is not reserved."""
+    """Trials and races of candidates. Gets all time that is not reserved."""
 
     FLAGS = "flags"
-    """Sets of compiler flags are compared."""
+    """Comparison of sets of compiler flags."""
 
     REFERENCE = "reference"
-    """The outputs of defaults are compared with a reference."""
+    """Comparison of the outputs of defaults with a reference."""
 
     RANGES = "ranges"
-    """Ranges of sizes are looked for in which winners do not lose."""
+    """Search for ranges of sizes in which winners do not lose."""
 
     GUARD = "guard"
-    """The whole program runs with the spec and without."""
+    """Runs of the whole program with and without the spec."""
 
 
 _MOST: Final = {
@@ -39,21 +39,21 @@ _MOST: Final = {
     Account.RANGES: 0.40,
     Account.GUARD: 0.40,
 }
-"""The largest part of a run that an account may reserve."""
+"""The largest fraction of a run that an account may reserve."""
 
 
 class Ledger:
-    """The time of a run: what is reserved for later, and what is left for the tasks.
+    """The time of a run: reservations, and the rest for the tasks.
 
-    Time that an account reserves and does not need goes back to the tasks.
+    Reserved time that an account does not need goes back to the tasks.
 
     Args:
-        seconds: how long the run takes, from now on; infinity for no limit.
-        trials: how many candidates of a task may be tried; None for no limit.
+        seconds: the duration of the run, from now on; infinity for no limit.
+        trials: the limit on the candidates of a task; None for no limit.
 
     Attributes:
-        seconds: how long the run takes.
-        whole: the budget of the whole run. To stop it is to stop all others.
+        seconds: the duration of the run.
+        whole: the budget of the whole run. Stopping it stops all others.
     """
 
     def __init__(self, seconds: float = math.inf, trials: int | None = None) -> None:
@@ -67,13 +67,13 @@ class Ledger:
         return time.monotonic() - self.whole.began
 
     def reserve(self, account: Account, seconds: float) -> bool:
-        """Reserve time for later, or changes what is reserved.
+        """Reserve time for later, or change a reservation.
 
         Returns:
-            Whether there is enough: nothing is reserved if it is more than the largest part of the account.
+            Whether the time is reserved; more than the limit of the account is not.
         """
         if math.isinf(self.seconds):
-            return True  # there is enough for all
+            return True  # unlimited time
         if seconds > self.limit(account):
             self.release(account)
             return False
@@ -85,21 +85,21 @@ class Ledger:
         return _MOST[account] * self.seconds
 
     def release(self, account: Account) -> None:
-        """Give back what an account has reserved."""
+        """Give back the reservation of an account."""
         self._reserved.pop(account, None)
 
     def reserved(self, account: Account) -> float:
-        """Return the seconds that are reserved for an account."""
+        """Return the seconds reserved for an account."""
         return self._reserved.get(account, 0.0)
 
     def budget(self, account: Account) -> Budget:
-        """Return what is left for an account: until its end, all that others have not reserved."""
-        others = sum(each for key, each in self._reserved.items() if key is not account)
+        """Return the budget of an account: all time that other accounts have not reserved."""
+        others = sum(seconds for key, seconds in self._reserved.items() if key is not account)
         return self.whole.until(self.whole.deadline - others)
 
     @contextmanager
     def spending(self, account: Account) -> Iterator[Budget]:
-        """Give an account its budget for a block, after which nothing is reserved for it."""
+        """Yield the budget of an account for a block, then drop the reservation."""
         try:
             yield self.budget(account)
         finally:

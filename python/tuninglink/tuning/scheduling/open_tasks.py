@@ -1,4 +1,4 @@
-"""Tasks that may get another turn, and races that are not over."""
+"""Tasks that may get another turn, and unfinished races."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 SMALL: Final = 0.03
-"""A task is small if the program spends less of its time in it."""
+"""The share of the program's time below which a task is small."""
 
 
 @dataclass
@@ -30,8 +30,8 @@ class OpenTask:
     """A task that may get another turn.
 
     Attributes:
-        measured: the compiler's choice, with the share of the task.
-        run: the task as it is tuned; None before its first turn.
+        measured: the compiler's choice and the share of the task.
+        run: the tuning of the task; None before its first turn.
     """
 
     measured: MeasuredTask
@@ -39,17 +39,17 @@ class OpenTask:
 
     @property
     def is_small(self) -> bool:
-        """Whether the program spends little of its time in it by default."""
+        """Whether the default takes a small share of the program's time."""
         return self.measured.share < SMALL
 
     @property
     def progress(self) -> Progress:
-        """How the best time falls."""
+        """The progress of the best time."""
         return self.run.trials.progress if self.run else Progress(self.measured.default_us)
 
     @property
     def gain(self) -> float:
-        """What the program has gained, if the race confirms it; all of the time of a wrong default that is mended."""
+        """The program's gain if the race confirms it; the whole time of a wrong default that is mended."""
         is_mended = self.run is not None and self.run.is_mended
         best_us = 0.0 if is_mended else self.progress.best_us
         return self.measured.task.calls * (self.measured.default_us - best_us)
@@ -61,7 +61,7 @@ def share_now(
     tasks: Sequence[OpenTask],
     results: Sequence[TaskResult],
 ) -> float:
-    """Return the share of a task in the time that the program would take with the best candidates so far.
+    """Return the share of a task in the program's time with the best candidates so far.
 
     Args:
         task: the task.
@@ -69,23 +69,23 @@ def share_now(
         tasks: the open tasks.
         results: the decided tasks.
     """
-    calls = {each.task.key: each.task.calls for each in measured}
-    best = {each.task.key: each.default_us for each in measured}
+    calls = {default.task.key: default.task.calls for default in measured}
+    best = {default.task.key: default.default_us for default in measured}
     decided = [result for result in results if result.winner is not None]
-    best |= {each.task.key: each.decision.tuned_us for each in decided if each.decision}
-    best |= {each.measured.task.key: each.progress.best_us for each in tasks}
+    best |= {result.task.key: result.decision.tuned_us for result in decided if result.decision}
+    best |= {open_task.measured.task.key: open_task.progress.best_us for open_task in tasks}
     times = {key: calls.get(key, 0) * microseconds for key, microseconds in best.items()}
     return times[task.measured.task.key] / max(sum(times.values()), 1e-9)
 
 
 @dataclass(frozen=True)
 class _OpenRace:
-    """A race that is not over.
+    """An unfinished race.
 
     Attributes:
-        task: whose candidates race.
+        task: the task of its candidates.
         race: the race.
-        seconds: its price.
+        seconds: its estimated duration.
     """
 
     task: OpenTask
@@ -94,12 +94,12 @@ class _OpenRace:
 
 
 class OpenRaces:
-    """The races that are not over. Each advances when its pause is over.
+    """The unfinished races. Each advances after its pause.
 
     Args:
-        timeline: counts what the pauses take.
+        timeline: records the time of the pauses.
         end: receives the result of a task.
-        lose: receives a task that an error ends, with the reason.
+        lose: receives a task that ends with an error, and the reason.
     """
 
     def __init__(
@@ -118,24 +118,24 @@ class OpenRaces:
 
     @property
     def due(self) -> float:
-        """When the next step is due, in the seconds of `time.monotonic()`; infinity without a race."""
+        """The time of the next step, in seconds of `time.monotonic()`; infinity without a race."""
         return min((race.race.due for race in self._races), default=math.inf)
 
     @property
     def seconds(self) -> float:
-        """The price of all of them."""
+        """The estimated duration of all races."""
         return sum(race.seconds for race in self._races)
 
     def add(self, task: OpenTask, race: TaskRace, seconds: float) -> None:
-        """Add a race with its price."""
+        """Add a race with its estimated duration."""
         self._races.append(_OpenRace(task, race, seconds))
 
     def advance(self) -> None:
-        """Take the steps that are due.
+        """Run the steps that are due.
 
         Raises:
             DeviceError: the device is gone.
-            DatabaseError: a result cannot be kept.
+            DatabaseError: a result cannot be stored.
         """
         while due := [race for race in self._races if race.race.due <= time.monotonic()]:
             self._advance(due[0])

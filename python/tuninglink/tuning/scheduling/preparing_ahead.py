@@ -1,4 +1,4 @@
-"""Preparing tasks ahead of their turns, while processors or devices would wait."""
+"""Preparation of tasks ahead of their turns, in time that would be idle."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class PreparationAhead:
     """Prepares tasks and draws their first candidates.
 
     Args:
-        tuner: measures meanwhile.
+        tuner: the tuner of the tasks.
         prepare: prepares a task; raises an exception if it cannot be tuned.
     """
 
@@ -36,17 +36,17 @@ class PreparationAhead:
     def prepare_first(self, defaults: DefaultQueue, budget: Budget) -> None:
         """Prepare the heaviest tasks while the first defaults compile."""
         with self._tuner.timeline.stage(Stage.SPACES):
-            search_named(self._tuner.settings.search)  # which may have a large library to load
+            search_named(self._tuner.settings.search)  # may load a large library
             for task in list(defaults.waiting):
                 if defaults.is_ready or budget.is_over:
                     return
                 self._draw(task)
 
     def prepare_next(self, tasks: Sequence[OpenTask]) -> bool:
-        """Prepare the first of some tasks that has had no turn; tell whether there was one."""
+        """Prepare the first of the tasks without a turn; return whether there was one."""
         if self._tuner.is_local:
-            return False  # whose processors measure
-        task = next((each.measured.task for each in tasks if each.run is None), None)
+            return False  # the CPU is being measured
+        task = next((open_task.measured.task for open_task in tasks if open_task.run is None), None)
         if task is None or task.key in self._done:
             return False
         self._draw(task)
@@ -58,5 +58,5 @@ class PreparationAhead:
 
     def _draw(self, task: TuningTask) -> None:
         self._done.add(task.key)
-        with suppress(Exception):  # it is omitted with its reason in its turn
+        with suppress(Exception):  # its turn reports the error
             self._prepare(task).spaces.sample(FIRST_CANDIDATES, self._tuner.settings.seed)

@@ -1,4 +1,4 @@
-"""Prices: what races and the comparison of the whole program take, before they begin."""
+"""Prices: estimates of the time for races and for the comparison of the whole program."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ if TYPE_CHECKING:
     from tuninglink.tuning.deciding.defaults import MeasuredTask
 
 _CHECK_SECONDS: Final = 0.2
-"""Loading a finalist and comparing its outputs."""
+"""The time for loading a finalist and comparing its outputs."""
 
 _MODEL_ROUNDS: Final = 10
-"""Rounds that tell a clear gain, with the calls before them. There are more of them if there is time."""
+"""The rounds that show a clear gain, warm-up calls included. There are more if time allows."""
 
 _LEAST_MODEL_SECONDS: Final = 1.0
 _MOST_MODEL_SECONDS: Final = 20.0
-"""What the rounds of a whole program take, between these."""
+"""The bounds on the time for the rounds of a whole program."""
 
 _EXPECTED_SPEEDUP: Final = 2.0
-"""The speedup of a finalist that is not known yet."""
+"""The assumed speedup of a future finalist."""
 
 _LEAST_COMPILE_SECONDS: Final = 0.5
 _SERIAL: Final = 0.1
-"""The part of a compilation that one processor does alone, about."""
+"""The approximate serial fraction of a compilation."""
 
 _LOADING_SECONDS: Final = 2.0
-"""What it takes to start the processes that compile, and to load the programs."""
+"""The time for starting compiler processes and loading programs."""
 
 
 def task_race_seconds(
     default: Contestant, finalists: Sequence[Contestant], rules: RaceRules | None = None
 ) -> float:
-    """Return the price of a race with loading and checks, without its pauses.
+    """Return the price of a race, including loading and checks, without its pauses.
 
     Args:
         default: the compiler's choice.
@@ -47,7 +47,7 @@ def task_race_seconds(
 
 
 def least_race_seconds(measured: MeasuredTask, rules: RaceRules | None = None) -> float:
-    """Return the price of a race of one finalist that is as fast as may be expected.
+    """Return the price of a race with one finalist of the assumed speedup.
 
     Args:
         measured: the compiler's choice.
@@ -59,12 +59,12 @@ def least_race_seconds(measured: MeasuredTask, rules: RaceRules | None = None) -
 
 
 def guard_seconds(compile_seconds: Sequence[float], program_us: float, jobs: int) -> float:
-    """Return the price of comparing the whole program: two compilations at once and the rounds.
+    """Return the price of comparing the whole program: two parallel compilations and the rounds.
 
     Args:
-        compile_seconds: how long the dispatches compile, one by one.
-        program_us: the time of all calls of all dispatches.
-        jobs: how many compile at once.
+        compile_seconds: the compilation times of the dispatches.
+        program_us: the time of all calls of all dispatches, in microseconds.
+        jobs: the number of parallel compilations.
     """
     longest = max(compile_seconds, default=0.0)
     total = sum(compile_seconds)

@@ -1,4 +1,4 @@
-"""Priorities: the task from which the program is expected to gain most in the time to come.
+"""Priorities: the expected gain of the program from the next turn of each task.
 
 They follow the gradient of Ansor's task scheduler (Zheng et al., OSDI 2020, section 6.2): the weight of a task times the
 rate at which its best time is expected to fall, which is partly the rate at which it has fallen lately.
@@ -13,21 +13,21 @@ if TYPE_CHECKING:
     from tuninglink.tuning.scheduling.progress import Progress
 
 _RECENT: Final = 0.5
-"""The part of a task's time that counts as lately."""
+"""The fraction of a task's time that counts as recent."""
 
 _PROMISE: Final = 0.5
-"""The part of its time by default that a task is expected to lose in the end."""
+"""The fraction of its default time that a task is expected to save in the end."""
 
 _HALF_TRIALS: Final = 60
-"""After so many trials, half of that is lost."""
+"""The trials after which half of that is saved."""
 
 
 @dataclass(frozen=True)
 class Pace:
-    """How fast tasks are tuned on a device.
+    """The pace of tuning on a device.
 
     Attributes:
-        start_seconds: the time that a task takes before its first trial and for its race.
+        start_seconds: the time of a task before its first trial and for its race.
         trial_seconds: the time of a trial.
     """
 
@@ -35,15 +35,15 @@ class Pace:
     trial_seconds: float = 0.15
 
     def turn_seconds(self, progress: Progress) -> float:
-        """Return the time of the next turn of a task: a part of what it has had, and at least some trials."""
+        """Return the time of the next turn of a task: a fraction of its past time, but at least some trials."""
         return max(_TURN_TRIALS * self.trial_seconds, _TURN * progress.seconds)
 
     def expected_gain(self, calls: float, progress: Progress) -> float:
-        """Return the microseconds that a program gains in each second of the next turn of a task.
+        """Return the microseconds that a program gains in each second of a task's next turn.
 
         Args:
-            calls: how often the program runs the dispatches of the task.
-            progress: how its best time has fallen.
+            calls: the calls of the task's dispatches in a run of the program.
+            progress: the progress of its best time.
         """
         spent, turn = progress.seconds, self.turn_seconds(progress)
         half = _HALF_TRIALS * self.trial_seconds
@@ -59,4 +59,4 @@ class Pace:
 
 _TURN: Final = 0.25
 _TURN_TRIALS: Final = 20
-"""A turn takes this part of the time that a task has had, and at least the time of so many trials."""
+"""The length of a turn: a fraction of the task's past time, but at least so many trials."""

@@ -1,4 +1,4 @@
-"""The progress of a task: how its best time falls with its trials, and whether it still does."""
+"""The progress of a task: its best time over its trials, and convergence."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from dataclasses import dataclass, field
 from typing import Final
 
 _GAIN: Final = 0.01
-"""A smaller gain over the best does not count as one."""
+"""The least gain over the best time that counts."""
 
 _LEAST_TRIALS: Final = 200
 _PART: Final = 0.5
-"""A task has converged after so many trials, and this part of all of its trials, without a gain."""
+"""A task has converged after this many trials, and this fraction of all its trials, without a gain."""
 
 
 @dataclass
 class Progress:
-    """How the best time of a task falls.
+    """The best time of a task over its trials.
 
     Attributes:
         best_us: the best time so far, at first the default's.
-        trials: how many candidates were tried.
-        seconds: the time that was spent on them.
+        trials: the number of tried candidates.
+        seconds: the time spent on them.
     """
 
     best_us: float
@@ -36,7 +36,7 @@ class Progress:
         self._curve.append((0.0, self.best_us))
 
     def add(self, microseconds: float | None) -> None:
-        """Take the time of a candidate, None for one that failed."""
+        """Add the time of a candidate; None for a failure."""
         self.trials += 1
         if microseconds is None or microseconds >= self.best_us:
             return
@@ -46,18 +46,18 @@ class Progress:
             self._gained_us, self._gained_at = microseconds, self.trials
 
     def withdraw(self, best_us: float) -> None:
-        """Take back the best time, that of a wrong result; another one is the best."""
+        """Replace the best time, which belongs to a wrong result."""
         self.best_us = self._gained_us = best_us
         self._curve.append((self.seconds, best_us))
 
     @property
     def has_converged(self) -> bool:
-        """Whether the last gain is so long ago that another is not expected.
+        """Whether the last gain is so old that another is unlikely.
 
-        On three recorded curves of 1,631, 1,810 and 854 trials, to stop here loses nothing.
+        On three recorded curves of 1,631, 1,810 and 854 trials, stopping here loses nothing.
         """
         return self.trials - self._gained_at >= max(_LEAST_TRIALS, _PART * self.trials)
 
     def best_at(self, seconds: float) -> float:
-        """Return the best time when so many seconds were spent."""
+        """Return the best time after the given seconds."""
         return self._curve[max(0, bisect_right(self._curve, (seconds, float("inf"))) - 1)][1]

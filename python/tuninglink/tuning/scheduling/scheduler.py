@@ -1,4 +1,4 @@
-"""The scheduler: gives the time of a run to the tasks from which the program gains most."""
+"""The scheduler, which gives the time of a run to the tasks with the largest expected gain."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from tuninglink.tuning.scheduling.open_tasks import SMALL, OpenRaces, OpenTask, 
 from tuninglink.tuning.scheduling.preparing_ahead import PreparationAhead
 from tuninglink.tuning.scheduling.task_choice import TaskChoice
 from tuninglink.tuning.scheduling.task_race import TaskRace
+from tuninglink.tuning.scheduling.task_run import NOT_RACED
 from tuninglink.tuning.scheduling.task_start import TaskStart
 
 if TYPE_CHECKING:
@@ -29,26 +30,26 @@ if TYPE_CHECKING:
     from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 
 _DEFAULTS: Final = 0.25
-"""The part of the time in which defaults are measured before the first task is tuned."""
+"""The fraction of the time for measuring defaults before the first task is tuned."""
 
 _JUDGING: Final = 0.05
-"""The part of the time in which defaults are judged where that is not done in the background."""
+"""The fraction of the time for judging defaults, unless the background does it."""
 
 _OVERRUN: Final = 0.02
 """The part of the run by which a turn exceeds its time: what is being measured then, and work aside."""
 
 _LEAST_SECONDS: Final = 3.0
-"""With less time left, no task begins."""
+"""The least remaining time for starting a task, in seconds."""
 
 
 class Scheduler:
-    """Tunes tasks in turns until all have converged or the time is over; then all are decided.
+    """Tunes tasks in turns until all have converged or the time is over, then decides all.
 
     Args:
         tuner: compiles and measures.
-        ledger: the time.
+        ledger: the time of the run.
         prepare: prepares a task; raises an exception if it cannot be tuned.
-        omit: receives what is not tuned.
+        omit: receives the omitted tasks.
 
     Attributes:
         results: the decided tasks.
@@ -85,13 +86,13 @@ class Scheduler:
 
         Args:
             tasks: the tasks.
-            reserve: makes reservations in the ledger once the first defaults are measured.
-            deciding: begins what may go on while the last races run.
+            reserve: reserves time in the ledger once the first defaults are measured.
+            deciding: starts background work for the time of the last races.
 
         Raises:
             DeviceError: the device is gone.
-            DatabaseError: a result cannot be kept.
-            TuninglinkError: no dispatch of the program runs on the devices.
+            DatabaseError: a result cannot be stored.
+            TuninglinkError: none of the program's dispatches runs on the devices.
         """
         defaults = self._defaults = DefaultQueue(self._tuner, tasks, self._omit)
         defaults.submit()
@@ -99,7 +100,7 @@ class Scheduler:
         self._measure_defaults()
         reserve(defaults)
         decided = -1
-        while len(self.results) > decided:  # what they did not need may be enough for others
+        while len(self.results) > decided:  # unused time may suffice for other tasks
             decided = len(self.results)
             self._give_turns()
             deciding()
@@ -107,7 +108,7 @@ class Scheduler:
         self._omit_rest(defaults)
 
     def _give_turns(self) -> None:
-        """Give turns to tasks until all have converged or the time for that is over."""
+        """Give turns to tasks until all have converged or the time for turns is over."""
         defaults = self._defaults
         while not self._budget().is_over:
             self._races.advance()
@@ -127,7 +128,7 @@ class Scheduler:
             self._judgements.close()
 
     def _measure_defaults(self) -> None:
-        """Measure defaults, and judge them here if that is not done in the background."""
+        """Measure defaults, and judge them here unless the background does it."""
         self._defaults.measure(self._budget().part(_DEFAULTS))
         seconds = _JUDGING * self._ledger.seconds - self._judging_seconds
         began = time.monotonic()
@@ -137,7 +138,7 @@ class Scheduler:
     # --- Turns -----------------------------------------------------------------------------------------------
 
     def _budget(self) -> Budget:
-        """Return the time in which candidates are tried: without reservations and pending races."""
+        """Return the budget for trials: the time without reservations and pending races."""
         budget = self._ledger.budget(Account.TASKS)
         kept = self._racing_seconds(self._open)
         if math.isfinite(self._ledger.seconds):
@@ -145,46 +146,44 @@ class Scheduler:
         return budget.until(budget.deadline - kept)
 
     def _racing_seconds(self, tasks: Sequence[OpenTask]) -> float:
-        """Return the time to keep for the races of tasks and for those that have begun."""
+        """Return the time to keep for the races of the given tasks and for unfinished races."""
         begun = [task.run for task in tasks if task.run is not None]
         if not (begun or self._races):
             return 0.0
         rules = self._tuner.rules(self._ledger.whole, default_is_wrong=False)
-        pauses = (
-            rules.blocks - 1
-        ) * rules.gap_seconds  # those of several races pass at the same time
-        return self._races.seconds + sum(each.race_seconds for each in begun) + pauses
+        pauses = (rules.blocks - 1) * rules.gap_seconds  # the pauses of several races overlap
+        return self._races.seconds + sum(run.race_seconds for run in begun) + pauses
 
     def _choose(self) -> OpenTask | None:
-        """Return the task that gets the next turn; None if there is none to try."""
+        """Return the task that gets the next turn; None if there is none."""
         self._admit()
         is_late = self._budget().remaining < _LEAST_SECONDS
-        tasks = [each for each in self._open if each.run is not None or not is_late]
+        tasks = [task for task in self._open if task.run is not None or not is_late]
         return next(iter(self._choice.ranked(tasks)), None)
 
     def _is_small(self, task: OpenTask) -> bool:
-        """Return whether the program spends little of its time in a task, by default and with what is known now."""
+        """Return whether a task takes a small share of the program's time, with defaults and with the best candidates."""
         measured = self._defaults.measured
         return task.is_small and share_now(task, measured, self._open, self.results) < SMALL
 
     def _admit(self) -> None:
-        """Open the tasks whose defaults are measured, the heaviest ones, as far as they are to be tuned."""
+        """Open the tasks with measured defaults that are to be tuned, heaviest first."""
         for measured in self._defaults.weighed():
             if self._is_complete():
                 return
             is_light = measured.share < self._tuner.settings.min_share
-            is_meant = not is_light or self._choice.is_wrong(measured.task)
-            if is_meant and measured.task.key not in self._admitted:
+            is_eligible = not is_light or self._choice.is_wrong(measured.task)
+            if is_eligible and measured.task.key not in self._admitted:
                 self._admitted.add(measured.task.key)
                 self._open.append(OpenTask(measured))
 
     def _is_complete(self) -> bool:
-        """Return whether as many tasks are tuned as may be."""
+        """Return whether the limit on tuned tasks is reached."""
         top = self._tuner.settings.top
         return top is not None and len(self._open) + len(self._races) + len(self.results) >= top
 
     def _give_turn(self, task: OpenTask) -> None:
-        """Try candidates of a task for a while; decide it if no more are to be tried."""
+        """Give a task a turn; decide it after its last one."""
         began = time.monotonic()
         try:
             if task.run is None:
@@ -212,7 +211,7 @@ class Scheduler:
             self._decide(task)
 
     def _begin_next_mending(self, task: OpenTask, budget: Budget) -> None:
-        """Begin to compile candidates of the task that is mended after another one."""
+        """Start to compile candidates of the task that is mended next."""
         others = [other for other in self._open if other is not task and other.run is None]
         following = next(filter(self._choice.is_to_mend, self._choice.ranked(others)), None)
         if following is None or not self._ahead.has_prepared(following.measured.task):
@@ -227,54 +226,64 @@ class Scheduler:
             self._lose(following, reason_of(failure))
 
     def _turn_end(self, task: OpenTask) -> Callable[[], bool]:
-        """Return what tells whether the turn of a task is over, or a race goes on."""
+        """Return a function that returns whether the turn of a task is over or a race is due."""
         alone = len(self._open) == 1
         seconds = math.inf if alone else self._choice.pace.turn_seconds(task.progress)
         end = min(time.monotonic() + seconds, self._races.due)
         return lambda: time.monotonic() > end
 
     def _begin(self, task: OpenTask) -> None:
-        """Prepare a task for its first turn, or leave it to another one."""
+        """Prepare a task for its first turn, or merge it into an equal one."""
         if reason := self._start.begin(task, self._open):
             self._lose(task, reason)
 
     def _work_aside(self) -> bool:
-        """Do work while a device measures: prepares the most promising of the other tasks."""
+        """Prepare the most promising of the other tasks while a device measures."""
         self._tuner.announce_wrong_defaults()
         return self._ahead.prepare_next(self._choice.ranked(self._open)[:2])
 
     # --- Ends ------------------------------------------------------------------------------------------------
 
     def _decide_all(self) -> None:
-        """Decide the tasks that had a turn, those first from which the program gains most."""
-        self._ledger.release(Account.REFERENCE)  # races begin with it
-        for task in sorted(self._open, key=lambda each: -each.gain):
+        """Decide the tasks that had a turn, largest gain first."""
+        self._ledger.release(Account.REFERENCE)  # races start with this comparison
+        for task in sorted(self._open, key=lambda open_task: -open_task.gain):
             if task.run is None:
                 continue
             has_won = any(result.verdict is TaskOutcome.WON for result in self.results)
             left = self._ledger.budget(Account.TASKS).remaining
             if not (has_won or self._races) and left < task.run.race_seconds:
-                self._ledger.release(Account.GUARD)  # which needs a winner
-            # The others, from which the program gains less, get what it leaves.
-            self._decide(task, reserved=self._racing_seconds(()))
+                self._ledger.release(Account.GUARD)  # a comparison needs a winner
+            # Tasks with smaller gains get the remaining time.
+            self._decide(task, reserved=self._racing_seconds(()), is_last=False)
             self._races.advance()
+        self._end_races()
+        # Races may take less than their price: tasks without a race get the remaining time.
+        for task in [task for task in self._open if task.run is not None]:
+            self._decide(task, reserved=self._racing_seconds(()))
+        self._end_races()
+        if not any(result.verdict is TaskOutcome.WON for result in self.results):
+            self._ledger.release(Account.GUARD)
+
+    def _end_races(self) -> None:
         while self._races:
             self._races.wait()
             self._races.advance()
-        if not any(each.verdict is TaskOutcome.WON for each in self.results):
-            self._ledger.release(Account.GUARD)
 
-    def _decide(self, task: OpenTask, *, reserved: float | None = None) -> None:
-        """Begin the race of the best candidates of a task, or take its result without one.
+    def _decide(
+        self, task: OpenTask, *, reserved: float | None = None, is_last: bool = True
+    ) -> None:
+        """Start the race of a task's best candidates, or take its result without one.
 
         Args:
             task: the task.
-            reserved: the seconds to keep; those of the races of all open tasks if left out.
+            reserved: the seconds to keep; by default, those for the races of all open tasks.
+            is_last: whether a task for whose race there is too little time ends; else it stays open.
         """
         assert task.run is not None
         budget = self._ledger.budget(Account.TASKS)
         if not len(task.run.trials) and task.run.trials.ending(budget) is None:
-            return  # it counts as one that had no turn
+            return  # it counts as a task without a turn
         self._open.remove(task)
         if reserved is None:
             reserved = self._racing_seconds(self._open)
@@ -282,6 +291,8 @@ class Scheduler:
             decided = task.run.decide(budget.until(budget.deadline - reserved))
             if isinstance(decided, TaskRace):
                 self._races.add(task, decided, task.run.race_seconds)
+            elif decided.reason == NOT_RACED and not is_last:
+                self._open.append(task)
             else:
                 self._end(task, decided)
         except FATAL:
@@ -302,12 +313,14 @@ class Scheduler:
         self._omit(Omission(task.measured.task.dispatches, f"{reason}{wrong}"))
 
     def _omit_rest(self, defaults: DefaultQueue) -> None:
-        """Omit the tasks that had no turn."""
+        """Omit the tasks without a turn."""
         is_stopped = self._ledger.whole.is_stopped
         why = "tuning was interrupted" if is_stopped else "the budget was over"
-        for task in [each for each in self._open if self._choice.is_wrong(each.measured.task)]:
+        for task in [
+            open_task for open_task in self._open if self._choice.is_wrong(open_task.measured.task)
+        ]:
             self._lose(task, f"{why} before its turn")
-        rest = [each.measured.task for each in self._open]
+        rest = [open_task.measured.task for open_task in self._open]
         if not self._is_complete():
             rest += defaults.waiting
         if rest:

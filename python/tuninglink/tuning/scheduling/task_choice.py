@@ -1,4 +1,4 @@
-"""Which task gets the next turn."""
+"""The choice of the task that gets the next turn."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ if TYPE_CHECKING:
     from tuninglink.tuning.scheduling.progress import Progress
 
 _FEWEST_TRIALS: Final = 16
-"""With fewer trials, their time is not known."""
+"""The least trials for estimating their time."""
 
 _RACE_SECONDS: Final = 5.0
-"""The time of a race, which counts as the start of a task: without it, its trials are lost."""
+"""The time of a race, in seconds. It counts as part of the start: without a race, trials are lost."""
 
 
 _MENDING: Final = 0.5
-"""The part of the time of all turns in which small tasks with wrong defaults come before others."""
+"""The fraction of the time of all turns in which small tasks with wrong defaults come first."""
 
 
 class TaskChoice:
-    """Chooses among open tasks: first turns of heavy ones, then those to mend, then by the gain of the program.
+    """Chooses among open tasks: heavy tasks without a turn, then tasks to mend, then by expected gain.
 
-    Small tasks with wrong defaults may be many: they come before others in half of the time only.
+    There may be many small tasks with wrong defaults, so they come first for half of the time only.
 
     Args:
-        judgements: the verdicts on the compiler's choices; None if they are not judged.
+        judgements: the verdicts on the compiler's choices; None without judgement.
     """
 
     def __init__(self, judgements: DefaultJudgements | None) -> None:
@@ -42,33 +42,33 @@ class TaskChoice:
         self._mending_seconds = 0.0
 
     def count_start(self, progress: Progress, seconds: float) -> None:
-        """Count a task that has begun.
+        """Record the start of a task.
 
         Args:
-            progress: its progress from now on.
-            seconds: how long it took to begin.
+            progress: its future progress.
+            seconds: the duration of the start.
         """
         self._progress.append(progress)
         self._start_seconds += seconds
 
     def count_turn(self, task: OpenTask, seconds: float) -> None:
-        """Count the time of a turn."""
+        """Record the time of a turn."""
         self._turn_seconds += seconds
         if task.is_small and self.is_wrong(task.measured.task):
             self._mending_seconds += seconds
 
     @property
     def pace(self) -> Pace:
-        """How fast tasks are tuned, as far as that is known."""
-        trials = sum(each.trials for each in self._progress)
+        """The pace of tuning so far."""
+        trials = sum(progress.trials for progress in self._progress)
         if trials < _FEWEST_TRIALS:
             return Pace()
-        seconds = sum(each.seconds for each in self._progress)
+        seconds = sum(progress.seconds for progress in self._progress)
         starts = self._start_seconds / len(self._progress)
         return Pace(starts + _RACE_SECONDS, seconds / trials)
 
     def ranked(self, tasks: Sequence[OpenTask]) -> list[OpenTask]:
-        """Return tasks, the most promising first."""
+        """Return tasks, most promising first."""
         pace = self.pace
         has_mended_enough = self._mending_seconds > _MENDING * self._turn_seconds
 
@@ -81,11 +81,11 @@ class TaskChoice:
         return sorted(tasks, key=promise, reverse=True)
 
     def is_to_mend(self, task: OpenTask) -> bool:
-        """Return whether a right candidate of a task is looked for before anything else."""
+        """Return whether the search for a right candidate of a task comes first."""
         if task.run is not None:
             return task.run.is_to_mend
         return self.is_wrong(task.measured.task)
 
     def is_wrong(self, task: TuningTask) -> bool:
-        """Return whether it is known that the compiler's choice for a task computes a wrong result."""
+        """Return whether the compiler's choice for a task was shown to compute a wrong result."""
         return self._judgements is not None and self._judgements.is_wrong(task)

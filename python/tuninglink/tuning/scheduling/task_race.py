@@ -1,4 +1,4 @@
-"""The race of a task, which advances step by step: other work fits into its pauses."""
+"""The race of a task, in steps whose pauses leave room for other work."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class TaskRace:
 
     Attributes:
         race: the race.
-        conclude: returns the result of the task with the outcome.
+        conclude: returns the result of the task from the outcome.
     """
 
     race: Race
@@ -27,22 +27,22 @@ class TaskRace:
 
     @property
     def due(self) -> float:
-        """When the next step may begin, in the seconds of `time.monotonic()`."""
+        """The earliest time of the next step, in seconds of `time.monotonic()`."""
         return self.race.due
 
     def advance(self) -> TaskResult | None:
-        """Take the next step; return the result of the task after the last one.
+        """Run the next step; return the result of the task after the last one.
 
         Raises:
             DeviceError: the device is gone.
-            DatabaseError: a result cannot be kept.
-            TuninglinkError: the spec does not give what was measured.
+            DatabaseError: a result cannot be stored.
+            TuninglinkError: the spec does not reproduce the measured binary.
         """
         self.race.advance()
         return None if self.race.result is None else self.conclude(self.race.result)
 
     def run(self) -> TaskResult:
-        """Take all steps, and wait in the pauses; raise what `advance` does."""
+        """Run all steps and wait during the pauses. Errors are those of `advance`."""
         while True:
             time.sleep(max(0.0, self.due - time.monotonic()))
             result = self.advance()

@@ -1,4 +1,4 @@
-"""One task while it is tuned: tried in turns, mended if its default is wrong, and decided in the end."""
+"""The tuning of one task: trials in turns, mending of a wrong default, and the decision."""
 
 from __future__ import annotations
 
@@ -29,32 +29,34 @@ if TYPE_CHECKING:
     from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 
 _RACING: Final = 0.3
-"""The part of the time of a task that is tuned alone which is kept for the race."""
+"""The fraction of the time kept for the race if a task is tuned alone."""
 
 _LEAST_PRICE: Final = 0.5
-"""A race begins if this part of its price is left."""
+"""A race starts if this fraction of its price is left."""
 
 _RESERVED: Final = 3
-"""Time is kept for so many finalists; more of them race if there is time."""
+"""The number of finalists for which time is kept; more race if time allows."""
 
 _MENDING_TRIALS: Final = 16
-"""Candidates that one of the first turns tries if it looks for a right one."""
+"""The candidates of a first turn that searches for a right one."""
 
 _MENDED: Final = 0.75
-"""Such a turn does not wait for the last ones of these."""
+"""Stragglers of such a turn, for which it does not wait."""
 
 _MENDING_TURNS: Final = 4
-"""After so many such turns, a task is tuned like the others."""
+"""The limit on such turns; after them, a task is tuned like any other."""
+
+NOT_RACED: Final = "the budget was over before the race"
 
 _FEWEST_SAMPLES: Final = 3
 """A right candidate wins over a wrong default without a race if its trial has so many samples."""
 
 _MENDED_FINALISTS: Final = 2
-"""Finalists of a task that had one such turn and no other."""
+"""The finalists of a task with one such turn only."""
 
 
 class TaskRun:
-    """A task that is tuned in turns, and decided in the end.
+    """The tuning of one task, in turns, with a decision at the end.
 
     Args:
         tuner: compiles and measures.
@@ -64,13 +66,13 @@ class TaskRun:
     Attributes:
         prepared: the task.
         measured: the compiler's choice.
-        default_us: its time now.
-        trials: the candidates that were tried.
-        is_mended: whether the compiler's choice is wrong, and a right candidate is known.
+        default_us: its time, in microseconds.
+        trials: the trials so far.
+        is_mended: whether the compiler's choice is wrong and a right candidate was found.
 
     Raises:
         DeviceError: the device is gone.
-        DatabaseError: a result cannot be kept.
+        DatabaseError: a result cannot be stored.
     """
 
     def __init__(self, tuner: TaskTuner, prepared: TunableTask, measured: MeasuredTask) -> None:
@@ -98,23 +100,23 @@ class TaskRun:
 
     @property
     def _judgement(self) -> OutputVerdict | None:
-        """What the reference says about the compiler's choice, as far as that is known."""
+        """The verdict on the compiler's choice; None until it is computed."""
         judgements = self._tuner.judgements
         return judgements.verdict(self.prepared.task) if judgements else None
 
     @property
     def default_is_wrong(self) -> bool:
-        """Whether it is known that the compiler's choice computes a wrong result."""
+        """Whether the compiler's choice was shown to compute a wrong result."""
         judgement = self._judgement
         return judgement is not None and judgement.correctness is Correctness.WRONG
 
     @property
     def is_to_mend(self) -> bool:
-        """Whether a right candidate is looked for before anything else."""
+        """Whether the search for a right candidate comes first."""
         return not self.is_mended and self._mending_turns < _MENDING_TURNS and self.default_is_wrong
 
     def begin_mending(self, budget: Budget) -> None:
-        """Begin to compile the candidates that `mend` will try.
+        """Start to compile the candidates that `mend` will try.
 
         Args:
             budget: the time, and the trials of all turns.
@@ -127,16 +129,16 @@ class TaskRun:
         is_over: Callable[[], bool] = lambda: False,
         meanwhile: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Try candidates, a few until a right one is known, and check the best ones until one of them is right.
+        """Try candidates, and check the best ones until one is right.
 
         Args:
             budget: the time, and the trials of all turns.
-            is_over: tells whether no further batch begins, once a right candidate is known.
+            is_over: returns whether to start no further batch once a right candidate was found.
             meanwhile: see `Exploration.run`.
 
         Raises:
             DeviceError: the device is gone.
-            DatabaseError: a result cannot be kept.
+            DatabaseError: a result cannot be stored.
         """
         if self.is_to_mend:
             self._mending_turns += 1
@@ -153,14 +155,16 @@ class TaskRun:
                 self._right.add(best.candidate.key)
                 self.is_mended = True
                 assert best.microseconds is not None
-                self.trials.progress.withdraw(best.microseconds)  # the wrong default does not count
+                self.trials.progress.withdraw(
+                    best.microseconds
+                )  # the time of a wrong default does not count
                 return
             self._rejected.append((best.candidate, failure))
             self._tuner.keep_failure(self.prepared, best.candidate, failure)
             self.trials.reject(best, failure)
 
     def _failure(self, trial: TrialResult) -> Failure | None:
-        """Return what is wrong with what a candidate computes."""
+        """Return the failure of a candidate's outputs; None if they are right."""
         compiled = self._tuner.compiled(self.prepared, trial)
         if compiled is None or compiled.benchmark is None:
             return Failure(FailureKind.COMPILE, "it does not compile again")
@@ -180,15 +184,15 @@ class TaskRun:
 
     @property
     def race_seconds(self) -> float:
-        """The time to keep for the race: the price for a few of the best, or for one such as the default at first."""
+        """The time to keep for the race: the price for the best few, or for one like the default before any trial."""
         if len(self.trials) < _RESERVED:
             return least_race_seconds(self.measured, self._rules)
         return self._race_seconds(self._ranked()[:_RESERVED])
 
     def _race_seconds(self, ranked: Sequence[TrialResult]) -> float:
-        """Return the price of a race of some of the best candidates."""
+        """Return the price of a race of the best candidates."""
         benchmark = self.measured.benchmark
-        finalists = [contestant(each, benchmark, self.default_us) for each in ranked]
+        finalists = [contestant(trial, benchmark, self.default_us) for trial in ranked]
         default = Contestant(benchmark, self.default_us)
         return task_race_seconds(default, finalists, self._rules)
 
@@ -198,13 +202,13 @@ class TaskRun:
         return self._tuner.rules(Budget(), FINALISTS, default_is_wrong=self.default_is_wrong)
 
     def decide(self, budget: Budget) -> TaskResult | TaskRace:
-        """Return the result, or the race of the best candidates, which gives it.
+        """Return the result, or the race of the best candidates that yields it.
 
         Args:
-            budget: the time for it.
+            budget: the time limit.
 
         Raises:
-            TuninglinkError: the spec does not give what was measured in an earlier run.
+            TuninglinkError: the spec does not reproduce the binary measured in an earlier run.
         """
         self.trials.close()
         tuner = self._tuner
@@ -232,8 +236,7 @@ class TaskRun:
             right = self._fastest_right(ranked)
             if right is not None:
                 return tuner.unraced(result, right)
-            reason = "the budget was over before the race"
-            return replace(result, verdict=TaskOutcome.UNDECIDED, reason=reason)
+            return replace(result, verdict=TaskOutcome.UNDECIDED, reason=NOT_RACED)
         return tuner.race(result, self._checks, ranked, budget, places)
 
     def _fastest_right(self, ranked: Sequence[TrialResult]) -> TrialResult | None:
@@ -264,12 +267,12 @@ def tune_task(
         tuner: compiles and measures.
         prepared: the task.
         measured: the compiler's choice.
-        budget: the time for both trials and race.
+        budget: the time for trials and race.
 
     Raises:
         DeviceError: the device is gone.
-        DatabaseError: a result cannot be kept.
-        TuninglinkError: the spec does not give what was measured.
+        DatabaseError: a result cannot be stored.
+        TuninglinkError: the spec does not reproduce the measured binary.
     """
     run = TaskRun(tuner, prepared, measured)
     run.trials.explore(budget.part(1 - _RACING))

@@ -1,4 +1,4 @@
-"""The start of a task: it is prepared, or left to another task that the same entry configures."""
+"""The start of a task: preparation, or a merge into a task that the same entry configures."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class TaskStart:
     Args:
         tuner: compiles and measures.
         prepare: prepares a task; raises an exception if it cannot be tuned.
-        choice: counts what the start takes.
+        choice: records the duration of the start.
     """
 
     def __init__(
@@ -40,27 +40,27 @@ class TaskStart:
         self._by_matcher: dict[str, TuningTask] = {}
 
     def begin(self, task: OpenTask, tasks: Sequence[OpenTask]) -> str:
-        """Prepare a task for its first turn, or give its weight to the task that the same entry configures.
+        """Prepare a task for its first turn, or add its weight to the task that the same entry configures.
 
         Args:
             task: the task.
             tasks: all open tasks.
 
         Returns:
-            Why it does not begin; nothing if it does.
+            The reason for not starting; empty if the task starts.
 
         Raises:
-            Exception: it cannot be tuned.
+            Exception: the task cannot be tuned.
         """
         began = time.monotonic()
         with self._tuner.timeline.stage(Stage.SPACES):
             prepared = self._prepare(task.measured.task)
         other = self._by_matcher.setdefault(prepared.matcher, prepared.task)
         if other is not prepared.task:
-            for each in tasks:
-                if each.measured.task is other:
-                    share = each.measured.share + task.measured.share
-                    each.measured = replace(each.measured, share=share)
+            for open_task in tasks:
+                if open_task.measured.task is other:
+                    share = open_task.measured.share + task.measured.share
+                    open_task.measured = replace(open_task.measured, share=share)
             return f"it is configured by the same entry as {other.name}, which is heavier"
         task.run = TaskRun(self._tuner, prepared, task.measured)
         self._choice.count_start(task.run.trials.progress, time.monotonic() - began)

@@ -1,4 +1,4 @@
-"""The trials of one task: its search, what is tried in turns, and how the best time falls."""
+"""The trials of one task: its search, its turns and its progress."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 _COMPILE_FACTOR: Final = 10.0
 _LEAST_COMPILE_SECONDS: Final = 5.0
-"""A candidate may compile this many times as long as the default, and at least so many seconds."""
+"""The time limit for compiling a candidate: a multiple of the default's time, but at least so many seconds."""
 
 _LEAST_BATCH: Final = 8
-"""Candidates that are compiled at once where measuring has to wait for that."""
+"""The batch size where measurements wait for compilations."""
 
 _IMAGES: Final = 2 * FINALISTS
-"""How many trials of a task keep their images: the best ones, of which some may fail in the race."""
+"""The number of trials that keep their images: the best ones, as spares for failures in the race."""
 
 
 class TaskTrials:
@@ -40,11 +40,11 @@ class TaskTrials:
         tuner: compiles and measures.
         prepared: the task.
         default_us: the time of the compiler's choice.
-        compile_seconds: how long that compiled.
+        compile_seconds: its compilation time.
 
     Attributes:
         all: all trials, in order. The best ones have their images.
-        progress: how the best time falls.
+        progress: the progress of the best time.
 
     Raises:
         DatabaseError: a result cannot be read.
@@ -70,7 +70,7 @@ class TaskTrials:
             self._schedule(),
             compile_seconds=min(seconds, tuner.settings.timeout),
             default_us=default_us,
-            known=tuner.journal.known(prepared) if tuner.journal else {},
+            recorded=tuner.journal.known(prepared) if tuner.journal else {},
             report=self._report,
             timeline=tuner.timeline,
         )
@@ -84,16 +84,16 @@ class TaskTrials:
         is_over: Callable[[], bool] = lambda: False,
         meanwhile: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Try candidates for one turn, which ends with the budget, or between two batches.
+        """Try candidates for one turn, which ends with the budget or between two batches.
 
         Args:
             budget: the time, and the trials of all turns.
-            is_over: tells whether no further batch begins.
+            is_over: returns whether to start no further batch.
             meanwhile: see `Exploration.run`.
 
         Raises:
             DeviceError: the device is gone.
-            DatabaseError: a result cannot be kept.
+            DatabaseError: a result cannot be stored.
         """
         self._budget, self._since = budget, time.monotonic()
 
@@ -106,19 +106,19 @@ class TaskTrials:
         self._spend()
 
     def begin(self, budget: Budget) -> None:
-        """Begin to compile the candidates of the next turn; see `Exploration.begin`."""
+        """Start to compile the candidates of the next turn; see `Exploration.begin`."""
         self._exploration.begin(budget)
 
     def ending(self, budget: Budget) -> Ending | None:
-        """Return why no more candidates are tried; None if more might be.
+        """Return the reason for trying no further candidates; None if more may be tried.
 
         Args:
-            budget: what limits the trials of all turns.
+            budget: the limit on the trials of all turns.
         """
         if self._exploration.is_exhausted:
             if not self.all:
                 return Ending.NO_CANDIDATES
-            failed = all(each.failure is not None for each in self.all)
+            failed = all(trial.failure is not None for trial in self.all)
             return Ending.ALL_FAILED if failed else Ending.EXHAUSTED
         if self.progress.has_converged:
             return Ending.CONVERGED
@@ -127,29 +127,29 @@ class TaskTrials:
         return None
 
     def reject(self, trial: TrialResult, failure: Failure) -> None:
-        """Count a candidate that was measured as one that fails.
+        """Mark a measured candidate as failed.
 
         Raises:
-            DatabaseError: that cannot be kept.
+            DatabaseError: the failure cannot be stored.
         """
         rejected = replace(trial, microseconds=None, failure=failure, benchmark=None, timing=None)
         self.all[self.all.index(trial)] = rejected
         if self._tuner.journal:
             self._tuner.journal.record(self._prepared, rejected)
         self._exploration.reject(trial.candidate)
-        times = [each.microseconds for each in self.all if each.microseconds is not None]
+        times = [other.microseconds for other in self.all if other.microseconds is not None]
         self.progress.withdraw(min([self._default_us, *times]))
 
     def close(self) -> None:
-        """Release what still compiles and what waits for a device."""
+        """Cancel compilations and drop candidates waiting for a device."""
         self._exploration.close()
 
     def _search(self) -> Search:
-        """Return a search that knows what was recorded of this task elsewhere and of similar ones."""
+        """Return a search seeded with the records of this task elsewhere and of similar tasks."""
         tuner, spaces = self._tuner, self._prepared.spaces
         prior = tuner.journal.prior(self._prepared) if tuner.journal else None
         if prior:
-            self._winners = {each.key for each in prior.winners_elsewhere(spaces)}
+            self._winners = {winner.key for winner in prior.winners_elsewhere(spaces)}
         return search_named(tuner.settings.search)(
             spaces,
             tuner.settings.seed,
@@ -180,18 +180,20 @@ class TaskTrials:
             tuner.keep_failure(prepared, trial.candidate, trial.failure)
 
     def _spend(self) -> None:
-        """Count the time of this turn that was not counted yet."""
+        """Add the elapsed time of this turn to the progress."""
         now = time.monotonic()
         self.progress.seconds += now - self._since
         self._since = now
 
     def _drop_image(self) -> None:
-        """Drop the image of the slowest of the trials that have one, if they are too many."""
+        """Drop the image of the slowest trial if too many trials have one."""
         kept = [
             position
-            for position, each in enumerate(self.all)
-            if each.benchmark is not None and not each.always_races
+            for position, trial in enumerate(self.all)
+            if trial.benchmark is not None and not trial.always_races
         ]
         if len(kept) > _IMAGES:
-            slowest = max(kept, key=lambda each: self.all[each].microseconds or float("inf"))
+            slowest = max(
+                kept, key=lambda position: self.all[position].microseconds or float("inf")
+            )
             self.all[slowest] = replace(self.all[slowest], benchmark=None)

@@ -1,4 +1,4 @@
-"""What tuning a task takes: compiler, devices and journal, the race of the best candidates, and verification."""
+"""The tools for tuning a task: compiler, devices, journal, races and verification."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.settings import TuningSettings
 
 WRONG_DEFAULT: Final = "the default's result is wrong"
-"""The reason of an entry that need not be faster."""
+"""The reason for an entry that need not be faster."""
 
 _VERDICTS: Final = {
     Outcome.FASTER: TaskOutcome.WON,
@@ -51,14 +51,14 @@ class TaskTuner:
     """Tunes tasks, one at a time.
 
     Attributes:
-        settings: what is asked for.
+        settings: the settings of the run.
         compiler: compiles candidates.
-        devices: measure them.
-        listener: is told how it goes on.
-        journal: keeps what is found out; None for nobody.
-        reproducers: keeps the programs of failures; None for nobody.
-        timeline: counts what the stages take.
-        references: what dispatches should compute; None compares candidates with the compiler's choices alone.
+        devices: the devices for measurements.
+        listener: receives progress events.
+        journal: records results; None for no record.
+        reproducers: stores reproducers of failures; None for none.
+        timeline: records the time of the stages.
+        references: the references of dispatches; None compares candidates with the compiler's choices only.
     """
 
     settings: TuningSettings
@@ -80,11 +80,11 @@ class TaskTuner:
 
     @property
     def is_local(self) -> bool:
-        """Whether the processors that compile also measure."""
+        """Whether the compiling CPU is also the device."""
         return self.devices.first.description.is_local
 
     def recorded(self, result: TaskResult) -> TaskResult | None:
-        """Return the result of a task with its last race, if nothing is new since then: it would be the same."""
+        """Return the result of a task with its last recorded race; None if there are trials since."""
         recorded = self.journal.race(result.prepared) if self.journal else None
         if recorded is None or any(trial.seconds for trial in result.trials):
             return None
@@ -115,12 +115,12 @@ class TaskTuner:
 
         Args:
             result: the result so far.
-            checks: the checks of what candidates compute.
+            checks: the checks of candidates' outputs.
             ranked: the candidates that may win, best first.
-            budget: no confirmation is extended after its end.
-            places: how many of them race, besides those that always do.
+            budget: the time limit for extending a confirmation.
+            places: the number of finalists, in addition to those that always race.
         """
-        places += sum(each.always_races for each in ranked[places:])
+        places += sum(trial.always_races for trial in ranked[places:])
         self.listener.racing(result.prepared, places)
         verification = self._verification(result.prepared)
         result = replace(result, judgement=checks.default_judgement)
@@ -135,7 +135,7 @@ class TaskTuner:
                     yield contestant(compiled, compiled.benchmark, result.default_us)
 
         def verify(position: int) -> None:
-            if not self.is_local:  # whose processors measure
+            if not self.is_local:  # the CPU is being measured
                 verification.begin(finalists[position].candidate)
 
         race = Race(
@@ -160,7 +160,7 @@ class TaskTuner:
     def compare(
         self, result: TaskResult, default: Benchmark, trial: TrialResult, budget: Budget
     ) -> TaskResult:
-        """Compare one candidate, which is compiled, with the default; what was recorded is not measured again.
+        """Compare one compiled candidate with the default. A recorded race is reused.
 
         Raises:
             DeviceError: the device is gone.
@@ -185,7 +185,7 @@ class TaskTuner:
         return self._raced(result, [trial], race.run())
 
     def provenance(self, result: TaskResult) -> dict[str, object]:
-        """Return where the configuration of a winner comes from."""
+        """Return the provenance of a winner's configuration."""
         device = self.devices.first.description
         decision = result.decision
         assert decision is not None
@@ -204,7 +204,7 @@ class TaskTuner:
         }
 
     def keep_failure(self, prepared: TunableTask, candidate: Candidate, failure: Failure) -> None:
-        """Keep a reproducer of a candidate that fails, where reproducers are kept."""
+        """Store a reproducer of a failing candidate if reproducers are enabled."""
         if self.reproducers:
             uri = self.devices.first.description.uri
             self.reproducers.keep_candidate(prepared, candidate, failure, uri)
@@ -212,7 +212,7 @@ class TaskTuner:
     # --- Steps -------------------------------------------------------------------------------------------
 
     def checks(self, prepared: TunableTask, default: Benchmark) -> JudgedOutputs:
-        """Return the checks of what candidates of a task compute, once its default is judged.
+        """Return the checks of candidates' outputs, once the default is judged.
 
         Raises:
             DeviceError: the device is gone.
@@ -234,7 +234,7 @@ class TaskTuner:
         )
 
     def announce_wrong_defaults(self) -> None:
-        """Tell of the wrong defaults that are news, and keep their reproducers."""
+        """Report newly discovered wrong defaults, and store their reproducers."""
         for task, judgement in self.judgements.take_news() if self.judgements else ():
             self.listener.default_is_wrong(task, judgement)
             if self.reproducers:
@@ -242,7 +242,7 @@ class TaskTuner:
                 self.reproducers.keep_wrong(task, judgement, uri)
 
     def rules(self, budget: Budget, places: int = 1, *, default_is_wrong: bool) -> RaceRules:
-        """Return the rules of a race. A right candidate need not be faster than a wrong default."""
+        """Return the rules of a race. Against a wrong default, a right candidate need not be faster."""
         settings = self.settings
         rules = RaceRules(settings.min_gain, settings.seed, places, deadline=budget.deadline)
         rules = rules.within(settings.seconds)
@@ -251,7 +251,7 @@ class TaskTuner:
         return rules
 
     def compiled(self, prepared: TunableTask, trial: TrialResult) -> TrialResult | None:
-        """Return a candidate with its benchmark, which is not kept from earlier runs; None if it fails now."""
+        """Return a trial with its benchmark, compiled if it is from an earlier run; None if it fails now."""
         if trial.benchmark is not None:
             return trial
         job = self.compiler.submit(prepared.template, trial.candidate, self.settings.timeout)
@@ -259,21 +259,21 @@ class TaskTuner:
         return None if isinstance(result, Failure) else replace(trial, benchmark=result)
 
     def _raced(
-        self, result: TaskResult, finalists: Sequence[TrialResult], found: RaceResult
+        self, result: TaskResult, finalists: Sequence[TrialResult], race: RaceResult
     ) -> TaskResult:
-        """Record a race, and return the result with what came of it."""
+        """Record a race, and return the result with its outcome."""
         if self.journal:
-            self.journal.record_race(result.prepared, finalists, found, result.judgement)
+            self.journal.record_race(result.prepared, finalists, race, result.judgement)
         failures = tuple(
-            (finalists[position].candidate, each) for position, each in found.failures.items()
+            (finalists[position].candidate, failure) for position, failure in race.failures.items()
         )
         for candidate, failure in failures:
             self.keep_failure(result.prepared, candidate, failure)
-        result = replace(result, failures=(*result.failures, *failures), reason=found.reason)
-        if found.winner is None or found.decision is None:
-            verdict = TaskOutcome.UNDECIDED if found.reason else TaskOutcome.DEFAULT
+        result = replace(result, failures=(*result.failures, *failures), reason=race.reason)
+        if race.winner is None or race.decision is None:
+            verdict = TaskOutcome.UNDECIDED if race.reason else TaskOutcome.DEFAULT
             return replace(result, verdict=verdict)
-        return self._decided(result, finalists[found.winner], found.decision)
+        return self._decided(result, finalists[race.winner], race.decision)
 
     def _decision(self, recorded: RecordedRace) -> Decision:
         return decide(recorded.blocks, self.settings.min_gain, self.settings.seed)
@@ -281,8 +281,8 @@ class TaskTuner:
     def _decided(
         self, result: TaskResult, best: TrialResult | None, decision: Decision
     ) -> TaskResult:
-        """Return the result with a decision about the best candidate."""
-        # A right result is worth an entry at any speed.
+        """Return the result with the decision on the best candidate."""
+        # Against a wrong default, a right candidate deserves an entry at any speed.
         verdict = TaskOutcome.WON if result.default_is_wrong else _VERDICTS[decision.outcome]
         winner = best if verdict is TaskOutcome.WON else None
         return replace(result, decision=decision, verdict=verdict, winner=winner)
@@ -290,19 +290,19 @@ class TaskTuner:
     def _verified(
         self, result: TaskResult, verification: WinnerVerification | None = None
     ) -> TaskResult:
-        """Return a result whose winner, if there is one, has the binary that a spec gives.
+        """Verify that a spec reproduces the binary of the winner, if there is one, and return the result.
 
         Args:
             result: the result.
-            verification: one that may have begun before.
+            verification: the verification, which may have been started before.
 
         Raises:
-            TuninglinkError: the binaries differ, which is a mistake of the tuner.
+            TuninglinkError: the binaries differ, which is a bug in the tuner.
         """
         if result.winner is None:
             return result
         winner = self.compiled(result.prepared, result.winner)
-        if winner is None or winner.benchmark is None:  # it did compile in an earlier run
+        if winner is None or winner.benchmark is None:  # verified in an earlier run
             return replace(result, winner=None, verdict=TaskOutcome.UNDECIDED)
         with self.timeline.stage(Stage.VERIFICATION):
             verification = verification or self._verification(result.prepared)

@@ -1,4 +1,4 @@
-"""Where the time of a run goes: its stages, and how much of each the devices were in use."""
+"""The timeline of a run: the time of its stages, and the device use in each."""
 
 from __future__ import annotations
 
@@ -13,43 +13,43 @@ if TYPE_CHECKING:
 
 
 class Stage(Enum):
-    """What a tuner does."""
+    """A stage of tuning."""
 
     PROGRAM = "program"
-    """The program is compiled to its dispatches."""
+    """Compilation of the program to its dispatches."""
 
     DEVICES = "devices"
-    """The devices open."""
+    """Opening of devices."""
 
     DEFAULTS = "defaults"
-    """The compiler's choices are compiled and measured."""
+    """Compilation and measurement of the compiler's choices."""
 
     SPACES = "spaces"
-    """Spaces and matchers are made."""
+    """Construction of search spaces and matchers."""
 
     SEARCH = "search"
-    """The search chooses candidates."""
+    """Choice of candidates by the search."""
 
     COMPILATION = "compilation"
-    """Candidates compile, and none is measured."""
+    """Compilation of candidates while none is measured."""
 
     MEASUREMENT = "measurement"
-    """Candidates are measured, while others may compile."""
+    """Measurement of candidates, while others may compile."""
 
     REFERENCE = "reference"
-    """Defaults are compared with what their dispatches should compute."""
+    """Comparison of defaults with references."""
 
     RACE = "race"
-    """Finalists are checked and compared."""
+    """Checks and races of finalists."""
 
     CONFIRMATION = "confirmation"
-    """The winner is measured on fresh rounds."""
+    """Measurement of the winner in fresh rounds."""
 
     VERIFICATION = "verification"
-    """The spec is compiled, and its binary compared with the winner's."""
+    """Compilation with the spec, and comparison of its binary with the winner's."""
 
     MODEL = "model"
-    """The whole program runs with the spec and without."""
+    """Runs of the whole program with and without the spec."""
 
     OTHER = "other"
     """Everything else."""
@@ -57,11 +57,11 @@ class Stage(Enum):
 
 @dataclass(frozen=True)
 class DeviceUse:
-    """How long devices were in use; the mean where there are several.
+    """The time that devices were in use; the mean of several devices.
 
     Attributes:
-        busy_seconds: with a question to answer.
-        loading_seconds: the part of that in which modules were loaded.
+        busy_seconds: the time spent on requests.
+        loading_seconds: the part of it spent on loading modules.
     """
 
     busy_seconds: float = 0.0
@@ -84,11 +84,11 @@ def mean_use(uses: Sequence[DeviceUse]) -> DeviceUse:
 
 @dataclass(frozen=True)
 class StageTime:
-    """What a stage took.
+    """The time of a stage.
 
     Attributes:
-        seconds: how long it lasted, all its turns together.
-        use: how long the devices were in use meanwhile.
+        seconds: its total duration.
+        use: the device use during the stage.
     """
 
     seconds: float = 0.0
@@ -99,22 +99,22 @@ class StageTime:
 
 
 class Used(Protocol):
-    """What tells how long it was in use, so far."""
+    """An object that meters its use."""
 
     @property
     def use(self) -> DeviceUse:
-        """The use since it was opened."""
+        """The use since opening."""
 
 
 class UseMeter:
-    """Counts the use of one device, which answers a question at a time. Other threads may read it meanwhile."""
+    """A meter of the use of one device, which serves one request at a time. Other threads may read it."""
 
     def __init__(self) -> None:
         self._state: tuple[DeviceUse, float | None] = (DeviceUse(), None)
 
     @contextmanager
     def question(self) -> Iterator[None]:
-        """Count a block."""
+        """Meter a block as a request."""
         self._state = (self._state[0], time.monotonic())
         try:
             yield
@@ -122,25 +122,25 @@ class UseMeter:
             self._state = (self.use, None)
 
     def loaded(self, seconds: float) -> None:
-        """Count the seconds that loading took in the question that runs."""
+        """Add seconds of loading in the current request."""
         use, began = self._state
         self._state = (use + DeviceUse(0.0, seconds), began)
 
     @property
     def use(self) -> DeviceUse:
-        """The use until now."""
+        """The use so far."""
         use, began = self._state
         return use if began is None else use + DeviceUse(time.monotonic() - began)
 
 
 class Timeline:
-    """Tells the stages of a run apart. One of them runs at any time, so that they add up to the whole.
+    """The time of each stage of a run. Exactly one stage runs at any time, so their times add up to the total.
 
     Args:
-        clock: tells the time in seconds.
+        clock: returns the time in seconds.
 
     Attributes:
-        began: when it was made.
+        began: the time of its creation.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -152,12 +152,12 @@ class Timeline:
         self.began = self._since = clock()
 
     def watch(self, devices: Used) -> None:
-        """Read the use of devices from now on."""
+        """Include the use of devices from now on."""
         self._devices = devices
 
     @contextmanager
     def stage(self, stage: Stage) -> Iterator[None]:
-        """Count the time of a block to a stage, and none of it to the stage around."""
+        """Attribute the time of a block to a stage instead of the enclosing one."""
         self._close()
         self._stages.append(stage)
         try:
@@ -168,17 +168,17 @@ class Timeline:
 
     @property
     def times(self) -> Mapping[Stage, StageTime]:
-        """What the stages took until now, in the order in which they first ended."""
+        """The time of each stage so far, in the order in which they first ended."""
         self._close()
         return dict(self._times)
 
     @property
     def total(self) -> StageTime:
-        """What all of them took until now."""
+        """The time of all stages so far."""
         return sum(self.times.values(), StageTime())
 
     def _close(self) -> None:
-        """Add what passed since the last time to the stage that runs."""
+        """Add the time since the last call to the current stage."""
         now = self._clock()
         use = self._devices.use if self._devices is not None else DeviceUse()
         stage = self._stages[-1]

@@ -1,4 +1,4 @@
-"""An estimate of the work of tasks, which orders them before anything is measured."""
+"""An estimate of the work of tasks, which orders them before any measurement."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from tuninglink.tuning.programs.dispatches import TuningTask
 
 _DIALECTS: Final = ("linalg.", "iree_linalg_ext.")
-"""The dialects whose ops are loop nests."""
+"""The dialects of loop nests."""
 
 
 def estimated_work(task: TuningTask) -> float:
-    """Return the iterations of the loop nests of a task in all its calls: an order, not a time.
+    """Return the iterations of a task's loop nests in all its calls. It orders tasks; it does not predict time.
 
     Args:
         task: the task; a dynamic size counts as 1.

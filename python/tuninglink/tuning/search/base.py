@@ -59,12 +59,12 @@ class Search(ABC):
         self._asked: set[str] = set()
         self._drawn: dict[int, Sequence[Candidate]] = {}
         self._draws = 0
-        self._first = [each for each, microseconds in known if microseconds is None]
+        self._first = [candidate for candidate, microseconds in known if microseconds is None]
         self._first += pool.given
-        for each, microseconds in known:
+        for candidate, microseconds in known:
             if microseconds is not None:
-                self._asked.add(each.key)
-                self.tell(each, microseconds)
+                self._asked.add(candidate.key)
+                self.tell(candidate, microseconds)
         if pool.default is not None:
             self._asked.add(pool.default.key)
             if default_microseconds is not None:
@@ -113,14 +113,14 @@ class Search(ABC):
         for _ in range(_EMPTY_DRAWS):
             self._draws += 1
             drawn = self._pool.sample(MOST_CANDIDATES, self._seed + self._draws)
-            new = [each for each in drawn if self.is_new(each)]
+            new = [candidate for candidate in drawn if self.is_new(candidate)]
             if new:
                 return new
         return []
 
     def best(self, count: int) -> list[Candidate]:
         """Return the fastest candidates so far."""
-        ranked = sorted(self._times.values(), key=lambda each: each[1])
+        ranked = sorted(self._times.values(), key=lambda timed: timed[1])
         return [candidate for candidate, _ in ranked[:count]]
 
     def is_new(self, candidate: Candidate) -> bool:

@@ -132,15 +132,15 @@ def shape_of(problem: SearchProblem, candidate: Candidate) -> Shape | None:
 def _aspect(problem: SearchProblem, knobs: Mapping[str, int]) -> float | None:
     """Return how many times as many rows as columns a subgroup takes, None if no knob says so."""
     sides = {"m": 1.0, "n": 1.0}
-    known = False
+    has_tiles = False
     for loop, role in enumerate(problem.roles):
         side = side_of(role)
         if side in sides and f"sg_{loop}" in knobs:
             sides[side] *= max(1, knobs[f"sg_{loop}"])
-            known = True
+            has_tiles = True
     # The intrinsics of a warp have twice as many rows as columns, those of a wavefront as many.
     intrinsic = 2 if knobs.get("sg_size") == 32 else 1  # noqa: PLR2004
-    return sides["m"] / sides["n"] * intrinsic if known else None
+    return sides["m"] / sides["n"] * intrinsic if has_tiles else None
 
 
 def estimate(shape: Shape) -> float:

@@ -74,9 +74,9 @@ class ModelSearch(Search):
         known: Sequence[tuple[Candidate, float | None]] = (),
         measured: Sequence[MeasuredProblem] = (),
     ) -> None:
-        timed = [each for each in known if each[1] is not None]
+        timed = [pair for pair in known if pair[1] is not None]
         super().__init__(pool, seed, default_microseconds, timed, measured)
-        self._elsewhere = [each for each, microseconds in known if microseconds is None]
+        self._elsewhere = [candidate for candidate, microseconds in known if microseconds is None]
         self._ranking: tuple[int, list[Candidate]] | None = None
         self._further: list[Candidate] = []
         self._known_neighbors: dict[str, Sequence[Candidate]] = {}
@@ -89,11 +89,11 @@ class ModelSearch(Search):
             begun = [candidate for candidate in self._first_candidates if self.is_new(candidate)]
             if begun:
                 return begun
-        ranked = [each for each in self._ranked() if self.is_new(each)]
+        ranked = [candidate for candidate in self._ranked() if self.is_new(candidate)]
         if not ranked:
             self._further += self.further()
             self._ranking = None
-            ranked = [each for each in self._ranked() if self.is_new(each)]
+            ranked = [candidate for candidate in self._ranked() if self.is_new(candidate)]
         chosen = ranked[:count]
         for position in range(len(chosen)):
             if self._chance.random() < _EXPLORATION:
@@ -111,7 +111,9 @@ class ModelSearch(Search):
             if len(self._times) < _FEWEST or not rest:
                 self._chance.shuffle(rest)
             else:
-                rest = [rest[each] for each in np.argsort(self._scores(rest), kind="stable")]
+                rest = [
+                    rest[position] for position in np.argsort(self._scores(rest), kind="stable")
+                ]
             self._ranking = self._tried, rest
         return self._ranking[1]
 
@@ -122,7 +124,7 @@ class ModelSearch(Search):
         estimated = fastest_first(self._pool.problem, sampled)
         if self._transfer is not None:
             order = np.argsort(self._estimates(sampled), kind="stable")[:_FIRST]
-            corrected = [sampled[each] for each in order]
+            corrected = [sampled[position] for position in order]
             return _unlike([*self._elsewhere, *estimated[:_FIRST], *corrected])
         default = self._pool.default
         near = list(self._neighbors(default))[:_NEAR_DEFAULT] if default is not None else []
@@ -135,9 +137,9 @@ class ModelSearch(Search):
         drawn = self.drawn(count)
         if self._tried > _DRY * (len(drawn) + len(self._further)) and self._tried >= _SETTLED:
             self._further += self.further()
-        result = {each.key: each for each in (*drawn, *self._further)}
-        for each in self.best(_CLIMBERS):
-            result |= {one.key: one for one in self._neighbors(each)}
+        result = {candidate.key: candidate for candidate in (*drawn, *self._further)}
+        for fast in self.best(_CLIMBERS):
+            result |= {one.key: one for one in self._neighbors(fast)}
         return list(result.values())
 
     def _neighbors(self, candidate: Candidate) -> Sequence[Candidate]:
@@ -152,10 +154,10 @@ class ModelSearch(Search):
         measured = [candidate for candidate, _ in self._times.values()]
         failed = list(self._failed.values())
         table = self._table([*measured, *failed, *rest])
-        known, unknown = table[: len(measured)], table[len(measured) + len(failed) :]
+        timed, unknown = table[: len(measured)], table[len(measured) + len(failed) :]
         times = np.log2([microseconds for _, microseconds in self._times.values()])
         residuals = times - _TRUST * self._estimates(measured)
-        guesses = Ensemble(known, residuals, self._seed).guesses(unknown)
+        guesses = Ensemble(timed, residuals, self._seed).guesses(unknown)
         expected = guesses.mean(axis=0) + _TRUST * self._estimates(rest)
         scores: np.ndarray = expected - _OPTIMISM * guesses.std(axis=0)
         if failed:
@@ -172,9 +174,9 @@ class ModelSearch(Search):
 
     def _table(self, candidates: Sequence[Candidate]) -> np.ndarray:
         described = [self._features(candidate) for candidate in candidates]
-        columns = sorted({name for each in described for name in each})
+        columns = sorted({name for row in described for name in row})
         return np.array(
-            [[each.get(name, -1.0) for name in columns] for each in described], np.float32
+            [[row.get(name, -1.0) for name in columns] for row in described], np.float32
         )
 
     def _features(self, candidate: Candidate) -> dict[str, float]:
@@ -186,11 +188,13 @@ class ModelSearch(Search):
         """Return the logarithm of the time that is expected before anything is measured, up to a constant."""
         new = [candidate for candidate in candidates if candidate.key not in self._estimated]
         if new:
-            array = np.array([estimate(self._features(each)) for each in new])
+            array = np.array([estimate(self._features(candidate)) for candidate in new])
             if self._transfer is not None:
                 array += self._transfer.corrections(list(map(self._features, new)))
-            self._estimated |= {each.key: value for each, value in zip(new, array, strict=True)}
-        return np.array([self._estimated[each.key] for each in candidates])
+            self._estimated |= {
+                candidate.key: value for candidate, value in zip(new, array, strict=True)
+            }
+        return np.array([self._estimated[candidate.key] for candidate in candidates])
 
     @cached_property
     def _transfer(self) -> Transfer | None:

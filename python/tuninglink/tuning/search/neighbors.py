@@ -27,12 +27,14 @@ class NeighborSearch(Search):
     def propose(self, count: int) -> Sequence[Candidate]:  # noqa: ARG002 - whatever is near
         """Return the neighbors of the best few, if there are new ones."""
         if len(self._times) + len(self._failed) >= _FIRST_SAMPLE or self._pool.default is not None:
-            for each in self.best(_CLIMBERS):
-                near = [one for one in self._neighbors(each) if self.is_new(one)]
+            for fast in self.best(_CLIMBERS):
+                near = [one for one in self._neighbors(fast) if self.is_new(one)]
                 if near:
                     return near
-        new = [each for each in self.drawn(FIRST_CANDIDATES) if self.is_new(each)]
-        new = new or [each for each in self.drawn(MOST_CANDIDATES) if self.is_new(each)]
+        new = [candidate for candidate in self.drawn(FIRST_CANDIDATES) if self.is_new(candidate)]
+        new = new or [
+            candidate for candidate in self.drawn(MOST_CANDIDATES) if self.is_new(candidate)
+        ]
         new = new or self.further()
         return new[: max(1, _FIRST_SAMPLE - len(self._times))]
 

@@ -19,6 +19,8 @@ class RandomSearch(Search):
 
     def propose(self, count: int) -> Sequence[Candidate]:  # noqa: ARG002 - all at once
         """Return all that were drawn, and draw more when they were tried."""
-        new = [each for each in self.drawn(FIRST_CANDIDATES) if self.is_new(each)]
-        new = new or [each for each in self.drawn(MOST_CANDIDATES) if self.is_new(each)]
+        new = [candidate for candidate in self.drawn(FIRST_CANDIDATES) if self.is_new(candidate)]
+        new = new or [
+            candidate for candidate in self.drawn(MOST_CANDIDATES) if self.is_new(candidate)
+        ]
         return new or self.further()

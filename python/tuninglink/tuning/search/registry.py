@@ -26,7 +26,7 @@ def search_names() -> list[str]:
     """Return the names of all searches, the default first."""
     return [
         DEFAULT_SEARCH,
-        *sorted({*_own(), *(each.name for each in _plug_ins())} - {DEFAULT_SEARCH}),
+        *sorted({*_own(), *(plug_in.name for plug_in in _plug_ins())} - {DEFAULT_SEARCH}),
     ]
 
 
@@ -39,10 +39,10 @@ def search_named(name: str) -> type[Search]:
     own = _own().get(name)
     if own is not None:
         return own()
-    result = [each for each in _plug_ins() if each.name == name]
+    result = [plug_in for plug_in in _plug_ins() if plug_in.name == name]
     if not result:
-        known = note(f"known: {', '.join(search_names())}")
-        raise TuninglinkError(error(f"there is no search '{name}'", notes=[known]))
+        available = note(f"known: {', '.join(search_names())}")
+        raise TuninglinkError(error(f"there is no search '{name}'", notes=[available]))
     return _loaded(result[0])
 
 
@@ -82,7 +82,7 @@ def _lacking(reason: str) -> TuninglinkError:
 
 
 def _plug_ins() -> Iterable[EntryPoint]:
-    return sorted(entry_points(group=GROUP), key=lambda each: each.name)
+    return sorted(entry_points(group=GROUP), key=lambda plug_in: plug_in.name)
 
 
 def _loaded(entry_point: EntryPoint) -> type[Search]:

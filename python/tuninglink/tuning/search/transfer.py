@@ -32,11 +32,12 @@ class Transfer:
 
     def __init__(self, measured: Sequence[MeasuredProblem], seed: int) -> None:
         described = [
-            [features(each.problem, candidate) for candidate, _ in each.times] for each in measured
+            [features(problem.problem, candidate) for candidate, _ in problem.times]
+            for problem in measured
         ]
         residuals = []
-        for each, rows in zip(measured, described, strict=True):
-            times = np.log2([microseconds for _, microseconds in each.times])
+        for problem, rows in zip(measured, described, strict=True):
+            times = np.log2([microseconds for _, microseconds in problem.times])
             result = times - [row.get("estimate", 0.0) for row in rows]
             residuals.append(result - result[np.argmin(times)])
         everything = [row for rows in described for row in rows]

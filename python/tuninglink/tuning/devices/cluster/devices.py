@@ -134,7 +134,7 @@ class ClusterDevices:
         self._settings = settings
         self._timeout = timeout
         self._lock = Lock()
-        self._known: list[RemoteDevice] = []
+        self._connected: list[RemoteDevice] = []
         self._refused: set[tuple[str, str]] = set()
         self._free: SimpleQueue[RemoteDevice] = SimpleQueue()
         self._defaults = DefaultTimes()
@@ -143,7 +143,7 @@ class ClusterDevices:
         self._threads = ThreadPoolExecutor(_MOST_DEVICES)
         self.first = _FirstDevice(self)
         self._admit_new()
-        if not self._known:
+        if not self._connected:
             self.close()
             join = ", ".join(self._uris)
             remedy = note(f"start one with 'dask worker ADDRESS --resources {self._uris[0]}=1'")
@@ -162,26 +162,26 @@ class ClusterDevices:
     @property
     def descriptions(self) -> list[DeviceDescription]:
         """What the devices are."""
-        return [each.description for each in self._known]
+        return [device.description for device in self._connected]
 
     @property
     def use(self) -> DeviceUse:
         """See `DeviceSet`."""
-        return mean_use([each.use for each in self._known])
+        return mean_use([device.use for device in self._connected])
 
     @property
     def at_once(self) -> int:
         """How many devices there are now; those that have come meanwhile are admitted."""
         if time.monotonic() > self._looked + _PATIENCE:
             self._admit_new()
-        return len(self._known)
+        return len(self._connected)
 
     def measure_default(self, benchmark: Benchmark, seconds: float = 0.1) -> float | Failure:
         """See `DeviceSet`."""
         self._default = benchmark
-        repeats = REPEATS if len(self._known) > 1 else 1
+        repeats = REPEATS if len(self._connected) > 1 else 1
         for _ in range(repeats):
-            for device in list(self._known):
+            for device in list(self._connected):
                 try:
                     failure = self._measure_once(device, benchmark, seconds / repeats)
                 except DeviceLostError as lost:
@@ -189,7 +189,7 @@ class ClusterDevices:
                     continue
                 if failure is not None:
                     return failure
-        return self._defaults.least(self._known[0].place, benchmark)
+        return self._defaults.least(self._connected[0].place, benchmark)
 
     def _measure_once(
         self, device: RemoteDevice, default: Benchmark, seconds: float
@@ -208,7 +208,7 @@ class ClusterDevices:
 
     def current(self) -> RemoteDevice:
         """Return the device that is the first now."""
-        return self._known[0]
+        return self._connected[0]
 
     def leave(self, device: RemoteDevice, lost: DeviceLostError) -> None:
         """Go on without a device.
@@ -217,15 +217,15 @@ class ClusterDevices:
             DeviceLostError: it was the last one.
         """
         with self._lock:
-            self._known = [each for each in self._known if each is not device]
-        if not self._known:
+            self._connected = [other for other in self._connected if other is not device]
+        if not self._connected:
             raise lost
 
     def _measure(self, benchmark: Benchmark, best: float) -> Measurement | Failure:
         while True:
             device = self._next_free()
             try:
-                scale = self._defaults.scale(self._known[0].place, device.place)
+                scale = self._defaults.scale(self._connected[0].place, device.place)
                 measurement = screen(device, benchmark, best, scale.factor)
             except DeviceLostError as lost:
                 self.leave(device, lost)
@@ -238,16 +238,16 @@ class ClusterDevices:
             try:
                 device = self._free.get(timeout=_PATIENCE)
             except Empty:
-                if not self._known:
+                if not self._connected:
                     raise DeviceLostError(error("all devices of the cluster are gone")) from None
                 continue
-            if device in self._known:
+            if device in self._connected:
                 return device
 
     def _admit_new(self) -> None:
         """Admit the devices that were not there when it was looked last."""
         self._looked = time.monotonic()
-        places = {each.place for each in self._known} | self._refused
+        places = {device.place for device in self._connected} | self._refused
         for uri in self._uris:
             for worker, resource in self._cluster.devices(uri):
                 if (worker, resource) not in places:
@@ -265,11 +265,11 @@ class ClusterDevices:
                     return
         except DeviceLostError:
             return
-        if self._known and device.description.name != self._known[0].description.name:
+        if self._connected and device.description.name != self._connected[0].description.name:
             self._refused.add(device.place)
             return
         with self._lock:
-            self._known.append(device)
+            self._connected.append(device)
         self._free.put(device)
 
 

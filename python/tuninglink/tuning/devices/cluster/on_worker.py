@@ -30,7 +30,7 @@ Versions = tuple[str, ...]
 
 def versions() -> Versions:
     """Return the versions in this process."""
-    return tuple(f"{each} {metadata.version(each)}" for each in _PACKAGES)
+    return tuple(f"{package} {metadata.version(package)}" for package in _PACKAGES)
 
 
 @dataclass(frozen=True)
@@ -117,8 +117,8 @@ def _opened(key: DeviceKey) -> DeviceProcess:
 def end_session(session: str) -> None:
     """End the processes that a tuner has started here."""
     with _lock:
-        pools = [_pools.pop(each) for each in list(_pools) if each.session == session]
-        devices = [_devices.pop(each) for each in list(_devices) if each.session == session]
+        pools = [_pools.pop(key) for key in list(_pools) if key.session == session]
+        devices = [_devices.pop(key) for key in list(_devices) if key.session == session]
     for pool in pools:
         pool.close()
     for device in devices:
