@@ -1,8 +1,8 @@
 """The conditions under which matchers match.
 
 A condition is a conjunction. Its discrete part (names, maps, types, structure) is compared directly; sizes are compared
-by arithmetic. A dimension of the payload may be dynamic. It then equals no size. Whether it is a multiple of a number or
-within bounds depends on what the compiler can prove, which is assumed to be arbitrary but consistent.
+by arithmetic. A dimension of the payload may be dynamic. It then equals no size. Whether it is a multiple of a number
+or within bounds depends on what the compiler can prove, which is assumed to be arbitrary but consistent.
 
 Conditions are exact, or the matcher is opaque: proving that a matcher matches requires its full condition. `exact`
 derives conditions from predicates.

@@ -28,8 +28,8 @@ class ConfigurationReader:
     def configuration(self, matcher: str, action: str) -> Hashable:
         """Return a key of an entry's effect on a matched op; equal for equivalent entries.
 
-        For an action that only annotates, the key consists of the resulting attributes. For other actions, it consists of
-        the structure of the action and the values that the matcher passes to it.
+        For an action that only annotates, the key consists of the resulting attributes. For other actions, it consists
+        of the structure of the action and the values that the matcher passes to it.
         """
         annotations = self._table.annotations(action)
         if annotations is None:

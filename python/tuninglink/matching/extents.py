@@ -1,9 +1,9 @@
 """Constraints on the dimensions of an op, and arithmetic decisions about them.
 
 The size of a static dimension is known. For a dynamic one, the compiler may know bounds and a divisor. A matcher that
-requires more than the compiler knows does not match. A fact about all sizes therefore need not hold for a dimension: every
-multiple of 64 that is at least 100 is at least 128, but a dimension that is known to be a multiple of 64 and at least 100
-is not known to be at least 128.
+requires more than the compiler knows does not match. A fact about all sizes therefore need not hold for a dimension:
+every multiple of 64 that is at least 100 is at least 128, but a dimension that is known to be a multiple of 64 and at
+least 100 is not known to be at least 128.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def contains(wide: Box, narrow: Box) -> bool:
 
     Args:
         wide: any box.
-        narrow: a box that is not empty. All of its dimensions without a size can be dynamic at once, with nothing known but
-            their constraints. Several boxes together therefore contain it only if one of them does.
+        narrow: a box that is not empty. All of its dimensions without a size can be dynamic at once, with nothing known
+            but their constraints. Several boxes together therefore contain it only if one of them does.
     """
     return all(narrow.get(dimension, ANYTHING).implies(each) for dimension, each in wide.items())
 

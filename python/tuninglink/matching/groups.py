@@ -51,7 +51,8 @@ class ConditionGroups:
 
     Attributes:
         of: the group of each position that has a condition.
-        are_related: whether all groups were compared. If there are too many pairs, each group is only related to itself.
+        are_related: whether all groups were compared. If there are too many pairs, each group is only related to
+            itself.
     """
 
     of: Mapping[int, ConditionGroup]

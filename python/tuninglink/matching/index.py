@@ -48,8 +48,8 @@ def index_matchers(
 ) -> Indexing:
     """Arrange the entries of a spec, and of those nested in it, in a tree of lists.
 
-    The program is configured exactly as before. Modules without an entry point and specs that are not matcher lists stay
-    unchanged.
+    The program is configured exactly as before. Modules without an entry point and specs that are not matcher lists
+    stay unchanged.
 
     Args:
         module: a `builtin.module`.

@@ -1,9 +1,9 @@
 """The plan of an indexed spec: a tree of checks that narrow down the entries to compare with an operation.
 
 A group is a check and a list. An operation that passes the check is compared with the list, and with nothing after the
-group. The list of a group therefore contains, in order, *every* entry that can match an operation that passes the check.
-Only entries whose matchers imply the check may be omitted from the list that contains the group. Thus the first matching
-entry is the same with and without groups, even if entries overlap.
+group. The list of a group therefore contains, in order, *every* entry that can match an operation that passes the
+check. Only entries whose matchers imply the check may be omitted from the list that contains the group. Thus the first
+matching entry is the same with and without groups, even if entries overlap.
 """
 
 from __future__ import annotations

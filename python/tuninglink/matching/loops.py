@@ -40,8 +40,8 @@ def loops_of(
     """Return the properties of an op that follow from its indexing maps.
 
     The compiler takes the size of a loop from one dimension, that of the first operand with the loop (for attention the
-    value comes before the key). It is named `("loop", number, 0)`. Other dimensions of the loop have the same size if they
-    are static; if they are dynamic, the size may be unknown. They are named `("loop", number, 1)` and so on.
+    value comes before the key). It is named `("loop", number, 0)`. Other dimensions of the loop have the same size if
+    they are static; if they are dynamic, the size may be unknown. They are named `("loop", number, 1)` and so on.
 
     Args:
         loops: the loop of each dimension of each operand, as in `Maps`.

@@ -31,8 +31,8 @@ class Stop:
 class Matcher:
     """A matcher as data.
 
-    The predicates are necessary: if one does not hold, the matcher fails silently. Together, they are exact if the reading
-    did not stop.
+    The predicates are necessary: if one does not hold, the matcher fails silently. Together, they are exact if the
+    reading did not stop.
 
     Attributes:
         predicates: the predicates, in the order of the interpreter.

@@ -64,18 +64,18 @@ def link_dispatches(
 ) -> tuple[LinkedDispatch, ...]:
     """Select and link the specs of each dispatch, without changing the program.
 
-    A dispatch receives those of `specs` that apply to its target, followed by the default spec of the target. A spec that
-    is already embedded replaces the default. Dispatches of a target with the same specs share one linked spec.
+    A dispatch receives those of `specs` that apply to its target, followed by the default spec of the target. A spec
+    that is already embedded replaces the default. Dispatches of a target with the same specs share one linked spec.
 
     Args:
         root: a module, an executable or a variant.
         specs: the user's specs in order of precedence, in any context.
         library: the library of default specs; None for no default specs.
-        pruning: the pruning data of specs. If given, each dispatch receives only the entries that may match in it, or no
-            spec if none may match. The resulting configurations are the same.
+        pruning: the pruning data of specs. If given, each dispatch receives only the entries that may match in it, or
+            no spec if none may match. The resulting configurations are the same.
         derives: whether entries are derived for root ops with another form of an entry's problem.
-        diagnostics: receives warnings about entries that are foreign to a target, specs that may override an earlier one,
-            and entries of an old default spec that cannot be upgraded.
+        diagnostics: receives warnings about entries that are foreign to a target, specs that may override an earlier
+            one, and entries of an old default spec that cannot be upgraded.
         context: the context in which specs are loaded and linked; by default that of `root`. A compilation passes a
             separate one, since linked specs are owned by Python and may outlive its session.
 
@@ -128,8 +128,8 @@ class _RootForms:
 
     Args:
         dispatches: all dispatches.
-        each_its_own: whether a dispatch receives only the entries derived for its own root ops; otherwise all dispatches of
-            a target receive the same entries.
+        each_its_own: whether a dispatch receives only the entries derived for its own root ops; otherwise all
+            dispatches of a target receive the same entries.
     """
 
     def __init__(self, dispatches: Sequence[Dispatch], *, each_its_own: bool) -> None:
