@@ -176,12 +176,12 @@ def _differ(first: Mapping[Any, Hashable], second: Mapping[Any, Hashable]) -> bo
     return any(first[key] != second[key] for key in first.keys() & second.keys())
 
 
-def _is_asked_for(wanted: Hashable | None, by: Hashable | None) -> bool:
-    return wanted is None or (by is not None and wanted == by)
+def _is_asked_for(required: Hashable | None, by: Hashable | None) -> bool:
+    return required is None or (by is not None and required == by)
 
 
-def _are_asked_for(wanted: Mapping[Any, Hashable], by: Mapping[Any, Hashable]) -> bool:
-    return all(_is_asked_for(value, by.get(key)) for key, value in wanted.items())
+def _are_asked_for(required: Mapping[Any, Hashable], by: Mapping[Any, Hashable]) -> bool:
+    return all(_is_asked_for(value, by.get(key)) for key, value in required.items())
 
 
 def _is_linalg(name: str) -> bool:

@@ -98,9 +98,9 @@ def differences(predicate: pred.Predicate, op: OpInfo) -> Iterator[Difference]: 
             if op.kind is not kind:
                 actual = op.kind.value if op.kind in ROLES else f"no {kind.value}"
                 yield Difference("kind", actual, kind.value)
-        case pred.HasElementType(kind, operand, role, wanted):
-            if op.kind is kind and op.operands[operand].element != wanted:
-                yield Difference(f"{role} type", op.operands[operand].element, wanted)
+        case pred.HasElementType(kind, operand, role, required):
+            if op.kind is kind and op.operands[operand].element != required:
+                yield Difference(f"{role} type", op.operands[operand].element, required)
         case pred.HasMaps():
             yield from _maps(predicate, op)
         case pred.IsUnmasked():
@@ -135,18 +135,20 @@ def differences(predicate: pred.Predicate, op: OpInfo) -> Iterator[Difference]: 
 
 
 def _maps(predicate: pred.HasMaps, op: OpInfo) -> Iterator[Difference]:
-    wanted, actual = predicate.maps.operands, [str(map_) for map_ in op.maps]
-    if len(actual) != len(wanted):
-        yield Difference("indexing maps", str(len(actual)), str(len(wanted)))
+    required, actual = predicate.maps.operands, [str(map_) for map_ in op.maps]
+    if len(actual) != len(required):
+        yield Difference("indexing maps", str(len(actual)), str(len(required)))
         return
     if op.kind is OpKind.CONVOLUTION:
-        layouts = layout(op.maps), _layout(wanted, op)
+        layouts = layout(op.maps), _layout(required, op)
         if all(layouts) and layouts[0] != layouts[1]:
             yield Difference("layout", *layouts)
             return
     inputs, outputs = predicate.inputs, predicate.outputs
-    hidden = [f"operand {position}" for position in range(len(inputs), len(wanted) - len(outputs))]
-    for name, one, other in zip((*inputs, *hidden, *outputs), actual, wanted, strict=True):
+    hidden = [
+        f"operand {position}" for position in range(len(inputs), len(required) - len(outputs))
+    ]
+    for name, one, other in zip((*inputs, *hidden, *outputs), actual, required, strict=True):
         if one != other:
             yield Difference(f"{name} map", one, other)
 
@@ -163,9 +165,9 @@ def _is_masked(op: OpInfo) -> bool:
     return outputs is not None and len(op.operands) - outputs > pred.UNMASKED_INPUTS
 
 
-def _agree(actual: Sizes, wanted: Sizes) -> bool:
-    return len(actual) == len(wanted) and all(
-        size is None or size == one for size, one in zip(wanted, actual, strict=True)
+def _agree(actual: Sizes, required: Sizes) -> bool:
+    return len(actual) == len(required) and all(
+        size is None or size == one for size, one in zip(required, actual, strict=True)
     )
 
 
@@ -182,17 +184,17 @@ def _dimension_name(value: pred.ValueRef, dimension: int, op: OpInfo) -> str:
     return called or f"{value} dimension {dimension}"
 
 
-def _type(value: pred.ValueRef, wanted: ValueType, op: OpInfo) -> Iterator[Difference]:
+def _type(value: pred.ValueRef, required: ValueType, op: OpInfo) -> Iterator[Difference]:
     actual = _type_of(value, op)
     if actual is None:
         return
-    is_alike = actual.is_tensor and actual.encoding == wanted.encoding
-    if not (is_alike if wanted.is_tensor else actual.text == wanted.text):
-        yield Difference(f"{value} type", actual.text, wanted.text)
-    elif wanted.is_tensor:
-        sizes, expected = actual.sizes or (), wanted.sizes or ()
-        if actual.element != wanted.element or len(sizes) != len(expected):
-            yield Difference(f"{value} type", str(actual), str(wanted))
+    is_alike = actual.is_tensor and actual.encoding == required.encoding
+    if not (is_alike if required.is_tensor else actual.text == required.text):
+        yield Difference(f"{value} type", actual.text, required.text)
+    elif required.is_tensor:
+        sizes, expected = actual.sizes or (), required.sizes or ()
+        if actual.element != required.element or len(sizes) != len(expected):
+            yield Difference(f"{value} type", str(actual), str(required))
             return
         for dimension, (size, one) in enumerate(zip(sizes, expected, strict=True)):
             if one is not None and size != one:
@@ -217,12 +219,12 @@ def _extent(predicate: pred.HasExtent, op: OpInfo) -> Iterator[Difference]:
         yield Difference(name, str(size), str(extent))
 
 
-def _attributes(wanted: dict[str, str], op: OpInfo) -> Iterator[Difference]:
+def _attributes(required: dict[str, str], op: OpInfo) -> Iterator[Difference]:
     actual = op.attributes
-    for name in sorted({*wanted, *actual} - {_INDEXING_MAPS}):
-        if wanted.get(name) != actual.get(name):
+    for name in sorted({*required, *actual} - {_INDEXING_MAPS}):
+        if required.get(name) != actual.get(name):
             called = name.replace("_", " ")
-            yield Difference(called, actual.get(name, "none"), wanted.get(name, "none"))
+            yield Difference(called, actual.get(name, "none"), required.get(name, "none"))
 
 
 def _product(sizes: Sizes, unknown: str) -> str:

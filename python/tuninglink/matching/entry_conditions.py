@@ -58,16 +58,16 @@ class EntryConditions:
         """The entries by their `foreach_match`, each of which walks the whole payload."""
         table = self.spec.anatomy.table
         reader = MatcherReader(table)
-        known: dict[str, Condition | Opaque] = {}
+        condition_by_matcher: dict[str, Condition | Opaque] = {}
         lists = []
         start = 0
         for entry_point in self.spec.anatomy.entry_points:
             for foreach_match in collect(entry_point.sequence, names.FOREACH_MATCH):
                 matchers = [matcher for matcher, _ in table.pairs(foreach_match)]
-                for each in matchers:
-                    if each not in known:
-                        known[each] = exact_condition(reader.read(each))
-                conditions = [known[each] for each in matchers]
+                for matcher in matchers:
+                    if matcher not in condition_by_matcher:
+                        condition_by_matcher[matcher] = exact_condition(reader.read(matcher))
+                conditions = [condition_by_matcher[matcher] for matcher in matchers]
                 lists.append(EntryList(foreach_match, start, self._comparable(start, conditions)))
                 start += len(matchers)
         return tuple(lists)

@@ -81,8 +81,8 @@ class _Fold:
         """Add the requirements of a predicate."""
         match predicate:
             case pred.NameIn(accepted):
-                known = frozenset(accepted) if self.names is None else self.names
-                self.names = known.intersection(accepted)
+                remaining = frozenset(accepted) if self.names is None else self.names
+                self.remaining = remaining.intersection(accepted)
             case pred.IsUnconfigured():
                 self.is_unconfigured = True
             case pred.IsKind(kind):
@@ -105,11 +105,11 @@ class _Fold:
                 self._add_value(value)
             case pred.HasOperandCount(count):
                 self._need_operands(count)
-            case pred.IsCastCompatible(value, wanted):
+            case pred.IsCastCompatible(value, required):
                 if value.group == pred.RESULT:
-                    self.result_types.append(wanted)
+                    self.result_types.append(required)
                 else:
-                    self._add_type(value.number, wanted)
+                    self._add_type(value.number, required)
             case pred.HasExtent():
                 self._add_extent(predicate)
             case pred.HasRegions(key):
@@ -158,17 +158,17 @@ class _Fold:
             self.least_result_rank = max(self.least_result_rank, dimension + 1)
         self.sizes.add(fact)
 
-    def _add_type(self, number: int, wanted: ValueType) -> None:
+    def _add_type(self, number: int, required: ValueType) -> None:
         """Add a type to which an operand can be cast."""
         self._need_operands(number + 1)
-        is_shaped = wanted.is_tensor or wanted.element != wanted.text
-        if is_shaped and (not wanted.is_tensor or wanted.encoding):
-            raise NotUnderstoodError(f"it asks for an operand of type {wanted.text}")
-        _require(self.types, number, wanted.element, "element types")
+        is_shaped = required.is_tensor or required.element != required.text
+        if is_shaped and (not required.is_tensor or required.encoding):
+            raise NotUnderstoodError(f"it asks for an operand of type {required.text}")
+        _require(self.types, number, required.element, "element types")
         if not is_shaped:
-            self.scalars[number] = wanted.text
+            self.scalars[number] = required.text
             return
-        sizes = wanted.sizes or ()
+        sizes = required.sizes or ()
         self.tensors.add(number)
         _require(self.ranks, number, len(sizes), "ranks")
         self.sizes |= {
@@ -251,11 +251,11 @@ class _Fold:
         }
 
 
-def _require(known: dict[Any, Any], key: Hashable, value: object, what: str) -> None:
+def _require(required: dict[Any, Any], key: Hashable, value: object, what: str) -> None:
     """Record a required value, of which there can be only one."""
-    if known.setdefault(key, value) != value:
+    if required.setdefault(key, value) != value:
         raise NotUnderstoodError(f"it asks for different {what}")
 
 
-def _differ(known: Mapping[Any, int], found: Mapping[Any, int]) -> bool:
-    return any(found.get(key, value) != value for key, value in known.items())
+def _differ(first: Mapping[Any, int], second: Mapping[Any, int]) -> bool:
+    return any(second.get(key, value) != value for key, value in first.items())

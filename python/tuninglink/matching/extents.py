@@ -72,8 +72,8 @@ def static_sizes(constraints: Box) -> dict[Dimension, int] | None:
         constraints: the constraints, from `static_box`.
     """
     sizes = {dimension: each.static_size() for dimension, each in constraints.items()}
-    known = {dimension: size for dimension, size in sizes.items() if size}
-    return known if len(known) == len(sizes) else None
+    static = {dimension: size for dimension, size in sizes.items() if size}
+    return static if len(static) == len(sizes) else None
 
 
 def point(sizes: Mapping[Dimension, int], dimensions: Iterable[Dimension]) -> Box:

@@ -43,9 +43,9 @@ def form_of(conjunction: Iterable[pred.Predicate]) -> MatcherForm:
     bounds: list[pred.HasExtent] = []
     for each in conjunction:
         match each:
-            case pred.HasRoleSizes(_, role, wanted):
-                sizes |= _fixed(((role, at, 0), size) for at, size in enumerate(wanted))
-                open_.append(replace(each, sizes=(None,) * len(wanted)))
+            case pred.HasRoleSizes(_, role, role_sizes):
+                sizes |= _fixed(((role, at, 0), size) for at, size in enumerate(role_sizes))
+                open_.append(replace(each, sizes=(None,) * len(role_sizes)))
             case pred.IsCastCompatible(value, wanted_type) if wanted_type.is_tensor:
                 place = value.group, value.number
                 sizes |= _fixed(

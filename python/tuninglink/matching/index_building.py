@@ -200,11 +200,11 @@ class IndexBuilder:
         return self._adapted[entry.position]
 
     def _fresh_name(
-        self, wanted: str, scope: tuple[str, ...] = (), table: mlir.Operation | None = None
+        self, name: str, scope: tuple[str, ...] = (), table: mlir.Operation | None = None
     ) -> str:
         if scope not in self._fresh:
             self._fresh[scope] = FreshNames(symbols(table or self._module))
-        return self._fresh[scope].take(wanted)
+        return self._fresh[scope].take(name)
 
 
 def _forget_locations(sequence: mlir.Operation) -> None:

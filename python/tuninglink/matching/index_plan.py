@@ -169,10 +169,10 @@ def _split(entries: Sequence[IndexEntry], longest: int) -> tuple[Item, ...]:
         count = min(count, len(members) // len(others))
     if count <= 1:
         return tuple(entries)
-    wanted = max(math.ceil(len(members) / count), _LEAST_MEMBERS)
+    target = max(math.ceil(len(members) / count), _LEAST_MEMBERS)
     ranges = [
         (check, some)
-        for check, some in _ranges(members, axis, wanted)
+        for check, some in _ranges(members, axis, target)
         if _LEAST_MEMBERS <= len(some) < len(members)
     ]
     grouped = [each for _, some in ranges for each in some]
@@ -205,16 +205,16 @@ def _best_axis(
 
 
 def _ranges(
-    entries: Sequence[IndexEntry], axis: Axis, wanted: int
+    entries: Sequence[IndexEntry], axis: Axis, target: int
 ) -> list[tuple[Range, list[IndexEntry]]]:
-    """Return the entries by disjoint ranges of sizes, about `wanted` in each."""
+    """Return the entries by disjoint ranges of sizes, about `target` in each."""
     by_size: defaultdict[int, list[IndexEntry]] = defaultdict(list)
     for entry in entries:
         by_size[entry.sizes[axis]].append(entry)
     ranges: list[list[int]] = []
     count = 0
     for size in sorted(by_size):
-        if not ranges or count + len(by_size[size]) > wanted:
+        if not ranges or count + len(by_size[size]) > target:
             ranges.append([])
             count = 0
         ranges[-1].append(size)

@@ -89,9 +89,9 @@ def _constant(_: Reading, op: mlir.Operation) -> None:
 
 def _operation_name(reading: Reading, op: mlir.Operation) -> None:
     reading.expect_root(op)
-    wanted = op.attributes["op_names"]
-    assert isinstance(wanted, mlir.ArrayAttr)
-    accepted = tuple(each.value for each in wanted if isinstance(each, mlir.StringAttr))
+    attribute = op.attributes["op_names"]
+    assert isinstance(attribute, mlir.ArrayAttr)
+    accepted = tuple(name.value for name in attribute if isinstance(name, mlir.StringAttr))
     reading.ask(pred.NameIn(accepted))
 
 
@@ -137,9 +137,9 @@ def _dims_equal(reading: Reading, op: mlir.Operation) -> None:
     role = reading.meaning(op)
     if not isinstance(role, RoleRef):
         raise NotUnderstoodError("it compares something else than dimensions of a role")
-    wanted = op.attributes["expected_values"]
-    assert isinstance(wanted, mlir.DenseI64ArrayAttr)
-    sizes = list(wanted)
+    expected = op.attributes["expected_values"]
+    assert isinstance(expected, mlir.DenseI64ArrayAttr)
+    sizes = list(expected)
     if min(sizes, default=0) < _ANY_SIZE:
         raise NotUnderstoodError("it asks for dimensions that are dynamic")
     asked = [None if size == _ANY_SIZE else size for size in sizes]
@@ -172,8 +172,8 @@ def _value(reading: Reading, op: mlir.Operation, group: str) -> None:
 def _cast_compatible_type(reading: Reading, op: mlir.Operation) -> None:
     attribute = op.attributes["target_type"]
     assert isinstance(attribute, mlir.TypeAttr)
-    wanted = ValueType.of(attribute.value)
-    reading.ask(pred.IsCastCompatible(reading.value(op), wanted))
+    expected = ValueType.of(attribute.value)
+    reading.ask(pred.IsCastCompatible(reading.value(op), expected))
 
 
 def _dim_is_multiple_of(reading: Reading, op: mlir.Operation) -> None:
@@ -213,8 +213,8 @@ def _dag(reading: Reading, op: mlir.Operation) -> None:
         maps = reading.cache.maps(structured.maps_attribute, structured.kind, outputs)
         reading.ask(pred.HasMaps(maps))
     reading.ask(pred.HasAttributes(tuple(sorted(attributes.items()))))
-    for number, wanted in enumerate(structured.operands):
-        reading.ask(pred.IsCastCompatible(pred.ValueRef(pred.OPERAND, number), wanted))
+    for number, expected in enumerate(structured.operands):
+        reading.ask(pred.IsCastCompatible(pred.ValueRef(pred.OPERAND, number), expected))
     reading.ask(pred.HasRegions(regions_key(root), computation_of(root)))
     graph = Graph(root)
     dag = pred.IsDag(graph.key, graph.own_key, structured.kind, graph.has_free_operands)

@@ -168,15 +168,15 @@ class _FormEntries:
     ) -> NearEntry:
         form = self._forms[position]
         distance = 0.0
-        for actual, wanted in zip(sizes, form.sizes.values(), strict=True):
-            if actual != wanted:
+        for actual, expected in zip(sizes, form.sizes.values(), strict=True):
+            if actual != expected:
                 count += 1
-                distance += abs(math.log2(max(wanted, 1) / max(actual or 1, 1)))
+                distance += abs(math.log2(max(expected, 1) / max(actual or 1, 1)))
         for bound in form.bounds:
             size = _size(op, bound.dimension)
             count += size is not None and not bound.extent.admits(size)
-        known = len(form.predicates) + len(form.sizes) + len(form.bounds)
-        return NearEntry(position, count, known - count, distance)
+        total = len(form.predicates) + len(form.sizes) + len(form.bounds)
+        return NearEntry(position, count, total - count, distance)
 
 
 def _count(predicate: Predicate, op: OpInfo) -> int:

@@ -148,8 +148,8 @@ class Overlaps:
         if answer.witness is None or group is None:
             return None
         used = index.used(group).union(answer.witness)
-        known = {each: Extent(size=size) for each, size in answer.witness.items()}
-        sizes = static_sizes(static_box(dict.fromkeys(sorted(used), ANYTHING), known))
+        witness = {each: Extent(size=size) for each, size in answer.witness.items()}
+        sizes = static_sizes(static_box(dict.fromkeys(sorted(used), ANYTHING), witness))
         assert sizes is not None, "what is not fixed can have any size"
         operation = point(sizes, used)
         static = static_box(operation)

@@ -77,8 +77,8 @@ def pruning_key(conjunction: Sequence[pred.Predicate]) -> PruningKey:
             case pred.HasElementType(of_kind, operand, _, element) if of_kind is kind:
                 if kind is not OpKind.ATTENTION or 0 <= operand < KEPT_OPERANDS:
                     elements.add(element)
-            case pred.HasMaps(found):
-                maps = maps or found
+            case pred.HasMaps(op_maps):
+                maps = maps or op_maps
             case pred.IsCastCompatible(value, type_) if (
                 value.group == pred.OPERAND and type_.is_tensor
             ):
@@ -118,32 +118,32 @@ def _loops(
 
 
 def _by_role(kind: OpKind, roles: Mapping[str, Sizes], maps: pred.Maps | None) -> LoopSizes:
-    known = [size for sizes in roles.values() for size in sizes]
+    role_sizes = [size for sizes in roles.values() for size in sizes]
     has_all = len(roles) == len(ROLES[kind]) or (
-        bool(roles) and maps is not None and len(known) == maps.loop_count
+        bool(roles) and maps is not None and len(role_sizes) == maps.loop_count
     )
-    return _loop_sizes(known, is_complete=has_all and None not in known)
+    return _loop_sizes(role_sizes, is_complete=has_all and None not in role_sizes)
 
 
 def _by_maps(types: Mapping[int, ValueType], maps: pred.Maps) -> LoopSizes:
     """Read the sizes of loops from operands that the maps index by these loops."""
-    known: dict[int, int] = {}
+    size_by_loop: dict[int, int] = {}
     for loops, type_ in (
         (maps.loops[at], type_) for at, type_ in types.items() if at < len(maps.loops)
     ):
         sizes = type_.sizes or ()
         if len(sizes) == len(loops):
-            known.update(
+            size_by_loop.update(
                 (loop, size)
                 for loop, size in zip(loops, sizes, strict=True)
                 if loop is not None and size is not None
             )
-    return _loop_sizes(known.values(), is_complete=len(known) == maps.loop_count)
+    return _loop_sizes(size_by_loop.values(), is_complete=len(size_by_loop) == maps.loop_count)
 
 
 def _loop_sizes(sizes: Iterable[int | None], *, is_complete: bool) -> LoopSizes:
-    known = [size for size in sizes if size is not None and size != 1]
-    return LoopSizes(tuple(sorted(known)), is_complete)
+    relevant = [size for size in sizes if size is not None and size != 1]
+    return LoopSizes(tuple(sorted(relevant)), is_complete)
 
 
 def _has_own_loops(kind: OpKind, operand: int) -> bool:

@@ -231,8 +231,8 @@ def _overlaps(read: EntryConditions, entries: EntryList, shown: int) -> Iterator
             yield EntryOverlap(number, read.entry(number), winners, earlier.at_most)
 
 
-def _winner(read: EntryConditions, entries: EntryList, found: WinningCondition) -> WinningEntry:
-    form = entries.conditions[found.form]
+def _winner(read: EntryConditions, entries: EntryList, winner: WinningCondition) -> WinningEntry:
+    form = entries.conditions[winner.form]
     assert isinstance(form, Condition), "what is not understood overlaps with nothing"
-    number = entries.start + found.position
-    return WinningEntry(number, read.entry(number), witness_of(form, found.witness))
+    number = entries.start + winner.position
+    return WinningEntry(number, read.entry(number), witness_of(form, winner.witness))

@@ -31,10 +31,10 @@ class ReadingCache:
 
     def is_any_op(self, type_: mlir.Type) -> bool:
         """Return whether the type of a handle permits any op."""
-        known = self._is_any_op.get(type_)
-        if known is None:
-            known = self._is_any_op[type_] = is_any_op(type_)
-        return known
+        is_any = self._is_any_op.get(type_)
+        if is_any is None:
+            is_any = self._is_any_op[type_] = is_any_op(type_)
+        return is_any
 
     def number(self, key: Hashable) -> int:
         """Return a number for the key of an op that is not understood, which avoids nested keys."""

@@ -122,11 +122,11 @@ class Found:
         return merge(*(_ascending(numbers, result) for numbers, result in self.parts))
 
 
-def _ascending(numbers: Sequence[int], found: int) -> Iterator[int]:
-    while found:
-        lowest = found & -found
+def _ascending(numbers: Sequence[int], bits: int) -> Iterator[int]:
+    while bits:
+        lowest = bits & -bits
         yield numbers[lowest.bit_length() - 1]
-        found ^= lowest
+        bits ^= lowest
 
 
 def _by_pattern(

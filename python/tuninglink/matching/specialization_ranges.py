@@ -57,14 +57,14 @@ def specialize_dispatches(dispatches: Iterable[LinkedDispatch]) -> None:
     Raises:
         SpecError: the ranges of an entry have another form, or are not one for each loop.
     """
-    known: dict[int, Sequence[_Specialization]] = {}
+    specializations: dict[int, Sequence[_Specialization]] = {}
     for dispatch in dispatches:
         if dispatch.linked is None:
             continue
-        if id(dispatch.linked) not in known:
-            known[id(dispatch.linked)] = _specializations(dispatch.linked)
-        if known[id(dispatch.linked)]:
-            _specialize(dispatch.dispatch.module, known[id(dispatch.linked)])
+        if id(dispatch.linked) not in specializations:
+            specializations[id(dispatch.linked)] = _specializations(dispatch.linked)
+        if specializations[id(dispatch.linked)]:
+            _specialize(dispatch.dispatch.module, specializations[id(dispatch.linked)])
 
 
 def has_ranges(spec: Spec) -> bool:

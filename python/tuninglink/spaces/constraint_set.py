@@ -108,8 +108,8 @@ class ConstraintSet(SolutionSet):
         Raises:
             AssignmentError: a knob is missing, unknown, or has a value that is not an integer.
         """
-        known = read_assignment(assignment, self._names, self.pipeline)
-        assignment = {**known, **(auxiliary or {})}
+        complete = read_assignment(assignment, self._names, self.pipeline)
+        assignment = {**complete, **(auxiliary or {})}
         deadline = limits.start()
         violated, is_open = self._decider.judge(assignment)
         try:

@@ -107,8 +107,8 @@ def meaning(place: str, problem: Problem | None = None) -> str:
         problem: the problem, for the names of its loops.
     """
     entry, _, position = place.rpartition(".")[2].partition("[")
-    known = KNOBS.get(entry)
-    text = known.meaning if known else ""
+    reference = KNOBS.get(entry)
+    text = reference.meaning if reference else ""
     loop = int(position.rstrip("]")) if position else None
     if not text or loop is None or problem is None or loop >= len(problem.dimensions):
         return text

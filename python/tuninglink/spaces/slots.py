@@ -106,8 +106,8 @@ class ImpliedSlot(OptionSlot):
 
     def read(self, path: str, actual: mlir.Attribute, assignment: dict[str, int]) -> None:
         """Accept the attribute that belongs to the value of the knob."""
-        wanted = self.options[assignment[self.name]]
-        if not _are_equal(wanted, actual):
+        expected = self.options[assignment[self.name]]
+        if not _are_equal(expected, actual):
             raise _unexpected(path, actual)
 
 
@@ -189,9 +189,9 @@ class DictionarySlot(Slot):
         """Read the entries of a dictionary; `prefix` comes before their names in messages."""
         if actual is None:
             raise MismatchError(f"'{prefix.rstrip('.')}' is no dictionary")
-        known = self.entries.keys() | (self.others if self.others is not None else actual.keys())
+        allowed = self.entries.keys() | (self.others if self.others is not None else actual.keys())
         for name, attribute in actual.items():
-            if name not in known:
+            if name not in allowed:
                 raise MismatchError(f"it has '{prefix}{name} = {_text(attribute)}'")
         for name, slot in self.entries.items():
             if name not in actual:

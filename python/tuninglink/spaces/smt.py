@@ -114,13 +114,15 @@ class _Reader:
 
     def _read_dimensions(self) -> None:
         arguments = self._operation.regions[0].blocks[0].arguments
-        for index, (argument, known) in enumerate(zip(arguments, self._dimensions, strict=True)):
-            if known is None:
+        for index, (argument, dimension) in enumerate(
+            zip(arguments, self._dimensions, strict=True)
+        ):
+            if dimension is None:
                 self._values[argument] = self._builder.auxiliary(dimension_name(index))
                 continue
-            value = self._values[argument] = number(known.size)
-            if known.message:
-                self._require(value == known.size, known.message, value)
+            value = self._values[argument] = number(dimension.size)
+            if dimension.message:
+                self._require(value == dimension.size, dimension.message, value)
 
     def _knob(self, name: str, options: tuple[str, ...] | None) -> Expression:
         if name not in self._knobs:

@@ -123,8 +123,8 @@ class _Fold:
         if role in pred.STEPS:
             return True  # The maps have them, too.
         loops = self._roles.get(pred.role_name(self.kind, role), ())
-        known = {loop: size for loop, size in zip(loops, sizes, strict=False) if size is not None}
-        self._sizes |= known
+        static = {loop: size for loop, size in zip(loops, sizes, strict=False) if size is not None}
+        self._sizes |= static
         return len(loops) == len(sizes)
 
     def element_types(self) -> tuple[str, ...]:
@@ -135,8 +135,8 @@ class _Fold:
         """Return the size of each loop, None if unconstrained."""
         dimensions = (
             dimension
-            for operand, known in self.operands.items()
-            for dimension in zip(self.maps.loops[operand], known, strict=False)
+            for operand, sizes in self.operands.items()
+            for dimension in zip(self.maps.loops[operand], sizes, strict=False)
         )
         result = {loop: size for loop, size in dimensions if loop is not None and size is not None}
         sizes = {**self._sizes, **result}

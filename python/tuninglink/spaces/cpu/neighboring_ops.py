@@ -84,15 +84,15 @@ def _tie(
         one = waiting.pop()
         for access in accesses[one]:
             for other in handed_on.get(access.value, ()):
-                known = tied[other.operation]
+                tied_loops = tied[other.operation]
                 # The maps of an `inner_tiled` leave out the dimensions of a packed tile, which are the last ones.
-                found = {
+                new_ties = {
                     its: tied[one][loop]
                     for loop, its in zip(access.loops, other.loops, strict=False)
-                    if loop in tied[one] and its is not None and its not in known
+                    if loop in tied[one] and its is not None and its not in tied_loops
                 }
-                if found:
-                    known |= found
+                if new_ties:
+                    tied_loops |= new_ties
                     waiting.append(other.operation)
     return tied
 

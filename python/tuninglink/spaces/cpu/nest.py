@@ -185,12 +185,12 @@ def _vectors(op: StructuredOp, widths: Sequence[int | None]) -> tuple[VectorOf, 
         return ()
     if any(None in loops for loops in op.operand_loops):
         return ()
-    known = [each for each in widths if each is not None]
-    bits = known[-1] if op.kind is OpKind.CONTRACTION else min(known)
+    known_widths = [width for width in widths if width is not None]
+    bits = known_widths[-1] if op.kind is OpKind.CONTRACTION else min(known_widths)
     everything = VectorOf("all loops", tuple(range(op.loop_count)), bits)
     operands = [
         VectorOf(f"operand {number}", _positions(result), wide)
-        for number, (result, wide) in enumerate(zip(op.maps, known, strict=False))
+        for number, (result, wide) in enumerate(zip(op.maps, known_widths, strict=False))
         if wide > bits
     ]
     return (everything, *operands)

@@ -48,10 +48,10 @@ def unknown(rules: CpuRules) -> str:
 
 def _bound_vectors(rules: CpuRules) -> None:
     """Require all vectors of the root op to stay below the limit, however the compiler bounds its parts."""
-    known = all_of(*(part.is_known for part in rules.parts))
+    has_known_parts = all_of(*(part.is_known for part in rules.parts))
     is_never = rules.cpu.masking is Masking.NEVER
     # A peeled part has the size of the tile, even if the loop has fewer iterations.
-    when = [negation(known), *([rules.tiles.peeling != 0] if is_never else [])]
+    when = [negation(has_known_parts), *([rules.tiles.peeling != 0] if is_never else [])]
     for each in rules.nest.parts:
         what = f"the vectors of {each.what} may have"
         masked = [_masked(rules, loop) for loop in each.loops]
@@ -59,7 +59,7 @@ def _bound_vectors(rules: CpuRules) -> None:
             rules.limit_vector(what, masked, each.bits)
             continue
         sizes = [rules.parts[loop].size for loop in each.loops]
-        rules.limit_vector(what, sizes, each.bits, [known])
+        rules.limit_vector(what, sizes, each.bits, [has_known_parts])
         rules.limit_vector(what, masked, each.bits, when)
 
 

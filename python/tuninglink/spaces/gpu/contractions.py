@@ -194,9 +194,9 @@ def check_element_types(
         UndecidedError: the device has no intrinsic, or no conversion, for a type of 8 bits or fewer.
     """
     is_excluded = needs_conversions and not device.architecture.startswith("gfx")
-    known = {type_ for result in device.intrinsics for type_ in result.element_types}
+    supported = {type_ for result in device.intrinsics for type_ in result.element_types}
     for type_ in types:
-        if type_.startswith(_NARROW_FLOATS) and (is_excluded or type_ not in known):
+        if type_.startswith(_NARROW_FLOATS) and (is_excluded or type_ not in supported):
             raise UndecidedError(f"{device.architecture} may not have {type_}")
 
 

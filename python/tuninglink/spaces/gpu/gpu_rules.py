@@ -167,15 +167,15 @@ class GpuRules:
         )
 
     def threads(
-        self, threads: Number, wanted: Number, source: str, grade: Grade = Grade.COMPILER
+        self, threads: Number, needed: Number, source: str, grade: Grade = Grade.COMPILER
     ) -> None:
         """Require the number of threads in a workgroup that the tiles of a `source` need."""
         require = self.compilers if grade is Grade.COMPILER else self.not_chosen
         require(
-            threads == wanted,
+            threads == needed,
             f"a workgroup must have the threads {source} ({{}} == {{}})",
             threads,
-            wanted,
+            needed,
         )
 
     def memory(self, bits: Sequence[Number], device: Gpu) -> None:

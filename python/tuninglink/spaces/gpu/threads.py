@@ -158,13 +158,13 @@ class _ThreadsRules(FormRules):
         summed = product([number(1), *(self.tiles[loop] for loop in self._loops.reductions)])
         rules.unrolled(summed, "sums of one result", _MOST_SUMS)
         rules.unrolled(product(self._pieces) * summed, "sums")
-        wanted = product(self._counts)
+        needed = product(self._counts)
         rules.compilers(
-            wanted <= most,
+            needed <= most,
             f"tiles must not ask for more than {most} threads ({{}} <= {most})",
-            wanted,
+            needed,
         )
-        rules.threads(self.threads, wanted, "that its tiles ask for", self._grade)
+        rules.threads(self.threads, needed, "that its tiles ask for", self._grade)
 
     def limit_memory(self) -> None:
         """Limit the copies of promoted operands and the data that threads exchange."""
