@@ -44,22 +44,28 @@ class ConditionIndex:
     ) -> None:
         self.conditions = conditions
         self.labels = dict(enumerate(labels or ()))
-        opaque = (at for at, each in enumerate(conditions) if isinstance(each, Opaque))
+        opaque = (at for at, condition in enumerate(conditions) if isinstance(condition, Opaque))
         self.first_opaque = next(opaque, None)
-        universal = (at for at, each in enumerate(conditions) if is_universal(each))
+        universal = (at for at, condition in enumerate(conditions) if is_universal(condition))
         self.first_universal = next(universal, None)
         self._first_of_key: dict[Hashable, int] = {}
-        for at, each in enumerate(conditions):
-            if isinstance(each, Opaque) and each.key is not None:
-                self._first_of_key.setdefault(each.key, at)
+        for at, condition in enumerate(conditions):
+            if isinstance(condition, Opaque) and condition.key is not None:
+                self._first_of_key.setdefault(condition.key, at)
         understood = [
-            (at, each) for at, each in enumerate(conditions) if isinstance(each, Condition)
+            (at, condition)
+            for at, condition in enumerate(conditions)
+            if isinstance(condition, Condition)
         ]
-        self._boxes = {at: box(each.sizes) for at, each in understood}
+        self._boxes = {at: box(condition.sizes) for at, condition in understood}
         self._empty = {
-            at for at, each in understood if each.names == frozenset() or is_empty(self._boxes[at])
+            at
+            for at, condition in understood
+            if condition.names == frozenset() or is_empty(self._boxes[at])
         }
-        groups = make_groups((at, each) for at, each in understood if at not in self._empty)
+        groups = make_groups(
+            (at, condition) for at, condition in understood if at not in self._empty
+        )
         self.are_related = groups.are_related
         self._group_of = groups.of
         self._indexes: dict[tuple[ConditionGroup, Hashable], SizeIndex] = {}
@@ -113,7 +119,7 @@ class ConditionIndex:
     def used(self, group: ConditionGroup) -> frozenset[Dimension]:
         """Return the dimensions constrained by any condition on the ops of a group."""
         if group not in self._dimensions:
-            indexes = [self.sizes(each, group) for each in around(group)]
+            indexes = [self.sizes(wider, group) for wider in around(group)]
             self._dimensions[group] = frozenset(
                 dimension for index in indexes for dimension in index.dimensions
             )

@@ -116,8 +116,12 @@ def plan_index(entries: Sequence[IndexEntry], longest: int) -> tuple[Item, ...]:
     """
     if len(entries) <= longest:
         return tuple(entries)
-    lists = {each: _compatible(entries, each) for each in _frequent_structures(entries)}
-    lists = {each: fitting for each, fitting in lists.items() if _pays(each, fitting)}
+    lists = {
+        structure: _compatible(entries, structure) for structure in _frequent_structures(entries)
+    }
+    lists = {
+        structure: fitting for structure, fitting in lists.items() if _pays(structure, fitting)
+    }
     members = [entry for entry in entries if entry.structure in lists]
     front = _front(entries, members)
     groups = [
@@ -155,7 +159,7 @@ def _compatible(entries: Sequence[IndexEntry], structure: Structure) -> list[Ind
 
 def _pays(structure: Structure, fitting: Sequence[IndexEntry]) -> bool:
     """Return whether a group saves more than the cost of the entries in it that are not its members."""
-    members = sum(each.structure is structure for each in fitting)
+    members = sum(entry.structure is structure for entry in fitting)
     return len(fitting) <= 2 * members
 
 
@@ -175,7 +179,7 @@ def _split(entries: Sequence[IndexEntry], longest: int) -> tuple[Item, ...]:
         for check, some in _ranges(members, axis, target)
         if _LEAST_MEMBERS <= len(some) < len(members)
     ]
-    grouped = [each for _, some in ranges for each in some]
+    grouped = [entry for _, some in ranges for entry in some]
     front = _front(entries, grouped)
     groups = [
         IndexGroup(check, _split(_behind(_in_order([*some, *others]), front), longest))
@@ -200,8 +204,8 @@ def _best_axis(
         return len(entries) - covered + sum(count**2 for count in of_size) / covered
 
     best = min(sorted(counts), key=left, default=(0, 0))
-    members = [each for each in entries if best in each.sizes]
-    return best, members, [each for each in entries if best not in each.sizes]
+    members = [entry for entry in entries if best in entry.sizes]
+    return best, members, [entry for entry in entries if best not in entry.sizes]
 
 
 def _ranges(
@@ -220,7 +224,7 @@ def _ranges(
         ranges[-1].append(size)
         count += len(by_size[size])
     return [
-        (Range(axis, sizes[0], sizes[-1]), [each for size in sizes for each in by_size[size]])
+        (Range(axis, sizes[0], sizes[-1]), [entry for size in sizes for entry in by_size[size]])
         for sizes in ranges
     ]
 
@@ -235,7 +239,7 @@ def _behind(entries: Iterable[IndexEntry], front: int) -> list[IndexEntry]:
 
 
 def _in_order(entries: Iterable[IndexEntry]) -> list[IndexEntry]:
-    return sorted(entries, key=lambda each: each.position)
+    return sorted(entries, key=lambda entry: entry.position)
 
 
 def _assemble(
@@ -245,5 +249,5 @@ def _assemble(
     front = _front(entries, members)
     gone = set(members)
     before = [entry for entry in entries if entry.position < front]
-    behind = [each for each in _behind(entries, front) if each not in gone]
+    behind = [entry for entry in _behind(entries, front) if entry not in gone]
     return (*before, *groups, *behind)

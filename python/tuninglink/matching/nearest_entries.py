@@ -91,9 +91,9 @@ class NearestEntries:
 
     def _nearest(self, op: OpInfo) -> list[NearEntry]:
         compared = [
-            (count, each)
-            for each in self._families.values()
-            if (count := each.differences(op)) is not None
+            (count, family)
+            for family in self._families.values()
+            if (count := family.differences(op)) is not None
         ]
         compared.sort(key=lambda item: item[0])
         candidates = [
@@ -101,7 +101,7 @@ class NearestEntries:
             for count, family in compared[:_FAMILIES]
             for candidate in family.nearest(op, count)
         ]
-        return sorted(candidates, key=lambda each: (each.rank, each.position))
+        return sorted(candidates, key=lambda entry: (entry.rank, entry.position))
 
 
 class _FormEntries:
@@ -140,7 +140,7 @@ class _FormEntries:
         positions = self._sharing(sizes) if sizes else [*self._forms][:_UNSIZED]
         candidates = [self._candidate(op, position, sizes, count) for position in positions]
         yield from heapq.nsmallest(
-            _PER_FAMILY, candidates, key=lambda each: (each.rank, each.position)
+            _PER_FAMILY, candidates, key=lambda entry: (entry.rank, entry.position)
         )
 
     def _sharing(self, sizes: Sequence[int | None]) -> list[int]:
@@ -151,7 +151,7 @@ class _FormEntries:
                 shared.update(self._by_size.get((slot, size), ()))
         sharing = [position for position, _ in shared.most_common(2 * _PER_FAMILY)]
         if len(sharing) < _PER_FAMILY:
-            sharing += (each for each in self._as_large(sizes) if each not in shared)
+            sharing += (entry for entry in self._as_large(sizes) if entry not in shared)
         return sharing
 
     def _as_large(self, sizes: Sequence[int | None]) -> list[int]:

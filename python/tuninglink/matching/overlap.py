@@ -95,15 +95,15 @@ class Overlaps:
     def overlap(self, first: int, second: int) -> OverlapAnswer:
         """Return whether the conditions at two positions can hold for the same operation."""
         index = self._index
-        for each in (index.conditions[first], index.conditions[second]):
-            if isinstance(each, Opaque):
-                return OverlapAnswer(Verdict.NOT_DECIDED, reason=each.reason)
+        for condition in (index.conditions[first], index.conditions[second]):
+            if isinstance(condition, Opaque):
+                return OverlapAnswer(Verdict.NOT_DECIDED, reason=condition.reason)
         group, other = index.group(first), index.group(second)
         if group is None or other is None:
             return OverlapAnswer(Verdict.REFUTED)
         if group is not other and not index.are_related:
             return OverlapAnswer(Verdict.NOT_DECIDED, reason=TOO_MANY)
-        relation = next((how for each, how in group.related if each is other), None)
+        relation = next((how for related, how in group.related if related is other), None)
         if relation is None:
             return OverlapAnswer(Verdict.REFUTED)
         return _overlap(index.box(first, other), index.box(second, group), relation)
@@ -129,15 +129,15 @@ class Overlaps:
             meeting = index.sizes(other, group).meeting(asked, position, label)
             at_most += len(meeting)
             shown = 0
-            for each in islice(meeting, _TRIES):
-                narrower = position if relation is Relation.WITHIN else each
-                winner = self._winner(position, each, narrower)
+            for earlier in islice(meeting, _TRIES):
+                narrower = position if relation is Relation.WITHIN else earlier
+                winner = self._winner(position, earlier, narrower)
                 if winner and winner.position not in winners:
                     winners[winner.position] = winner
                     shown += 1
                 if shown == count:
                     break
-        first = sorted(winners.values(), key=lambda each: each.position)[:count]
+        first = sorted(winners.values(), key=lambda winner: winner.position)[:count]
         return EarlierOverlaps(tuple(first), at_most)
 
     def _winner(self, later: int, earlier: int, form: int) -> WinningCondition | None:
@@ -148,7 +148,7 @@ class Overlaps:
         if answer.witness is None or group is None:
             return None
         used = index.used(group).union(answer.witness)
-        witness = {each: Extent(size=size) for each, size in answer.witness.items()}
+        witness = {dimension: Extent(size=size) for dimension, size in answer.witness.items()}
         sizes = static_sizes(static_box(dict.fromkeys(sorted(used), ANYTHING), witness))
         assert sizes is not None, "what is not fixed can have any size"
         operation = point(sizes, used)
@@ -156,7 +156,7 @@ class Overlaps:
         winner = index.containing(group, operation, earlier + 1)
         if winner is None or index.labels.get(winner) == index.labels.get(later):
             return None
-        others = [each for each, relation in group.related if relation is not Relation.WITHIN]
+        others = [other for other, relation in group.related if relation is not Relation.WITHIN]
         if any(len(index.sizes(other, group).meeting(static, winner)) for other in others):
             return None  # The operation may have one of the other forms, too.
         return WinningCondition(winner, form, sizes)

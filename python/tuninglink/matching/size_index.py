@@ -49,11 +49,11 @@ class SizeIndex:
         self, boxes: Sequence[tuple[int, Box]], labels: Mapping[int, Hashable] | None = None
     ) -> None:
         self._labels = labels or {}
-        self.dimensions = frozenset(dimension for _, each in boxes for dimension in each)
+        self.dimensions = frozenset(dimension for _, box in boxes for dimension in box)
         self._exact: dict[tuple[Dimension, ...], dict[tuple[int, ...], _Bucket]] = {}
         for pattern, members in _by_pattern(boxes, _CONTAINING_AXES).items():
             self._exact[pattern] = self._by_sizes(members, pattern)
-        static = [(number, static_box(each)) for number, each in boxes]
+        static = [(number, static_box(box)) for number, box in boxes]
         self._patterns = _by_pattern(static, _MEETING_AXES)
         self._common: dict[tuple[tuple[Dimension, ...], ...], dict[tuple[int, ...], _Bucket]] = {}
 
@@ -61,15 +61,17 @@ class SizeIndex:
         self, boxes: Iterable[tuple[int, Box]], dimensions: tuple[Dimension, ...]
     ) -> dict[tuple[int, ...], _Bucket]:
         result: dict[tuple[int, ...], list[tuple[int, Box]]] = defaultdict(list)
-        for number, each in boxes:
-            result[_sizes(each, dimensions)].append((number, each))
+        for number, box in boxes:
+            result[_sizes(box, dimensions)].append((number, box))
         return {key: _Bucket(some, dimensions, self._labels) for key, some in result.items()}
 
     def containing(self, narrow: Box, before: int) -> int | None:
         """Return the first number below `before` of a box that contains `narrow`, None if there is none."""
         first = None
         for pattern, buckets in self._exact.items():
-            if not all(each in narrow and narrow[each].size is not None for each in pattern):
+            if not all(
+                dimension in narrow and narrow[dimension].size is not None for dimension in pattern
+            ):
                 continue
             bucket = buckets.get(_sizes(narrow, pattern))
             result = (
@@ -88,10 +90,10 @@ class SizeIndex:
             before: the exclusive upper bound of the numbers.
             label: the label of boxes to omit; None to omit none.
         """
-        own = {each for each in asked if asked[each].size is not None}
+        own = {dimension for dimension in asked if asked[dimension].size is not None}
         parts = []
         for pattern in self._patterns:
-            common = tuple(each for each in pattern if each in own)
+            common = tuple(dimension for dimension in pattern if dimension in own)
             bucket = self._by_common(pattern, common).get(_sizes(asked, common))
             if bucket:
                 parts.append((bucket.numbers, bucket.meeting(asked, before, label)))
@@ -134,13 +136,13 @@ def _by_pattern(
 ) -> dict[tuple[Dimension, ...], list[tuple[int, Box]]]:
     """Group boxes by the dimensions of their fixed sizes, limited to the `most` frequent combinations."""
     counts = Counter(
-        dimension for _, each in boxes for dimension in each if each[dimension].size is not None
+        dimension for _, box in boxes for dimension in box if box[dimension].size is not None
     )
     axes = sorted(sorted(counts), key=lambda dimension: -counts[dimension])[:most]
     patterns: dict[tuple[Dimension, ...], list[tuple[int, Box]]] = defaultdict(list)
-    for number, each in boxes:
-        fixed = (axis for axis in axes if axis in each and each[axis].size is not None)
-        patterns[tuple(fixed)].append((number, each))
+    for number, box in boxes:
+        fixed = (axis for axis in axes if axis in box and box[axis].size is not None)
+        patterns[tuple(fixed)].append((number, box))
     return dict(patterns)
 
 
@@ -167,10 +169,10 @@ class _Bucket:
     def containing(self, narrow: Box, before: int) -> int | None:
         """Return the first number below `before` of a box that contains `narrow`."""
         if len(self._boxes) <= _FEW:
-            for number, each in self._boxes:
+            for number, box in self._boxes:
                 if number >= before:
                     return None
-                if contains(each, narrow):
+                if contains(box, narrow):
                     return number
             return None
         result = self._before(before)
@@ -186,9 +188,9 @@ class _Bucket:
         if label is not None:
             result &= ~self._all_labels().get(label, 0)
         for dimension, bounds in self._all_bounds().items():
-            each = asked.get(dimension)
-            if each is not None:
-                result &= bounds.overlapping(each)
+            extent = asked.get(dimension)
+            if extent is not None:
+                result &= bounds.overlapping(extent)
         return result
 
     def _before(self, number: int) -> int:
@@ -205,7 +207,7 @@ class _Bucket:
 
     def _all_bounds(self) -> dict[Dimension, _Bounds]:
         if self._bounds is None:
-            dimensions = {each for _, box in self._boxes for each in box}
+            dimensions = {dimension for _, box in self._boxes for dimension in box}
             self._bounds = {
                 dimension: _Bounds([box.get(dimension, ANYTHING) for _, box in self._boxes])
                 for dimension in sorted(dimensions - set(self._fixed))
@@ -224,10 +226,10 @@ class _Bounds:
             [-(extent.high if extent.size is None else extent.size) for extent in extents]
         )
         self._all = (1 << len(extents)) - 1
-        self._sized = _set_of(at for at, each in enumerate(extents) if each.size is not None)
+        self._sized = _set_of(at for at, extent in enumerate(extents) if extent.size is not None)
         by_factor: dict[int, list[int]] = defaultdict(list)
-        for position, each in enumerate(extents):
-            by_factor[each.factor].append(position)
+        for position, extent in enumerate(extents):
+            by_factor[extent.factor].append(position)
         self._by_factor = {factor: _set_of(some) for factor, some in by_factor.items()}
         self._dividing: dict[int, int] = {}
 
@@ -259,7 +261,7 @@ class _Thresholds:
     """Sets of the positions whose values do not exceed a threshold."""
 
     def __init__(self, values: Sequence[float]) -> None:
-        ordered = sorted((each, position) for position, each in enumerate(values))
+        ordered = sorted((value, position) for position, value in enumerate(values))
         self._values = [value for value, _ in ordered]
         self._positions = [position for _, position in ordered]
         self._marks = [0]
@@ -267,7 +269,7 @@ class _Thresholds:
             some = _set_of(self._positions[start : start + _STRIDE])
             self._marks.append(self._marks[-1] | some)
 
-        self._ends = {each: self._up_to(each) for each in (-math.inf, math.inf)}
+        self._ends = {end: self._up_to(end) for end in (-math.inf, math.inf)}
 
     def up_to(self, value: float) -> int:
         """Return the set of positions with values up to `value`."""

@@ -115,14 +115,14 @@ class AllowedValues:
         except UndecidedError as failure:
             self.reason = failure.reason
             return None
-        for each in sorted(spaces, key=lambda space: not space.is_sufficient):
+        for space in sorted(spaces, key=lambda space: not space.is_sufficient):
             try:
-                if each.constraints.unknown:  # none of its values is known to be valid
-                    self.reason = each.constraints.unknown
+                if space.constraints.unknown:  # none of its values is known to be valid
+                    self.reason = space.constraints.unknown
                     continue
-                assignment = each.assignment(configuration)
-                if each.constraints.check(assignment, _LIMITS).verdict is not Verdict.REFUTED:
-                    return each, assignment
+                assignment = space.assignment(configuration)
+                if space.constraints.check(assignment, _LIMITS).verdict is not Verdict.REFUTED:
+                    return space, assignment
             except (MismatchError, AssignmentError, UndecidedError) as failure:
                 self.reason = f"the constraints cover configurations of another form: {failure}"
         self.reason = self.reason or "no space holds the compiler's choice"
@@ -152,7 +152,7 @@ def _worth_trying(knob: Knob, problem: Problem) -> list[int]:
     divisors = (position for position in range(1, high + 1) if size and size % position == 0)
     powers = (1 << position for position in range(high.bit_length()))
     low = knob.low or 0
-    return sorted({each for each in (0, *divisors, *powers) if low <= each <= high})
+    return sorted({tile for tile in (0, *divisors, *powers) if low <= tile <= high})
 
 
 _MOST: Final = 1024
@@ -171,11 +171,11 @@ def _translation(info: iree_codegen.TranslationInfoAttr) -> Mapping[str, str]:
         translation[SUBGROUP_SIZE] = str(info.subgroup_size)
     configuration: Any = info.configuration
     given = None if configuration is None else dictionary_of(configuration)
-    for name, each in (given or {}).items():
+    for name, attribute in (given or {}).items():
         if name != PIPELINE_OPTIONS:
-            translation[name] = "true" if isinstance(each, mlir.UnitAttr) else _text(each)
+            translation[name] = "true" if isinstance(attribute, mlir.UnitAttr) else _text(attribute)
             continue
-        options: Any = each
+        options: Any = attribute
         for option in _OPTIONS:
             value = getattr(options, option)
             if value is not None:
@@ -191,13 +191,13 @@ _OPTIONS: Final = (
 
 
 def _entries(prefix: str, entries: Mapping[str, mlir.Attribute]) -> Iterator[tuple[str, str]]:
-    for name, each in entries.items():
-        if isinstance(each, mlir.ArrayAttr) and name in _TILES:
-            for loop, size in enumerate(each):
+    for name, entry in entries.items():
+        if isinstance(entry, mlir.ArrayAttr) and name in _TILES:
+            for loop, size in enumerate(entry):
                 if isinstance(size, mlir.IntegerAttr) and size.value:
                     yield f"{prefix}{name}[{loop}]", str(size.value)
         else:
-            yield f"{prefix}{name}", "true" if isinstance(each, mlir.UnitAttr) else _text(each)
+            yield f"{prefix}{name}", "true" if isinstance(entry, mlir.UnitAttr) else _text(entry)
 
 
 _TILES: Final = frozenset({"workgroup", "reduction", "partial_reduction", "subgroup", "thread"})
@@ -207,7 +207,9 @@ _TILES: Final = frozenset({"workgroup", "reduction", "partial_reduction", "subgr
 def _foreign(lowering: mlir.Attribute) -> Mapping[str, str]:
     """Return the parameters of a lowering config of another dialect."""
     entries = named_parameters(lowering)
-    return {name: _text(each) for name, each in (entries or {"lowering_config": lowering}).items()}
+    return {
+        name: _text(entry) for name, entry in (entries or {"lowering_config": lowering}).items()
+    }
 
 
 def _text(attribute: mlir.Attribute) -> str:

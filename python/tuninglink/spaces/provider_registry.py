@@ -52,9 +52,9 @@ class ProviderRegistry:
     def all(self) -> Sequence[Provider]:
         """Return all providers; warn about plug-ins that cannot be loaded, and skip them."""
         if self._all is None:
-            self._all = [each() for each in _OWN] if self._own is None else list(self._own)
-            for each in sorted(self._entry_points(), key=lambda point: point.name):
-                self._load(each, self._all)
+            self._all = [provider() for provider in _OWN] if self._own is None else list(self._own)
+            for entry_point in sorted(self._entry_points(), key=lambda point: point.name):
+                self._load(entry_point, self._all)
         return self._all
 
     def spaces(self, workload: Workload, pipeline: str) -> list[Space]:
@@ -66,13 +66,13 @@ class ProviderRegistry:
         result: list[Space] = []
         reasons: list[str] = []
         kind = workload.problem.kind
-        for each in [provider for provider in self.all() if provider.knows(pipeline, kind)]:
+        for provider in [each for each in self.all() if each.knows(pipeline, kind)]:
             try:
-                result += self._guarded(each, each.spaces(workload, pipeline))
+                result += self._guarded(provider, provider.spaces(workload, pipeline))
             except UndecidedError as failure:
                 reasons.append(failure.reason)
             except Exception as failure:  # noqa: BLE001 - a plug-in may raise anything
-                reasons.append(self._failed(each, failure))
+                reasons.append(self._failed(provider, failure))
         if not result:
             nobody = f"no constraints are known for {workload.problem} in {pipeline}"
             raise UndecidedError("; ".join(reasons) or nobody)

@@ -110,9 +110,9 @@ def verify_like_compiler(
     for finding in findings:
         if finding.compilers or finding.lacks:
             return finding.refute(pipeline, limits)
-    if any(each.is_read for each in findings):
+    if any(finding.is_read for finding in findings):
         return ConfigurationAnswer(Verdict.PROVEN, pipeline)
-    reason = _join(each.doubt for each in findings) or nothing
+    reason = _join(finding.doubt for finding in findings) or nothing
     return ConfigurationAnswer(Verdict.NOT_DECIDED, pipeline, reason=reason)
 
 
@@ -163,7 +163,8 @@ class _Finding:
         untiled = space.untiled(configuration)
         violations = [_with_zeros(violation, untiled) for violation in answer.violations]
         graded: dict[Grade, tuple[Violation, ...]] = {
-            grade: tuple(each for each in violations if each.grade is grade) for grade in Grade
+            grade: tuple(violation for violation in violations if violation.grade is grade)
+            for grade in Grade
         }
         doubt = answer.reason
         if graded[Grade.SUFFICIENT]:
@@ -199,15 +200,22 @@ def _weigh(findings: Sequence[_Finding], pipeline: str, limits: Limits) -> Confi
         for finding in findings
         if isinstance(finding.space, CompilerSpace) and finding.is_read
     ]
-    judges = compilers or [each for each in findings if each.is_read]
+    judges = compilers or [finding for finding in findings if finding.is_read]
     accepted = any(not judge.compilers for judge in judges)
     rejecting = None if accepted else next((judge for judge in judges if judge.compilers), None)
     is_proven = any(
-        each.is_read and each.space.is_sufficient and not each.doubt and not each.compilers
-        for each in findings
+        finding.is_read
+        and finding.space.is_sufficient
+        and not finding.doubt
+        and not finding.compilers
+        for finding in findings
     )
     verdict = Verdict.PROVEN if is_proven else Verdict.NOT_DECIDED
-    reason = "" if is_proven else _join(_doubt(each) for each in findings if each is not rejecting)
+    reason = (
+        ""
+        if is_proven
+        else _join(_doubt(finding) for finding in findings if finding is not rejecting)
+    )
     if not findings:
         reason = "no constraints cover its padding"
     if rejecting is None:

@@ -41,7 +41,7 @@ def unknown(rules: CpuRules) -> str:
         return ""
     if not rules.checks_vectors:
         return "what this pipeline makes of the tiles is not known well enough"
-    if any(each.own is None for each in rules.nest.beside):
+    if any(neighbor.own is None for neighbor in rules.nest.beside):
         return "how large another operation in the dispatch is, is not known"
     return ""
 
@@ -52,15 +52,15 @@ def _bound_vectors(rules: CpuRules) -> None:
     is_never = rules.cpu.masking is Masking.NEVER
     # A peeled part has the size of the tile, even if the loop has fewer iterations.
     when = [negation(has_known_parts), *([rules.tiles.peeling != 0] if is_never else [])]
-    for each in rules.nest.parts:
-        what = f"the vectors of {each.what} may have"
-        masked = [_masked(rules, loop) for loop in each.loops]
+    for vector in rules.nest.parts:
+        what = f"the vectors of {vector.what} may have"
+        masked = [_masked(rules, loop) for loop in vector.loops]
         if rules.cpu.masking is Masking.ALWAYS:
-            rules.limit_vector(what, masked, each.bits)
+            rules.limit_vector(what, masked, vector.bits)
             continue
-        sizes = [rules.parts[loop].size for loop in each.loops]
-        rules.limit_vector(what, sizes, each.bits, [has_known_parts])
-        rules.limit_vector(what, masked, each.bits, when)
+        sizes = [rules.parts[loop].size for loop in vector.loops]
+        rules.limit_vector(what, sizes, vector.bits, [has_known_parts])
+        rules.limit_vector(what, masked, vector.bits, when)
 
 
 def _masked(rules: CpuRules, loop: int) -> Expression:
@@ -83,17 +83,17 @@ def _bound_neighbors(rules: CpuRules) -> None:
         for loop in rules.loops
         if rules.nest.loops[loop].reduces
     ]
-    inside = [negation(each) for each in outside]
-    for each in rules.nest.beside:
-        if each.own is None:
+    inside = [negation(condition) for condition in outside]
+    for neighbor in rules.nest.beside:
+        if neighbor.own is None:
             continue
-        what = f"the vectors of {each.what} may have"
-        sizes = [_masked(rules, loop) for loop in each.shared]
-        rules.limit_vector(what, [number(each.own), *sizes], each.bits, inside)
+        what = f"the vectors of {neighbor.what} may have"
+        sizes = [_masked(rules, loop) for loop in neighbor.shared]
+        rules.limit_vector(what, [number(neighbor.own), *sizes], neighbor.bits, inside)
         if outside:
-            whole = [_outer(rules, loop) for loop in each.shared]
-            numbers = [number(each.own), *whole]
-            rules.limit_vector(what, numbers, each.bits, [any_of(*outside)])
+            whole = [_outer(rules, loop) for loop in neighbor.shared]
+            numbers = [number(neighbor.own), *whole]
+            rules.limit_vector(what, numbers, neighbor.bits, [any_of(*outside)])
 
 
 def _outer(rules: CpuRules, loop: int) -> Expression:

@@ -79,7 +79,7 @@ def read_attention(workload: Workload) -> Attention:
     op, problem = StructuredOp(workload.root), workload.problem
     sizes = static_sizes(workload)
     single = [problem.loops(role) for role in (Role.M, Role.N, Role.K1, Role.K2)]
-    if any(len(each) != 1 for each in single):
+    if any(len(loops) != 1 for loops in single):
         raise UndecidedError(f"{problem} has other dimensions than one each of m, n, k1 and k2")
     (m,), (n,), (k1,), (k2,) = single
     query, key, value = map(read_operand, list(op.operation.operands)[:3], op.maps)
@@ -267,25 +267,25 @@ def _fit(
     extents: tuple[_Extent, _Extent, _Extent],
 ) -> _Fit:
     """Require tiles to be multiples of the intrinsic of one of the matmuls; the extents are its m, n and k."""
-    options = tuple(each.attribute for each in intrinsics)
+    options = tuple(intrinsic.attribute for intrinsic in intrinsics)
     chosen = rules.choice(f"{part}_mma_idx", options)
     taken = number(1)
     whole = []
-    for side, each in zip("mnk", extents, strict=True):
+    for side, extent in zip("mnk", extents, strict=True):
         step = rules.look_up(chosen, [getattr(intrinsic, side) for intrinsic in intrinsics])
-        step = step * each.count
-        taken = taken * (each.tile / step)
-        whole.append(each.tile % step == 0)
+        step = step * extent.count
+        taken = taken * (extent.tile / step)
+        whole.append(extent.tile % step == 0)
         rules.compilers(
             whole[-1],
-            f"{each.name} must be divisible by what the intrinsics of {part} take at a time ({{}} % {{}} == 0)",
-            each.tile,
+            f"{extent.name} must be divisible by what the intrinsics of {part} take at a time ({{}} % {{}} == 0)",
+            extent.tile,
             step,
         )
     return _Fit(
         slot=OptionSlot(f"{part}_mma_idx", options),
         taken=taken,
         is_whole=all_of(*whole),
-        order=rules.look_up(chosen, [int(each.is_transposed) for each in intrinsics]),
-        rows=rules.look_up(chosen, [each.m for each in intrinsics]),
+        order=rules.look_up(chosen, [int(intrinsic.is_transposed) for intrinsic in intrinsics]),
+        rows=rules.look_up(chosen, [intrinsic.m for intrinsic in intrinsics]),
     )

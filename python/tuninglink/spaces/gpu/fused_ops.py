@@ -47,25 +47,25 @@ def computed_inputs(
     if REDUCTION in op.iterator_types or len(op.maps) != len(owner.operands):
         raise UndecidedError(f"{owner.name} computes an operand, and it is not element-wise")
     positions = {
-        each.position: loop
-        for each, loop in zip(op.maps[-1].results, loops, strict=True)
-        if isinstance(each, mlir.AffineDimExpr)
+        expression.position: loop
+        for expression, loop in zip(op.maps[-1].results, loops, strict=True)
+        if isinstance(expression, mlir.AffineDimExpr)
     }
-    for each, access in zip(owner.operands[: op.first_output], op.maps, strict=False):
+    for operand, access in zip(owner.operands[: op.first_output], op.maps, strict=False):
         own = [
             positions[result.position]
             for result in access.results
             if isinstance(result, mlir.AffineDimExpr)
         ]
-        further = list(computed_inputs(each, own))
-        yield from further or [(each, own)]
+        further = list(computed_inputs(operand, own))
+        yield from further or [(operand, own)]
 
 
 def has_consumers(workload: Workload) -> bool:
     """Return whether other ops use the result of the root op."""
     operations = list(function_ops(workload.function).computing)
     after = operations[operations.index(workload.root) + 1 :]
-    return any(each.name != names.FILL for each in after)
+    return any(op.name != names.FILL for op in after)
 
 
 def mixes_types(op: StructuredOp) -> bool:

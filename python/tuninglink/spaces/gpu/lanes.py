@@ -226,20 +226,20 @@ def _read_others(workload: Workload) -> list[_Other]:
     read = []
     kinds = StructuredOp(workload.root).iterator_types
     parallel = sum(kind != REDUCTION for kind in kinds)
-    for each in function_ops(workload.function).computing:
-        attribute = each.attributes.get(names.LOWERING_CONFIG)
+    for op_beside in function_ops(workload.function).computing:
+        attribute = op_beside.attributes.get(names.LOWERING_CONFIG)
         entries = (dictionary_of(attribute) if attribute is not None else None) or {}
-        if each == workload.root:
+        if op_beside == workload.root:
             continue
         if SUBGROUP_BASIS not in entries:
-            op = StructuredOp(each)
+            op = StructuredOp(op_beside)
             if op.maps and op.loop_count > parallel:
-                raise UndecidedError(f"{each.name} beside it has no configuration")
+                raise UndecidedError(f"{op_beside.name} beside it has no configuration")
             continue
         bases = [read_basis(entries.get(name)) for name in (SUBGROUP_BASIS, LANE_BASIS)]
         subgroups, lanes = (prod(basis.counts) if basis else 1 for basis in bases)
         tiles = [size for name in _STEPS for size in integers_of(entries.get(name)) if size]
-        read.append(_Other(each.name, subgroups, lanes, prod(tiles)))
+        read.append(_Other(op_beside.name, subgroups, lanes, prod(tiles)))
     return read
 
 
