@@ -82,7 +82,7 @@ class _Fold:
         match predicate:
             case pred.NameIn(accepted):
                 remaining = frozenset(accepted) if self.names is None else self.names
-                self.remaining = remaining.intersection(accepted)
+                self.names = remaining.intersection(accepted)
             case pred.IsUnconfigured():
                 self.is_unconfigured = True
             case pred.IsKind(kind):
