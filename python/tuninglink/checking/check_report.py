@@ -104,8 +104,8 @@ class SpecReport:
 
     def findings(self) -> Iterator[Finding]:
         """Yield all faults and undecided questions, entry by entry."""
-        for said in self.structure:
-            yield Finding(Rule.STRUCTURE, said)
+        for diagnostic in self.structure:
+            yield Finding(Rule.STRUCTURE, diagnostic)
         for entry in self.entries:
             yield from _refuted(entry)
             yield from _discouraged(entry)
@@ -122,11 +122,11 @@ class SpecReport:
 
     def undecided(self) -> list[Undecided]:
         """Return the undecided questions, grouped by reason."""
-        result: dict[tuple[str, str], list[EntryReport]] = defaultdict(list)
+        reports_by_question: dict[tuple[str, str], list[EntryReport]] = defaultdict(list)
         for entry in self.entries:
             for question, answer in entry.open_answers.items():
-                result[question, answer.reason].append(entry)
-        return [Undecided(*key, tuple(entries)) for key, entries in result.items()]
+                reports_by_question[question, answer.reason].append(entry)
+        return [Undecided(*key, tuple(entries)) for key, entries in reports_by_question.items()]
 
     def has_errors(self) -> bool:
         """Return whether the spec has errors."""
@@ -164,17 +164,17 @@ def _refuted(report: EntryReport) -> Iterator[Finding]:
             if question == "valid" and _compiles(report):
                 severity, what = Severity.WARNING, _NARROW
             place = report.knob_place if question == "valid" else None
-            said = f"{what}: {answer.reason}"
-            yield _finding(rule, severity, report, said, answer.details, place=place)
+            message = f"{what}: {answer.reason}"
+            yield _finding(rule, severity, report, message, answer.details, place=place)
 
 
 def _discouraged(report: EntryReport) -> Iterator[Finding]:
     for question, answer in report.answers.items():
         if answer is not None and answer.warning:
             rule, what = _WARNED.get(question, _REJECTED)
-            said = f"{what}: {answer.warning}"
+            message = f"{what}: {answer.warning}"
             at = report.knob_place if rule is Rule.DISCOURAGED else None
-            yield _finding(rule, rule.severity, report, said, answer.details, place=at)
+            yield _finding(rule, rule.severity, report, message, answer.details, place=at)
 
 
 def _miscompiled(report: EntryReport) -> Iterator[Finding]:
@@ -192,8 +192,8 @@ def _open(report: EntryReport) -> Iterator[Finding]:
     """Yield the undecided questions."""
     rule = Rule.UNDECIDED
     for question, answer in report.open_answers.items():
-        said = f"was not decided ({question.replace('_', ' ')}): {answer.reason}"
-        yield _finding(rule, rule.severity, report, said)
+        message = f"was not decided ({question.replace('_', ' ')}): {answer.reason}"
+        yield _finding(rule, rule.severity, report, message)
 
 
 def _in_model(report: EntryReport, match: ModelMatch) -> Iterator[Finding]:
@@ -202,15 +202,15 @@ def _in_model(report: EntryReport, match: ModelMatch) -> Iterator[Finding]:
     where = f"for {match.problem} in {match.dispatch} of the model"
     notes = (*answer.details, *([f"the op stands at {match.place}"] if match.place else ()))
     if answer.verdict is Verdict.REFUTED:
-        rule, said = Rule.INVALID, f"has an invalid configuration {where}: {answer.reason}"
-        yield _finding(rule, rule.severity, report, said, notes)
+        rule, message = Rule.INVALID, f"has an invalid configuration {where}: {answer.reason}"
+        yield _finding(rule, rule.severity, report, message, notes)
     elif answer.verdict is Verdict.NOT_DECIDED:
-        rule, said = Rule.UNDECIDED, f"was not decided (valid) {where}: {answer.reason}"
-        yield _finding(rule, rule.severity, report, said, notes)
+        rule, message = Rule.UNDECIDED, f"was not decided (valid) {where}: {answer.reason}"
+        yield _finding(rule, rule.severity, report, message, notes)
     if answer.warning:
         rule, what = Rule.DISCOURAGED, "has a configuration that the compiler's own constraints"
-        said = f"{what} reject {where}: {answer.warning}"
-        yield _finding(rule, rule.severity, report, said, notes)
+        message = f"{what} reject {where}: {answer.warning}"
+        yield _finding(rule, rule.severity, report, message, notes)
 
 
 def _finding(

@@ -89,22 +89,22 @@ class Checker:
             name: its name in reports.
             targets: names of the targets that it is bound to; none for any target.
         """
-        said: list[Diagnostic] = []
-        sink = DiagnosticSink(said.append)
+        diagnostics: list[Diagnostic] = []
+        sink = DiagnosticSink(diagnostics.append)
         try:
             spec = load_spec(
                 source, name=name, upgrade=self._upgrade, diagnostics=sink, targets=targets
             )
         except SpecError as failure:
             source_name = name or (str(source) if not isinstance(source, bytes) else "<memory>")
-            return SpecReport(source_name, structure=(*said, *failure.diagnostics))
+            return SpecReport(source_name, structure=(*diagnostics, *failure.diagnostics))
         verify_spec(spec.module, sink)
         if sink.error_count:
-            return SpecReport(spec.source, spec.kind.value, tuple(said))
+            return SpecReport(spec.source, spec.kind.value, tuple(diagnostics))
         check_configurations(spec, sink, self._described_target(spec))
         check_ranges(spec, sink)
         entries = self._entries(spec, sink)
-        report = SpecReport(spec.source, spec.kind.value, tuple(said), tuple(entries))
+        report = SpecReport(spec.source, spec.kind.value, tuple(diagnostics), tuple(entries))
         self.progress.end()
         return report
 
@@ -122,8 +122,8 @@ class Checker:
         warn = _once(diagnostics.emit)
         judge = Judge(question, warn)
         entries = [
-            Asked(position, each, self._is_for_target(each))
-            for position, each in enumerate(spec.entries)
+            Asked(position, entry, self._is_for_target(entry))
+            for position, entry in enumerate(spec.entries)
         ]
         parallel = ParallelJudge(judge, question, self._processes, warn, self._note)
         with parallel.begin(entries) as judgements:
@@ -133,16 +133,16 @@ class Checker:
         places = KnobPlaces()
         return [
             replace(
-                known,
-                knob_place=_knob_place(known, places),
+                report,
+                knob_place=_knob_place(report, places),
                 compiles=compiled[position],
                 is_reachable=reachability.answer(position),
                 overlap=reachability.overlap(position),
                 in_model=None
                 if in_model is None
-                else tuple(in_model.get((known.entry.matcher, known.entry.action), ())),
+                else tuple(in_model.get((report.entry.matcher, report.entry.action), ())),
             )
-            for position, known in enumerate(self.progress.entries)
+            for position, report in enumerate(self.progress.entries)
         ]
 
     def _complete(
@@ -151,11 +151,11 @@ class Checker:
         """Record the answer about each entry; return their programs, None for an entry for another target."""
         proposals = Proposals()
         programs: list[str | None] = []
-        for each, result in zip(entries, judgements, strict=True):
-            if result.judged is not None:
-                answer = proposals.answer(result.judged, partial(judge.details, each.entry))
-                self.progress.add(_unfinished(each, result, answer))
-            programs.append(result.program if each.is_asked else None)
+        for entry, judgement in zip(entries, judgements, strict=True):
+            if judgement.judged is not None:
+                answer = proposals.answer(judgement.judged, partial(judge.details, entry.entry))
+                self.progress.add(_unfinished(entry, judgement, answer))
+            programs.append(judgement.program if entry.is_asked else None)
         return programs
 
     def _judging_options(self, spec: Spec) -> JudgingOptions:
@@ -194,8 +194,8 @@ class Checker:
             return [None] * len(entries)
         flags = tuple(compile_flags(self._target))
         jobs = [
-            Job(program, spec_of(each), flags)
-            for each, program in zip(entries, programs, strict=True)
+            Job(program, spec_of(entry), flags)
+            for entry, program in zip(entries, programs, strict=True)
             if program
         ]
         answers = iter(compile_all(jobs, self._compile_limits))

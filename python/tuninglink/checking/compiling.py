@@ -117,14 +117,14 @@ def _configured(job: Job, program: str) -> int:
     """Compile a program, and return the number of ops that the spec configured."""
     from tuninglink.compiler import compile as compile_program  # noqa: PLC0415 - loads the compiler
 
-    result = compile_program(
+    compilation = compile_program(
         program.encode(),
         specs=[job.spec],
         default_specs=False,
         flags=job.flags,
         name="payload.mlir",
     )
-    return len(result.applied)
+    return len(compilation.applied)
 
 
 def _answer(future: Future[_Compiled]) -> Answer:

@@ -67,8 +67,8 @@ class Proposals:
         if judged.key not in self._known:
             answer = judged.answer
             if len(self._known) < MOST_PROPOSALS:
-                result = (judged.details or again)()
-                answer = replace(answer, details=result.notes, knobs=result.knobs or answer.knobs)
+                details = (judged.details or again)()
+                answer = replace(answer, details=details.notes, knobs=details.knobs or answer.knobs)
             self._known[judged.key] = answer
         return self._known[judged.key]
 
@@ -119,11 +119,11 @@ class ConfigurationChecks:
         key = _key(dispatch)
         judged = self._known.get(key)
         if judged is None:
-            result = self._verify(dispatch)
-            if result is None:
+            verification = self._verify(dispatch)
+            if verification is None:
                 reason = "it sets no lowering_config, so there is nothing to check"
                 return Judged(Answer(Verdict.NOT_DECIDED, reason))
-            judged = _judged(result, key)
+            judged = _judged(verification, key)
             reason = self._miscompilation(dispatch)
             if reason:
                 judged = replace(judged, answer=replace(judged.answer, miscompilation=reason))

@@ -60,7 +60,8 @@ class Reachability:
     def __init__(self, spec: Spec) -> None:
         conditions = EntryConditions(spec)
         self._found = {
-            each.position: each for each in find_reachability(spec, conditions=conditions)
+            reachability.position: reachability
+            for reachability in find_reachability(spec, conditions=conditions)
         }
         self._overlaps = {
             overlap.position: overlap for overlap in find_overlaps(spec, conditions=conditions)

@@ -20,7 +20,7 @@ def with_fused_consumer(program: str) -> str:
     """
     module = parse_module(program.encode(), "payload.mlir", thread_context())
     returns = collect(module, "flow.return")
-    kinds = [operand.type for each in returns for operand in each.operands]
+    kinds = [operand.type for terminator in returns for operand in terminator.operands]
     if not kinds or not all(map(_is_float_tensor, kinds)):
         return ""
     with module.context, mlir.Location.unknown():

@@ -103,10 +103,12 @@ class _Judging:
     ) -> None:
         """See `Observer`."""
         modules = {dispatch.name: dispatch.module for dispatch in find_dispatches(program)}
-        for operation, each in applied:
-            if each.entry is not None:
-                match = self._judge(modules[each.dispatch], operation, each)
-                self.found.setdefault((each.entry.matcher, each.entry.action), []).append(match)
+        for operation, application in applied:
+            if application.entry is not None:
+                match = self._judge(modules[application.dispatch], operation, application)
+                self.found.setdefault(
+                    (application.entry.matcher, application.entry.action), []
+                ).append(match)
 
     def _judge(
         self, module: mlir.Operation, operation: mlir.Operation, applied: Applied

@@ -97,10 +97,10 @@ class ParallelJudge:
     def _together(
         self, slices: Sequence[Sequence[Asked]], handed: _HandedOut
     ) -> Iterator[Judgement]:
-        for position, each in enumerate(slices):
+        for position, entries in enumerate(slices):
             handed.hand_out(position)
             future = handed.future(position)
-            yield from self._here(each) if future is None else self._there(each, future)
+            yield from self._here(entries) if future is None else self._there(entries, future)
 
     def _submit(self, pool: Pool, entries: Sequence[Asked]) -> Future[_Outcome]:
         future = pool.submit(_judge, _Slice.of(entries), self._judging_options, seconds=_SECONDS)
@@ -109,14 +109,14 @@ class ParallelJudge:
 
     def _note(self, entries: Sequence[Asked], future: Future[_Outcome]) -> None:
         if not future.cancelled() and future.exception() is None:
-            for each, result in zip(entries, future.result().judgements, strict=True):
-                self._finished(each, result)
+            for each, judgement in zip(entries, future.result().judgements, strict=True):
+                self._finished(each, judgement)
 
     def _here(self, entries: Sequence[Asked]) -> Iterator[Judgement]:
         for entry in entries:
-            result = self._judge.judge(entry.entry, is_asked=entry.is_asked)
-            self._finished(entry, result)
-            yield result
+            judgement = self._judge.judge(entry.entry, is_asked=entry.is_asked)
+            self._finished(entry, judgement)
+            yield judgement
 
     def _there(self, entries: Sequence[Asked], future: Future[_Outcome]) -> Iterator[Judgement]:
         """Yield the judgements of another process; a slice that it has not begun, or failed on, is judged here."""
@@ -151,7 +151,7 @@ class _HandedOut:
 
     def hand_out(self, position: int) -> None:
         """Submit slices after a position until enough are unfinished."""
-        self._unfinished = [each for each in self._unfinished if not each.done()]
+        self._unfinished = [future for future in self._unfinished if not future.done()]
         while self._first > position + 1 and len(self._unfinished) < self._most:
             self._futures.appendleft(self._submit(self._slices[self._first - 1]))
             self._unfinished.append(self._futures[0])
@@ -180,7 +180,7 @@ class _Slice:
     @classmethod
     def of(cls, entries: Sequence[Asked]) -> _Slice:
         asked = ((entry.entry.matcher, entry.entry.action, entry.is_asked) for entry in entries)
-        return cls(spec_of(*(each.entry for each in entries)), tuple(asked))
+        return cls(spec_of(*(asked_entry.entry for asked_entry in entries)), tuple(asked))
 
 
 @dataclass(frozen=True)
@@ -199,9 +199,9 @@ def _judge(part: _Slice, options: JudgingOptions) -> _Outcome:
         judge.judge(Entry(matcher, action, None, anatomy), is_asked=is_asked)
         for matcher, action, is_asked in part.entries
     )
-    said = tuple(_said)
+    warnings = tuple(_said)
     _said.clear()
-    return _Outcome(judgements, said)
+    return _Outcome(judgements, warnings)
 
 
 @lru_cache(maxsize=1)

@@ -48,7 +48,7 @@ def _rule(rule: Rule) -> dict[str, Any]:
 def _result(finding: Finding) -> dict[str, Any]:
     diagnostic = finding.diagnostic
     placeless = [note.message for note in diagnostic.notes if note.place is None]
-    result: dict[str, Any] = {
+    sarif_result: dict[str, Any] = {
         "ruleId": finding.rule.value,
         "ruleIndex": _RULES.index(finding.rule),
         "level": _LEVELS[diagnostic.severity],
@@ -57,8 +57,8 @@ def _result(finding: Finding) -> dict[str, Any]:
     }
     related = [_related(note, note.place) for note in diagnostic.notes if note.place is not None]
     if related:
-        result["relatedLocations"] = related
-    return result
+        sarif_result["relatedLocations"] = related
+    return sarif_result
 
 
 def _related(said: Diagnostic, place: Place) -> dict[str, Any]:

@@ -133,7 +133,7 @@ def specs_of(options: CompileOptions, project_specs: Sequence[str]) -> SpecChoic
 
     Raises:
         SpecError: a spec cannot be read.
-        TargetError: a spec is bound to what is no target.
+        TargetError: a spec is bound to an invalid target.
     """
     from tuninglink.compiler.applying import SpecChoice  # noqa: PLC0415 - loads linker and matchers
 

@@ -140,20 +140,22 @@ class TargetCatalog:
 
     def shadowed(self, op: OpInfo, winner: EntryReference) -> tuple[EntryReference, ...]:
         """Return the entries after `winner` that also match an op, as far as is known."""
-        result: list[EntryReference] = []
+        references: list[EntryReference] = []
         is_behind = False
         for member in self._members:
             if member.position == winner.spec:
                 first = member.position_of(winner)
-                result += (each for at, each in self._matching(member, op) if at > first)
+                references += (
+                    reference for at, reference in self._matching(member, op) if at > first
+                )
                 is_behind = True
             elif is_behind:
-                result += (each for _, each in self._matching(member, op))
-        return tuple(result)
+                references += (reference for _, reference in self._matching(member, op))
+        return tuple(references)
 
     def _matching(self, member: SpecMember, op: OpInfo) -> Iterator[tuple[int, EntryReference]]:
         return (
-            each for each in member.matching(op) if not member.why_not(each[0], self._selection)
+            match for match in member.matching(op) if not member.why_not(match[0], self._selection)
         )
 
     def nearest(self, op: OpInfo) -> tuple[NearMiss, ...]:

@@ -82,7 +82,7 @@ class CompilersChoices:
 
     def _note(self, program: mlir.Operation) -> None:
         for dispatch in find_dispatches(program):
-            roots = [op for each in find_root_ops(dispatch.module) for op in each.roots]
+            roots = [op for group in find_root_ops(dispatch.module) for op in group.roots]
             self._choices[dispatch.name] = [configuration_of(root) for root in roots]
 
     def add_to(
@@ -99,11 +99,11 @@ class CompilersChoices:
         choices = self._choices.get(dispatch, [])
         if len(choices) == count:
             choice = choices[position]
-            known = {knob.name for knob in report.knobs}
+            set_knobs = {knob.name for knob in report.knobs}
             added = [
                 KnobRow(name, "", value, meaning(name))
                 for name, value in choice.knobs.items()
-                if name not in known
+                if name not in set_knobs
             ]
             beside = [
                 replace(knob, compilers_value=choice.knobs.get(knob.name, ""))

@@ -38,7 +38,7 @@ def with_details(
         calls: the number of calls of each dispatch.
     """
     reader = ProgramReader(sources, configured, calls)
-    points = {name: each for each in reader.points for name in each.dispatches}
+    points = {name: point for point in reader.points for name in point.dispatches}
     registry = ProviderRegistry(lambda _: None)
     detailed: dict[str, DispatchReport] = {}
     asked = 0
@@ -48,11 +48,15 @@ def with_details(
         if point is None or not is_tunable(point.workload.problem.kind):
             continue
         asked += 1
-        known = registry if asked <= _WITH_VALUES else None
-        start = single_entry(explanation.program, point, known)
+        value_registry = registry if asked <= _WITH_VALUES else None
+        start = single_entry(explanation.program, point, value_registry)
         for dispatch in row.dispatches:
             detailed[dispatch.name] = replace(dispatch, start=start)
-        if known is not None and first.status is Status.TUNED and len(first.operations) == 1:
+        if (
+            value_registry is not None
+            and first.status is Status.TUNED
+            and len(first.operations) == 1
+        ):
             allowed = _with_values(first.operations[0], point, registry)
             for dispatch in row.dispatches:
                 knobs = replace(dispatch.operations[0], knobs=allowed.knobs)

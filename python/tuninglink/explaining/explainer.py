@@ -64,7 +64,7 @@ class Explainer:
     ) -> None:
         self._sizes = sizes
         self._catalog = Catalog(choice)
-        self._advice = LibraryAdvice({each.source for each in choice.given})
+        self._advice = LibraryAdvice({spec.source for spec in choice.given})
         self._program = program
         self._step = step or (lambda _: None)
         self._sources: DispatchSources | None = None
@@ -120,14 +120,14 @@ class Explainer:
             notes: further notes on the whole program.
         """
         dispatches = tuple(self._dispatches)
-        said = [*notes, *self._catalog.notes()]
+        all_notes = [*notes, *self._catalog.notes()]
         if not dispatches:
-            said.append("there is no dispatch to configure")
+            all_notes.append("there is no dispatch to configure")
         explanation = Explanation(
             self._program,
             self._catalog.reports(dispatches),
             dispatches,
-            tuple(said),
+            tuple(all_notes),
             self._advice.coverage(),
         )
         self._step("writing specs to start from")
@@ -178,10 +178,10 @@ class _Part:
         self._sources = sources
         self._dispatches = find_dispatches(program) if sources.names() else []
         self._applied: dict[str, list[tuple[mlir.Operation, Applied]]] = {}
-        for operation, each in applied:
-            self._applied.setdefault(each.dispatch, []).append((operation, each))
-        wanted = {dispatch.name for dispatch in self._dispatches}
-        self._prepared = PreparedDispatches(program, sources, wanted)
+        for operation, application in applied:
+            self._applied.setdefault(application.dispatch, []).append((operation, application))
+        names = {dispatch.name for dispatch in self._dispatches}
+        self._prepared = PreparedDispatches(program, sources, names)
 
     def reports(self, configure: Configure) -> Iterator[DispatchReport]:
         """Yield the outcome for each dispatch."""
@@ -300,12 +300,15 @@ def _same(
 
 def _without_match(operations: Sequence[OperationReport]) -> Status:
     """Return the status of a dispatch that no spec configured."""
-    near = [each for operation in operations for each in operation.nearest]
-    if any(each.is_match for each in near):
+    near = [miss for operation in operations for miss in operation.nearest]
+    if any(miss.is_match for miss in near):
         return Status.NO_EFFECT
-    if any(not each.excluded for each in near):
+    if any(not miss.excluded for miss in near):
         return Status.UNMATCHED
-    if any(each.kind not in _TRIVIAL or each.name.startswith(_COMPUTING) for each in operations):
+    if any(
+        operation.kind not in _TRIVIAL or operation.name.startswith(_COMPUTING)
+        for operation in operations
+    ):
         return Status.NO_ENTRY
     return Status.NOT_TUNABLE
 

@@ -52,7 +52,7 @@ class Weight:
     microseconds: float | None = None
 
     def __add__(self, other: Weight) -> Weight:
-        times = [each for each in (self.microseconds, other.microseconds) if each is not None]
+        times = [time for time in (self.microseconds, other.microseconds) if time is not None]
         return Weight(
             self.dispatches + other.dispatches,
             self.calls + other.calls,
@@ -247,7 +247,7 @@ class Explanation:
         dispatches = (
             dispatch for dispatch in self.dispatches if not statuses or dispatch.status in statuses
         )
-        return sum((each.weight for each in dispatches), Weight())
+        return sum((dispatch.weight for dispatch in dispatches), Weight())
 
     @cached_property
     def rows(self) -> tuple[ProblemRow, ...]:
@@ -298,7 +298,7 @@ class Explanation:
 
     def share(self, weight: Weight) -> float:
         """Return the share of a weight in the total, from 0 to 1, in terms of `measure`."""
-        part, whole = (self._amount(each) for each in (weight, self.weight()))
+        part, whole = (self._amount(one) for one in (weight, self.weight()))
         return part / whole if whole else 0.0
 
     def _amount(self, weight: Weight) -> float:

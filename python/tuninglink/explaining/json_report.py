@@ -44,8 +44,8 @@ def _lines(value: object) -> str:
     # With `indent`, the library takes ten times as long.
     if not isinstance(value, list):
         return json.dumps(value, ensure_ascii=False)
-    each = (json.dumps(one, ensure_ascii=False) for one in value)
-    return "[\n{}\n]".format(",\n".join(each)) if value else "[]"
+    lines = (json.dumps(one, ensure_ascii=False) for one in value)
+    return "[\n{}\n]".format(",\n".join(lines)) if value else "[]"
 
 
 def to_object(explanation: Explanation) -> Object:

@@ -52,7 +52,10 @@ class LibraryAdvice:
 
     def coverage(self) -> tuple[LibraryCoverage, ...]:
         """Return the coverage of the libraries, those with the most dispatches first."""
-        result = [LibraryCoverage(name, frozenset(each)) for name, each in self._dispatches.items()]
+        result = [
+            LibraryCoverage(name, frozenset(dispatches))
+            for name, dispatches in self._dispatches.items()
+        ]
         return tuple(sorted(result, key=lambda each: (-len(each.dispatches), each.source)))
 
 

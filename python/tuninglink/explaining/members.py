@@ -109,18 +109,20 @@ class SpecMember:
             op: the op.
             selection: selects the entries that apply to the target.
         """
-        result = compare(self._matchers[position], op)
+        comparison = compare(self._matchers[position], op)
         why_not = self.why_not(position, selection)
         if why_not:
             excluded = bool(self._exclusion(position, selection))
             return NearMiss(
                 self.reference(position),
-                result.differences,
+                comparison.differences,
                 excluded=why_not,
-                is_match=bool(result.matches) and not excluded,
+                is_match=bool(comparison.matches) and not excluded,
             )
-        unsure = "all that is known of its matcher holds" if result.matches else result.unsure
-        return NearMiss(self.reference(position), result.differences, unsure)
+        unsure = (
+            "all that is known of its matcher holds" if comparison.matches else comparison.unsure
+        )
+        return NearMiss(self.reference(position), comparison.differences, unsure)
 
     def matching(self, op: OpInfo) -> Iterator[tuple[int, EntryReference]]:
         """Yield the entries that match an op, with their positions, as far as is known."""
@@ -149,7 +151,7 @@ class SpecMember:
         """For each entry that is proven unreachable, the reason."""
         if self._spec is None or self.is_too_large:
             return {}
-        return {each.position: each.why_unreachable for each in find_unreachable(self._spec)}
+        return {entry.position: entry.why_unreachable for entry in find_unreachable(self._spec)}
 
     def report(self, dispatches: Sequence[DispatchReport], is_default: bool) -> SpecSummary:  # noqa: FBT001
         """Return the outcome for the spec.
@@ -188,9 +190,9 @@ class SpecMember:
     ) -> tuple[EntryUsage, ...]:
         counts: dict[int, int] = {}
         shadows: dict[int, dict[EntryReference, None]] = {}
-        for each in mine:
-            if each.match and each.match.entry:
-                position = self.position_of(each.match.entry)
+        for operation in mine:
+            if operation.match and operation.match.entry:
+                position = self.position_of(operation.match.entry)
                 counts[position] = counts.get(position, 0) + 1
         for operation in operations:
             winner = operation.match.entry if operation.match else None

@@ -32,18 +32,18 @@ class MeasuredTimes(Protocol):
 
 def with_times(explanation: Explanation, times: Iterable[MeasuredTimes]) -> Explanation:
     """Return an explanation with times; the first source that has a dispatch wins."""
-    known = list(times)
+    sources = list(times)
     dispatches = []
     for dispatch in explanation.dispatches:
-        result = (one.microseconds(dispatch) for one in known)
-        time = next((one for one in result if one is not None), None)
+        measured = (one.microseconds(dispatch) for one in sources)
+        time = next((one for one in measured if one is not None), None)
         dispatches.append(replace(dispatch, microseconds=time))
-    if known and not any(each.microseconds is not None for each in dispatches):
+    if sources and not any(each.microseconds is not None for each in dispatches):
         notes = (*explanation.notes, "no time is known of any dispatch of the program")
         return replace(explanation, notes=notes)
     timed = sum(each.microseconds is not None for each in dispatches)
     notes = explanation.notes
-    if known and timed < len(dispatches):
+    if sources and timed < len(dispatches):
         of_all = f"{timed:,} of {len(dispatches):,} dispatches"
         notes = (
             *notes,
@@ -91,11 +91,11 @@ def read_profile(path: str) -> Profile:
             return Profile(_benchmarks(json.loads(text)["benchmarks"]))
         return Profile(_table(text))
     except (ValueError, KeyError, TypeError) as failure:
-        known = note(
+        formats = note(
             "expected --benchmark_format=json or csv of iree-benchmark-module, or the output of tracy-csvexport"
         )
-        reason = f"'{path}' is no profile: {type(failure).__name__}: {failure}"
-        raise TuninglinkError(error(reason, notes=[known])) from None
+        reason = f"'{path}' is not a profile: {type(failure).__name__}: {failure}"
+        raise TuninglinkError(error(reason, notes=[formats])) from None
 
 
 def _benchmarks(rows: Iterable[Mapping[str, Any]]) -> dict[str, float]:
@@ -113,7 +113,7 @@ def _benchmarks(rows: Iterable[Mapping[str, Any]]) -> dict[str, float]:
             medians[name] = time
         elif row.get("run_type", "iteration") == "iteration":
             runs.setdefault(name, []).append(time)
-    return {name: mean(each) for name, each in runs.items()} | medians
+    return {name: mean(durations) for name, durations in runs.items()} | medians
 
 
 def _table(text: str) -> dict[str, float]:

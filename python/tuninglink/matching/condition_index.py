@@ -29,13 +29,13 @@ class ConditionIndex:
 
     Args:
         conditions: in order of precedence.
-        labels: what conditions are labelled with, if they are.
+        labels: the labels of the conditions, if any.
 
     Attributes:
         conditions: the conditions.
         labels: the labels, by position.
-        are_related: whether it is known which groups may have something in common; else each only has with itself.
-        first_opaque: the position of the first matcher that is not understood, None if all are.
+        are_related: whether the groups were compared; otherwise each group is only related to itself.
+        first_opaque: the position of the first opaque matcher, None if there is none.
         first_universal: the position of the first condition that always holds, None if there is none.
     """
 
@@ -66,11 +66,11 @@ class ConditionIndex:
         self._dimensions: dict[ConditionGroup, frozenset[Dimension]] = {}
 
     def first_alike(self, opaque: Opaque) -> int | None:
-        """Return the position of the first matcher that does the same as one that is not understood."""
+        """Return the position of the first matcher that is equivalent to an opaque one."""
         return self._first_of_key.get(opaque.key)
 
     def is_empty(self, position: int) -> bool:
-        """Return whether the condition at a position is understood and never holds."""
+        """Return whether the condition at a position is not opaque and never holds."""
         return position in self._empty
 
     def group(self, position: int) -> ConditionGroup | None:
@@ -78,7 +78,7 @@ class ConditionIndex:
         return self._group_of.get(position)
 
     def box(self, position: int, seen_from: ConditionGroup) -> Box:
-        """Return the box of a condition, with the names of loops of another group where it has none."""
+        """Return the box of a condition, with the loop names of another group where its own group has none."""
         condition = self.conditions[position]
         assert isinstance(condition, Condition)
         loops = seen_from.condition.loops
@@ -87,7 +87,7 @@ class ConditionIndex:
         return box(condition.sizes_by(loops))
 
     def sizes(self, group: ConditionGroup, seen_from: ConditionGroup) -> SizeIndex:
-        """Return the index of a group, with the names of loops of another one where it has none."""
+        """Return the index of a group, with the loop names of another group where it has none."""
         other = seen_from.condition
         is_renamed = bool(other.loops) and not group.condition.loops
         key = group, (other.maps, other.kinds, other.names) if is_renamed else None
@@ -97,12 +97,12 @@ class ConditionIndex:
         return self._indexes[key]
 
     def containing(self, group: ConditionGroup, narrow: Box, before: int) -> int | None:
-        """Return the first condition that holds for all of some operations.
+        """Return the first condition that holds for all operations of a group within a box.
 
         Args:
-            group: what the operations are, sizes aside.
+            group: the group of the operations.
             narrow: their sizes.
-            before: the condition comes before this position.
+            before: the exclusive upper bound of the condition's position.
         """
         first = before
         for other in around(group):
@@ -111,7 +111,7 @@ class ConditionIndex:
         return None if first == before else first
 
     def used(self, group: ConditionGroup) -> frozenset[Dimension]:
-        """Return the dimensions that any condition on the ops of a group constrains."""
+        """Return the dimensions constrained by any condition on the ops of a group."""
         if group not in self._dimensions:
             indexes = [self.sizes(each, group) for each in around(group)]
             self._dimensions[group] = frozenset(
@@ -121,14 +121,14 @@ class ConditionIndex:
 
 
 def around(group: ConditionGroup) -> list[ConditionGroup]:
-    """Return the groups that hold, sizes aside, for all ops of a group."""
+    """Return the groups that hold for all ops of a group, apart from sizes."""
     return [other for other, relation in group.related if relation is Relation.WITHIN]
 
 
 def are_independent(dimensions: Iterable[Dimension]) -> bool:
-    """Return whether dimensions can have any sizes together.
+    """Return whether dimensions can have any combination of sizes.
 
-    Loops are free of each other, as are the dimensions of roles; sizes of operands are not.
+    Loops are independent of each other, as are the dimensions of roles; sizes of operands are not.
     """
     kinds = {dimension[0] for dimension in dimensions}
     return "operand" not in kinds and (LOOP not in kinds or len(kinds) == 1)

@@ -1,12 +1,11 @@
-"""The conditions under which matchers match, as far as they can be reasoned about.
+"""The conditions under which matchers match.
 
-A condition is a conjunction. Its discrete part (names, maps, types, structure) is compared as it is; the sizes of
-dimensions are for a solver. A payload's dimension may be dynamic: it then equals nothing, and whether it is a
-multiple of something or within bounds depends on what the compiler can prove, which is taken to be arbitrary but
-consistent.
+A condition is a conjunction. Its discrete part (names, maps, types, structure) is compared directly; sizes are compared
+by arithmetic. A dimension of the payload may be dynamic. It then equals no size. Whether it is a multiple of a number
+or within bounds depends on what the compiler can prove, which is assumed to be arbitrary but consistent.
 
-Conditions are exact, or the matcher is opaque: a proof that a matcher matches takes all that it asks for. `exact` reads
-them off predicates.
+Conditions are exact, or the matcher is opaque: proving that a matcher matches requires its full condition. `exact`
+derives conditions from predicates.
 """
 
 from __future__ import annotations
@@ -26,26 +25,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Condition:
-    """The condition under which a matcher matches an op; None or empty for no constraint.
+    """The condition under which a matcher matches an op; None or empty means no constraint.
 
     Attributes:
         names: the accepted names.
-        kinds: the kinds, all of which the op is: a contraction, a convolution.
+        kinds: the required kinds: contraction, convolution.
         maps: the indexing maps.
         types: the element types, by operand.
-        scalars: the types of operands that are no tensors, by operand.
+        scalars: the types of operands that are not tensors, by operand.
         tensors: the operands that are tensors.
         ranks: the ranks, by operand.
         least_ranks: lower bounds of the ranks, by operand.
-        operands: the least number of operands.
+        operands: the minimum number of operands.
         counts: the number of dimensions in each role.
         regions: a key of the regions.
         root: a key of the op with attributes and regions, without operands and sizes.
-        dag: a key of the op and the producers of its operands, as far as they are matched.
-        has_free_operands: whether `dag` is one op whose operands may come from anywhere.
-        is_unconfigured: whether it must have no configuration.
+        dag: a key of the op and the matched producers of its operands.
+        has_free_operands: whether `dag` is a single op with arbitrary operands.
+        is_unconfigured: whether the op must not have a configuration.
         sizes: the constraints on dimensions.
-        loops: if the maps are known, the loop of each dimension that has one, however a matcher may name it.
+        loops: if the maps are known, the loop of each dimension that has one, by all of its names.
     """
 
     names: frozenset[str] | None = None
@@ -68,7 +67,7 @@ class Condition:
 
     @cached_property
     def fixed_sizes(self) -> Mapping[Dimension, int]:
-        """The extents, as `representative` names them, of which only one size will do."""
+        """The dimensions with exactly one permitted size, as `representative` names them."""
         return {
             representative(size.dimension): size.extent.size
             for size in self.sizes
@@ -76,7 +75,7 @@ class Condition:
         }
 
     def sizes_by(self, loops: Mapping[Dimension, Dimension]) -> frozenset[HasExtent]:
-        """Return `sizes` with dimensions named by their loops, of an operation whose loops are these."""
+        """Return `sizes` with dimensions named by the given loops."""
         if self.loops or not loops:
             return self.sizes
         return frozenset(
@@ -87,12 +86,12 @@ class Condition:
 
 @dataclass(frozen=True)
 class Opaque:
-    """A matcher about which nothing is said.
+    """A matcher whose condition is unknown.
 
     Attributes:
-        reason: what in it is not understood.
-        key: equal for matchers that do the same; None if that is not known.
-        is_contradiction: whether the matcher is understood well enough to tell that it matches nothing.
+        reason: why it is not understood.
+        key: equal for equivalent matchers; None if unknown.
+        is_contradiction: whether the matcher provably matches nothing.
     """
 
     reason: str
@@ -111,21 +110,21 @@ def is_universal(condition: Condition | Opaque) -> bool:
 
 
 def exclude_each_other(first: Condition, second: Condition) -> bool:
-    """Return whether two conditions obviously cannot both hold.
+    """Return whether two conditions trivially exclude each other.
 
-    This needs no solver: conditions on different operations, types or fixed sizes never reach it.
+    This only compares names, types and fixed sizes.
     """
     return exclude_but_for_sizes(first, second) or _differ(first.fixed_sizes, second.fixed_sizes)
 
 
 def exclude_but_for_sizes(first: Condition, second: Condition) -> bool:
-    """Return whether the discrete parts of two conditions obviously cannot both hold."""
+    """Return whether the discrete parts of two conditions trivially exclude each other."""
     if first.names is not None and second.names is not None and not first.names & second.names:
         return True
     for one, other in ((first, second), (second, first)):
         if one.kinds and other.names is not None and not any(map(_is_linalg, other.names)):
             return True
-        # The operation of a graph is there to be looked at: what it is not, it will not be.
+        # The root op of a graph is completely known, so every mismatch excludes.
         if other.root is not None and not one.kinds <= other.kinds:
             return True
     pairs = (
@@ -147,7 +146,7 @@ def exclude_but_for_sizes(first: Condition, second: Condition) -> bool:
 def implies_but_for_sizes(narrow: Condition, wide: Condition) -> bool:
     """Return whether the discrete part of `narrow` implies that of `wide`.
 
-    A negative answer may mean that it is not known.
+    A negative answer may mean that the implication is unknown.
     """
     if wide.names is not None and (narrow.names is None or not narrow.names <= wide.names):
         return False

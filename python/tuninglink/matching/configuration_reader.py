@@ -1,4 +1,4 @@
-"""What entries configure, told by structure: whatever it is called, the same is the same."""
+"""The configurations of entries, compared by structure, independent of names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ConfigurationReader:
-    """Reads what entries of one module configure; what they share is read once.
+    """Reads the configurations of the entries of one module; shared parts are read once.
 
     Args:
         table: the sequences of the module.
@@ -26,10 +26,10 @@ class ConfigurationReader:
         self._structures: dict[str, Hashable] = {}
 
     def configuration(self, matcher: str, action: str) -> Hashable:
-        """Return what an entry does to the operation that it matches; equal for entries that do the same.
+        """Return a key of an entry's effect on a matched op; equal for equivalent entries.
 
-        Of an action that only annotates that is the attributes which an operation has afterwards; of another
-        one what it consists of, with what the matcher gives it.
+        For an action that only annotates, the key consists of the resulting attributes. For other actions, it consists
+        of the structure of the action and the values that the matcher passes to it.
         """
         annotations = self._table.annotations(action)
         if annotations is None:
@@ -48,7 +48,7 @@ class ConfigurationReader:
         )
 
     def _yielded(self, path: str, position: int) -> Hashable:
-        """Return what stands for a value that a matcher yields."""
+        """Return the key of a value that a matcher yields."""
         yielded = self._table.yielded(path, position)
         return (path, position) if yielded is None else yielded
 
@@ -56,6 +56,6 @@ class ConfigurationReader:
         if path not in self._structures:
             sequence = self._table.lookup(path)
             result = structural_key(sequence) if sequence is not None else path
-            # What it refers to is told by name, which may mean something else in another module.
+            # References are compared by name, which may refer to something else in another module.
             self._structures[path] = (tuple(split_path(path)[:-1]), result)
         return self._structures[path]

@@ -1,7 +1,6 @@
-"""The differences between what a matcher asks for and what an op is, in the order of the compiler's interpreter.
+"""The differences between the predicates of a matcher and an op, in the order of the compiler's interpreter.
 
-What stands behind something that cannot be told is not compared, so that no difference is named as the first one
-unless it is.
+Predicates after an undecidable one are not compared, so that the first reported difference is really the first one.
 """
 
 from __future__ import annotations
@@ -31,9 +30,9 @@ class Difference:
     """A predicate of a matcher that does not hold for an op.
 
     Attributes:
-        condition: what is compared, such as `n` or `lhs type`.
-        actual: what the op has.
-        expected: what the matcher asks for.
+        condition: the compared property, such as `n` or `lhs type`.
+        actual: the value in the op.
+        expected: the value that the matcher requires.
     """
 
     condition: str
@@ -45,16 +44,16 @@ class Difference:
 
 
 class CannotTellError(Exception):
-    """Whether a predicate holds is not known; the message says why."""
+    """It is unknown whether a predicate holds; the message gives the reason."""
 
 
 @dataclass(frozen=True)
 class MatcherComparison:
-    """A matcher compared with an op.
+    """The comparison of a matcher with an op.
 
     Attributes:
-        differences: the predicates that do not hold, in the order in which the interpreter meets them.
-        unsure: why it cannot be told what else the matcher asks for; nothing if all is known.
+        differences: the predicates that do not hold, in the order of the interpreter.
+        unsure: why further predicates of the matcher are unknown; empty if all are known.
     """
 
     differences: tuple[Difference, ...]
@@ -62,14 +61,14 @@ class MatcherComparison:
 
     @property
     def matches(self) -> bool | None:
-        """Whether the matcher matches; None if that cannot be told."""
+        """Whether the matcher matches; None if undecidable."""
         if self.differences:
             return False
         return None if self.unsure else True
 
 
 def compare(matcher: Matcher, op: OpInfo) -> MatcherComparison:
-    """Compare a matcher with an op, which may live in different contexts."""
+    """Compare a matcher with an op, possibly from another context."""
     result: list[Difference] = []
     try:
         for predicate in matcher.predicates:
@@ -80,13 +79,13 @@ def compare(matcher: Matcher, op: OpInfo) -> MatcherComparison:
 
 
 def differences(predicate: pred.Predicate, op: OpInfo) -> Iterator[Difference]:  # noqa: C901, PLR0912 - a table
-    """Yield in what an op differs from a predicate.
+    """Yield the differences between an op and a predicate.
 
-    A predicate about something that the op does not have, such as a third operand, yields nothing where another one
-    of the matcher tells that already.
+    A predicate about a missing part of the op, such as a third operand, yields nothing if another predicate of the
+    matcher already reports it.
 
     Raises:
-        CannotTellError: whether the predicate holds is not known.
+        CannotTellError: it is unknown whether the predicate holds.
     """
     match predicate:
         case pred.NameIn(accepted):
@@ -106,7 +105,7 @@ def differences(predicate: pred.Predicate, op: OpInfo) -> Iterator[Difference]: 
             yield from _maps(predicate, op)
         case pred.IsUnmasked():
             if _is_masked(op):
-                # The interpreter refuses some of them although all that the matcher says holds.
+                # The interpreter rejects some of them although all predicates of the matcher hold.
                 raise CannotTellError("the attention has a mask")
         case pred.HasRoleSizes(kind, role, sizes):
             if op.kind is kind and not _agree(op.role_sizes[role], sizes):
@@ -153,7 +152,7 @@ def _maps(predicate: pred.HasMaps, op: OpInfo) -> Iterator[Difference]:
 
 
 def _layout(maps: Sequence[str], op: OpInfo) -> str:
-    """Return the layout of a convolution that has these indexing maps, as MLIR writes them."""
+    """Return the layout of a convolution with these indexing maps, as MLIR prints them."""
     context = op.operation.context
     parsed = [mlir.Attribute.parse(f"affine_map<{map_}>", context) for map_ in maps]
     return layout(affine_maps(mlir.ArrayAttr.get(parsed, context)))
@@ -171,7 +170,7 @@ def _agree(actual: Sizes, wanted: Sizes) -> bool:
 
 
 def _type_of(value: pred.ValueRef, op: OpInfo) -> ValueType | None:
-    """Return the type of an operand or result, None if there is no such value."""
+    """Return the type of an operand or result, None if it does not exist."""
     values = op.operands if value.group == pred.OPERAND else op.results
     return values[value.number] if value.number < len(values) else None
 

@@ -1,14 +1,14 @@
-"""What is known before the compiler prepares a dispatch about the operations that matchers will see in it.
+"""Dispatch signatures: bounds on the operations that matchers will see, read before preprocessing.
 
-Matchers run after the backend's preprocessing, which renames, fuses, splits and replaces operations. Of a
-dispatch that consists of known operations this much is left as it is:
+Matchers run after the backend's preprocessing, which renames, fuses, splits and replaces operations. It preserves the
+following properties of a dispatch that consists of known operations:
 
-- A contraction or a convolution has the loops of an operation that was there, apart from their order and from
-  loops of size 1, and the element types of operands that were there.
-- An attention has query, key and value of one that was there; contractions that it is taken apart into have
-  some of its loops.
+- A contraction or a convolution has the loops of an original operation, apart from their order and from loops of
+  size 1, and the element types of original operands.
+- An attention has query, key and value of an original one; contractions into which it is decomposed have some of its
+  loops.
 
-Everything else may be different, and what is not known to stay does not count.
+Everything else may change and is ignored.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ LoopTuple = tuple[int, ...]
 
 @dataclass(frozen=True)
 class DispatchSignature:
-    """What matchers can meet in a dispatch at most.
+    """The upper bound on what matchers can find in a dispatch.
 
     Attributes:
-        loops: the loops of each operation that a contraction or convolution can be; None for any.
+        loops: the possible loops of contractions and convolutions; None for any.
         attentions: the loops of each attention; None for any.
         element_types: the element types of all operands; None for any.
     """
@@ -78,14 +78,14 @@ _RESHAPES: Final = frozenset({"tensor.collapse_shape", "tensor.expand_shape"})
 
 
 class SignatureReader:
-    """Reads dispatches of one context; what they share is read once."""
+    """Reads dispatches of one context; shared parts are read once."""
 
     def __init__(self) -> None:
         self._loops: dict[tuple[mlir.Attribute, tuple[mlir.Type, ...]], LoopTuple | None] = {}
         self._types: dict[mlir.Type, str | None] = {}
 
     def read(self, module: mlir.Operation) -> DispatchSignature:
-        """Return what is preserved of a dispatch at `executable-sources`.
+        """Return the preserved properties of a dispatch at `executable-sources`.
 
         Args:
             module: the `builtin.module` with its code.
@@ -95,14 +95,14 @@ class SignatureReader:
         return reading.signature()
 
     def element_type(self, kind: mlir.Type) -> str | None:
-        """Return the element type of a shaped type, or the type itself; None if it may not stay."""
+        """Return the element type of a shaped type, or the type itself; None if it may change."""
         if kind not in self._types:
             text = str(element_type(kind))
             self._types[kind] = text if text in _STABLE_TYPES else None
         return self._types[kind]
 
     def loops(self, maps: mlir.Attribute | None, types: Sequence[mlir.Type]) -> LoopTuple | None:
-        """Return the loops of an operation with these maps on operands of these types; None if unknown."""
+        """Return the loops of an operation with these maps and operand types; None if unknown."""
         if maps is None:
             return None
         key = maps, tuple(types)
@@ -164,7 +164,7 @@ class _Reading:
         return mlir.WalkResult.INTERRUPT
 
     def _visit_structured(self, operation: mlir.Operation) -> bool:
-        """Record the loops of an operation; tells whether it is one with maps."""
+        """Record the loops of an operation; return whether it has indexing maps."""
         maps = StructuredOp(operation).maps_attribute
         if maps is None:
             return False
@@ -183,7 +183,7 @@ class _Reading:
         if self._attentions is not None:
             loops = self._reader.loops(StructuredOp(operation).maps_attribute, types)
             if loops is None:
-                # What it is taken apart into has unknown loops as well.
+                # The ops into which it is decomposed have unknown loops, too.
                 self._attentions = self._loops = None
             else:
                 self._attentions.add(loops)

@@ -1,4 +1,4 @@
-"""The conditions of all entries of a spec, and what each entry configures."""
+"""The conditions and configurations of all entries of a spec."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _OTHER_TARGETS: Final = Opaque("it is for other targets than most entries")
 
 @dataclass(frozen=True, eq=False)
 class EntryList:
-    """The entries of one `foreach_match`, of which the first that matches an operation counts.
+    """The entries of one `foreach_match`, of which the first match decides.
 
     Attributes:
         operation: the `foreach_match`.
@@ -44,7 +44,7 @@ class EntryList:
 
 
 class EntryConditions:
-    """Reads the conditions of the entries of a spec, each distinct matcher once.
+    """Reads the conditions of the entries of a spec; equal matchers are read once.
 
     Args:
         spec: any spec. Entries are those of the `foreach_match` operations in its entry points, in order.
@@ -75,9 +75,9 @@ class EntryConditions:
     def _comparable(
         self, start: int, conditions: list[Condition | Opaque]
     ) -> Sequence[Condition | Opaque]:
-        """Return the conditions without those of entries that are not for the targets of most entries.
+        """Return the conditions of the entries that apply to the targets of most entries.
 
-        Where an entry does not apply, a later one decides about what it matches.
+        If an entry does not apply, a later one decides about the ops that it matches.
         """
         scopes = [scope_of(self.spec, start + offset) for offset in range(len(conditions))]
         if len(set(scopes)) <= 1:
@@ -94,7 +94,7 @@ class EntryConditions:
 
     @cached_property
     def configurations(self) -> Sequence[int]:
-        """Numbers for what each entry configures: equal for entries that do the same to what they match."""
+        """The number of each entry's configuration; equal for entries with the same effect."""
         reader = ConfigurationReader(self.spec.anatomy.table)
         numbers: dict[Hashable, int] = {}
         result = (reader.configuration(*pair) for pair in self.spec.anatomy.pairs)

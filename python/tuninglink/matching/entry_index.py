@@ -1,6 +1,6 @@
 """The index of entries by loops: finds the candidates for a dispatch without trying every entry.
 
-A look-up costs as much as a dispatch has ops and candidates, however many other entries there are.
+The cost of a lookup depends on the ops and candidates of a dispatch, not on the number of other entries.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MAX_LOOPS: Final = 10
 
 
 class _Family:
-    """The entries whose matchers take the same kinds of operations: by all of their loops, or by some."""
+    """The entries whose matchers accept the same kinds of operations, by all or some of the loops."""
 
     def __init__(self) -> None:
         self._complete: dict[LoopTuple, list[int]] = {}
@@ -51,12 +51,12 @@ class _Family:
 
 
 def subsets(loops: LoopTuple) -> set[LoopTuple]:
-    """Return the loops that are some of `loops`, in their order."""
+    """Return all subsets of `loops`, in order."""
     return {some for count in range(len(loops) + 1) for some in combinations(loops, count)}
 
 
 class EntryIndex:
-    """The entries of a list, by their pruning keys.
+    """The entries of a list, by pruning key.
 
     Args:
         keys: the key of each entry, in order.
@@ -92,7 +92,7 @@ class EntryIndex:
     def _candidate_structured(self, signature: DispatchSignature) -> Iterator[int]:
         loops, attentions = signature.loops, signature.attentions
         if attentions is None or any(map(_is_large, attentions)):
-            # What an attention is taken apart into has no known types either.
+            # The ops into which an attention is decomposed have unknown types, too.
             yield from self._structured.all()
             return
         for attention in attentions:
@@ -114,14 +114,14 @@ class EntryIndex:
             yield from self._passing(fitting, attention)
 
     def _with_types(self, positions: Iterable[int], signature: DispatchSignature) -> Iterator[int]:
-        """Keep the entries whose element types are all there."""
+        """Keep the entries whose element types all occur."""
         there = signature.element_types
         for position in positions:
             if there is None or self._keys[position].element_types <= there:
                 yield position
 
     def _passing(self, positions: Iterable[int], loops: LoopTuple) -> Iterator[int]:
-        """Keep the entries each of whose extents admits some loop."""
+        """Keep the entries all of whose extents admit some loop."""
         for position in positions:
             if all(any(map(extent.admits, loops)) for extent in self._keys[position].extents):
                 yield position

@@ -1,4 +1,4 @@
-"""Exact conditions, folded from the predicates of matchers that were read up to their yield."""
+"""Exact conditions, folded from the predicates of completely read matchers."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _MATCHED_KINDS: Final = frozenset({OpKind.CONTRACTION, OpKind.CONVOLUTION})
 def exact_condition(matcher: Matcher) -> Condition | Opaque:
     """Return the condition under which a matcher matches.
 
-    An op matches if and only if the condition holds. A matcher with anything in it that is not understood is opaque as
-    a whole, and says why.
+    An op matches if and only if the condition holds. A matcher with any part that is not understood is opaque, and
+    contains the reason.
     """
     if matcher.stop:
         rest = matcher.stop.rest
@@ -46,7 +46,7 @@ def exact_condition(matcher: Matcher) -> Condition | Opaque:
 
 @dataclass
 class _Fold:
-    """What predicates ask for together. Attributes are those of a `Condition`, and the same for results."""
+    """The conjunction of predicates, with the attributes of a `Condition`, also for results."""
 
     predicates: tuple[pred.Predicate, ...]
     names: frozenset[str] | None = None
@@ -78,7 +78,7 @@ class _Fold:
         )
 
     def add(self, predicate: pred.Predicate) -> None:  # noqa: C901, PLR0912 - a table
-        """Add what a predicate asks for."""
+        """Add the requirements of a predicate."""
         match predicate:
             case pred.NameIn(accepted):
                 known = frozenset(accepted) if self.names is None else self.names
@@ -127,7 +127,7 @@ class _Fold:
                 self.kinds |= {kind} & _MATCHED_KINDS
 
     def _refuse_mask(self) -> None:
-        """Leave out maps of an online attention with a mask, which its matcher op refuses all the same."""
+        """Exclude maps of an online attention with a mask, which its matcher op rejects even if they match."""
         unmasked = pred.UNMASKED_INPUTS + ATTENTION_OUTPUTS[names.ONLINE_ATTENTION]
         is_online = self.names is not None and names.ONLINE_ATTENTION in self.names
         if is_online and self.maps is not None and len(self.maps.operands) > unmasked:
@@ -159,7 +159,7 @@ class _Fold:
         self.sizes.add(fact)
 
     def _add_type(self, number: int, wanted: ValueType) -> None:
-        """Add the type that an operand can be cast to."""
+        """Add a type to which an operand can be cast."""
         self._need_operands(number + 1)
         is_shaped = wanted.is_tensor or wanted.element != wanted.text
         if is_shaped and (not wanted.is_tensor or wanted.encoding):
@@ -230,14 +230,14 @@ class _Fold:
         self.ranks |= loops.ranks
 
     def _add_results(self) -> None:
-        """Take what is asked of the result as asked of the output, whose type and sizes it has."""
+        """Apply requirements on the result to the output, which has the same type and sizes."""
         if not self.results:
             return
         has_known_operands = OpKind.CONTRACTION in self.kinds or self.maps is not None
         if not self.kinds or not has_known_operands or self.results > 1:
             raise NotUnderstoodError("it asks for results of an operation of any kind")
         output = pred.STRUCTURED_OPERANDS - 1
-        self.tensors.add(output)  # An operation on buffers has no results.
+        self.tensors.add(output)  # Operations on buffers have no results.
         for type_ in self.result_types:
             self._add_type(output, type_)
         if self.least_result_rank:
@@ -252,7 +252,7 @@ class _Fold:
 
 
 def _require(known: dict[Any, Any], key: Hashable, value: object, what: str) -> None:
-    """Record what is asked for by value, which can be asked for only once."""
+    """Record a required value, of which there can be only one."""
     if known.setdefault(key, value) != value:
         raise NotUnderstoodError(f"it asks for different {what}")
 

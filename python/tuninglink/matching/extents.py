@@ -1,9 +1,9 @@
-"""Constraints on the dimensions of an op, and the questions about them that arithmetic answers.
+"""Constraints on the dimensions of an op, and arithmetic decisions about them.
 
-The size of a static dimension is known. Of a dynamic one the compiler may know bounds and a divisor, whatever the
-program says of it: a matcher that asks for more than is known does not match. So what holds for all sizes need not
-hold for a dimension: none of the sizes from 100 on that are multiples of 64 is below 128, but of a dimension that is
-known to be both it is not known to be at least 128.
+The size of a static dimension is known. For a dynamic one, the compiler may know bounds and a divisor. A matcher that
+requires more than the compiler knows does not match. A fact about all sizes therefore need not hold for a dimension:
+every multiple of 64 that is at least 100 is at least 128, but a dimension that is known to be a multiple of 64 and at
+least 100 is not known to be at least 128.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Box = dict[Dimension, Extent]
 
 
 def conjunction(constraints: Iterable[tuple[Dimension, Extent]]) -> Box:
-    """Return constraints per dimension, those on one dimension as one."""
+    """Return the conjunction of the constraints on each dimension."""
     result: Box = {}
     for dimension, each in constraints:
         result[dimension] = result[dimension].both(each) if dimension in result else each
@@ -38,14 +38,14 @@ def box(sizes: Iterable[HasExtent]) -> Box:
 
 
 def static_box(*boxes: Box) -> Box:
-    """Return the conjunction of boxes if all dimensions are static, so that those of one loop have one size."""
+    """Return the conjunction of boxes for static dimensions, where all dimensions of a loop have the same size."""
     return conjunction(
         (representative(dimension), extent) for each in boxes for dimension, extent in each.items()
     )
 
 
 def is_empty(constraints: Box) -> bool:
-    """Return whether no dimensions, static or dynamic, satisfy constraints."""
+    """Return whether no static or dynamic dimensions satisfy constraints."""
     if any(constraint.static_size() is None for constraint in constraints.values()):
         return True
     fixed = {
@@ -55,12 +55,12 @@ def is_empty(constraints: Box) -> bool:
 
 
 def contains(wide: Box, narrow: Box) -> bool:
-    """Return whether all dimensions, static or dynamic, that satisfy `narrow` satisfy `wide`.
+    """Return whether all static and dynamic dimensions that satisfy `narrow` satisfy `wide`.
 
     Args:
         wide: any box.
-        narrow: a box that is not empty. Its dimensions without a size can all be dynamic at once, with no more known of
-            them than their constraints; so several boxes together contain it only if one of them does.
+        narrow: a box that is not empty. All of its dimensions without a size can be dynamic at once, with nothing known
+            but their constraints. Several boxes together therefore contain it only if one of them does.
     """
     return all(narrow.get(dimension, ANYTHING).implies(each) for dimension, each in wide.items())
 
@@ -69,7 +69,7 @@ def static_sizes(constraints: Box) -> dict[Dimension, int] | None:
     """Return static sizes of at least 1 that satisfy constraints, None if there are none.
 
     Args:
-        constraints: as `static_box` returns them.
+        constraints: the constraints, from `static_box`.
     """
     sizes = {dimension: each.static_size() for dimension, each in constraints.items()}
     known = {dimension: size for dimension, size in sizes.items() if size}

@@ -27,7 +27,7 @@ class MatcherForm:
 
     Attributes:
         predicates: the predicates with all sizes left open.
-        sizes: the dimensions that have one fixed size; those of roles by the role alone.
+        sizes: the dimensions with one fixed size; dimensions of roles are named by role only.
         bounds: the predicates on dimensions without a fixed size.
     """
 
@@ -69,9 +69,9 @@ def _without_sizes(type_: ValueType) -> ValueType:
 
 
 def kind_of(conjunction: Iterable[pred.Predicate]) -> OpKind | None:
-    """Return the kind of op that predicates ask for, None if they do not tell.
+    """Return the kind of op that predicates require, None if they require none.
 
-    It is one of those that have `ROLES`.
+    It is one of the kinds in `ROLES`.
     """
     kinds: list[OpKind] = []
     for each in conjunction:

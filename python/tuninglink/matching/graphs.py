@@ -1,4 +1,4 @@
-"""Keys of regions and of graphs of operations: equal for those that the compiler finds to be alike."""
+"""Keys of regions and of graphs of operations: equal for those that the compiler considers equivalent."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ NAME_ONLY: Final = "match.operation_name_only"
 class Graph:
     """The graph in a `cast_compatible_dag_from_root`, as a key: equal for graphs that match the same payloads.
 
-    The key is linear in the size of the graph and tells one producer that is used twice from two equal ones. Sizes
-    are left out of the key of the root op, whose operands are constrained on their own.
+    The key is linear in the size of the graph, and distinguishes one producer with two uses from two equal producers.
+    The key of the root op omits sizes, since its operands are constrained separately.
 
     Args:
         root: the last op of the graph.
 
     Attributes:
-        own_key: the key of the root op but for its operands.
+        own_key: the key of the root op without its operands.
         key: the key of the whole graph.
-        has_free_operands: whether the graph is one op, each of whose operands is a different argument.
+        has_free_operands: whether the graph is one op with a different argument for each operand.
 
     Raises:
-        NotUnderstoodError: a region of an op uses values from around it.
+        NotUnderstoodError: a region of an op captures values.
     """
 
     def __init__(self, root: mlir.Operation) -> None:
@@ -67,7 +67,7 @@ class Graph:
 
 
 def _producers(operation: mlir.Operation) -> list[mlir.Operation]:
-    """Return what makes the operands of an op of a graph, as far as the graph asks for it."""
+    """Return the producers of the operands of an op, as far as they are in the graph."""
     if NAME_ONLY in operation.attributes:
         return []
     results = [operand for operand in operation.operands if isinstance(operand, mlir.OpResult)]
@@ -75,7 +75,7 @@ def _producers(operation: mlir.Operation) -> list[mlir.Operation]:
 
 
 def _own_key(operation: mlir.Operation) -> Hashable:
-    """Return the key of an op but for its operands."""
+    """Return the key of an op without its operands."""
     return (
         operation.name,
         _attributes(operation),
@@ -103,16 +103,16 @@ def _attributes(operation: mlir.Operation) -> Hashable:
 
 
 def regions_key(operation: mlir.Operation) -> Hashable:
-    """Return a key that is equal for regions that do the same, whatever their values are called.
+    """Return a key of regions that does not depend on the names of values.
 
     Raises:
-        NotUnderstoodError: a region uses values from around it.
+        NotUnderstoodError: a region captures values.
     """
     return _Regions().of(operation)
 
 
 class _Regions:
-    """The regions of one operation, whose values are told by the order in which they come."""
+    """The regions of one operation, whose values are numbered in order of appearance."""
 
     def __init__(self) -> None:
         self._numbers: dict[Value, int] = {}

@@ -1,7 +1,7 @@
 """Groups of conditions that differ only in sizes, and how groups relate.
 
-Groups are compared only if the values that both require are the same. They are found by these values, so that
-conditions on other ops, types or maps cost nothing.
+Groups are compared only if they agree in all values that both require. They are looked up by these values, so that
+conditions on other ops, types or maps have no cost.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MAX_WORK: Final = 500_000
 
 
 class Relation(Enum):
-    """How the ops of one group relate to those of another one, sizes aside."""
+    """The relation between the ops of two groups, apart from sizes."""
 
     WITHIN = "all of them are"
     AROUND = "all of the others are among them"
@@ -37,7 +37,7 @@ class ConditionGroup:
     Attributes:
         condition: one of them.
         members: the positions of all of them, in order.
-        related: the groups that may overlap with this one, itself included, and how.
+        related: the groups that may overlap with this one, including itself, with their relations.
     """
 
     condition: Condition
@@ -51,7 +51,8 @@ class ConditionGroups:
 
     Attributes:
         of: the group of each position that has a condition.
-        are_related: whether all groups were compared; if there are too many pairs, each is only related to itself.
+        are_related: whether all groups were compared. If there are too many pairs, each group is only related to
+            itself.
     """
 
     of: Mapping[int, ConditionGroup]
@@ -88,7 +89,7 @@ def _key(condition: Condition) -> Hashable:
 
 
 def _values(condition: Condition) -> dict[Hashable, Hashable]:
-    """Return what a condition asks for by value: of two that ask for different ones, one holds at most."""
+    """Return the exact values that a condition requires; conditions with different values exclude each other."""
     values: dict[Hashable, Hashable] = {
         (part, key): value
         for part, asked in (
@@ -107,7 +108,7 @@ def _values(condition: Condition) -> dict[Hashable, Hashable]:
 
 
 def _relate(groups: Sequence[ConditionGroup]) -> bool:
-    """Fill in how the groups are related; returns whether there are few enough pairs to do so."""
+    """Set the relations of the groups; return false if there are too many pairs."""
     values = [_values(group.condition) for group in groups]
     patterns: dict[frozenset[Hashable], list[int]] = defaultdict(list)
     for index, each in enumerate(values):
@@ -131,7 +132,7 @@ def _relate(groups: Sequence[ConditionGroup]) -> bool:
 
 
 def _work(group: ConditionGroup, other: ConditionGroup) -> int:
-    """Return how much is looked at if two groups are related: one for all of the other, or both under other names."""
+    """Return the cost of relating two groups: the members of the other one, or of both if dimensions are renamed."""
     is_renamed = bool(group.condition.loops) != bool(other.condition.loops)
     return len(group.members) + (len(other.members) if is_renamed else 0)
 

@@ -1,4 +1,4 @@
-"""Indexing a spec: the same entries, arranged so that an operation is compared with a handful of them."""
+"""Indexing of specs: the same entries, arranged so that an operation is compared with few of them."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ LONGEST_LIST: Final = 64
 
 @dataclass(frozen=True)
 class Indexing:
-    """What became of a module and of those nested in it.
+    """The result of indexing a module and its nested modules.
 
     Attributes:
-        entries: how many entries there are.
-        groups: how many groups they are in now.
+        entries: the number of entries.
+        groups: the number of groups.
     """
 
     entries: int = 0
@@ -48,19 +48,19 @@ def index_matchers(
 ) -> Indexing:
     """Arrange the entries of a spec, and of those nested in it, in a tree of lists.
 
-    The program is configured exactly as before. A module without an entry point stays as it is, and so does a
-    spec that is no matcher list.
+    The program is configured exactly as before. Modules without an entry point and specs that are not matcher lists
+    stay unchanged.
 
     Args:
         module: a `builtin.module`.
-        longest: up to how many entries a list may have that is not split.
-        diagnostics: told which specs stay as they are because they are no matcher lists.
+        longest: the maximum length of a list that is not split.
+        diagnostics: receives the specs that stay unchanged because they are not matcher lists.
 
     Returns:
-        What was done.
+        The numbers of entries and groups.
 
     Raises:
-        SpecError: an entry point has a signature that cannot be linked. Nothing has changed then.
+        SpecError: an entry point has a signature that cannot be linked. The module is then unchanged.
     """
     result = Indexing()
     plans = [_plan(spec, longest, diagnostics) for spec in _specs(module)]
@@ -73,7 +73,7 @@ def index_matchers(
 
 
 def _specs(module: mlir.Operation) -> list[mlir.Operation]:
-    """Return the specs in a module, or itself: what runs them one after the other has no entries."""
+    """Return the specs nested in a module, or the module itself; a module that runs nested specs has no entries."""
     nested = [op for op in body(module) if op.name == names.MODULE and has_entry_point(op)]
     return nested or ([module] if has_entry_point(module) else [])
 

@@ -1,9 +1,9 @@
-"""Building an indexed spec: a tree of `foreach_match` operations, each in the action of a pair of another.
+"""The builder of indexed specs: trees of `foreach_match` ops, each in the action of a pair of its parent.
 
-The list of a group is a `foreach_match restrict_root` on the operation that passed the group's check. Such a walk
-also meets the operations inside of its root, which the walk around it has met already. They are told by identity:
-the root is handed to every matcher as a further argument, and the first pair of each list takes whatever is
-another operation, and leaves it alone.
+The list of a group is a `foreach_match restrict_root` on the operation that passed the group's check. Such a walk also
+visits the operations nested in its root, which the outer walk visits, too. They are distinguished by identity: every
+matcher receives the root as a further argument, and the first pair of each list matches all other operations and does
+nothing.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ _EQUAL: Final = 0
 
 
 class IndexBuilder:
-    """Puts a planned tree in the place of the entries of a spec.
+    """Replaces the entries of a spec by a planned tree.
 
     Args:
         anatomy: a matcher list.
-        checks: for each structure in the tree a named sequence of one argument that matches what has it.
+        checks: for each structure in the tree, a named sequence with one argument that matches it.
     """
 
     def __init__(self, anatomy: Anatomy, checks: Mapping[Structure, mlir.Operation]) -> None:
@@ -70,7 +70,7 @@ class IndexBuilder:
                 for item in items
             ]
             set_pairs(foreach_match, pairs)
-            # People read what an operation is compared with first.
+            # For readers, the list that is compared first comes first.
             first = self._block.operations[0]
             for sequence in self._sequences:
                 sequence.move_before(first)
@@ -78,7 +78,7 @@ class IndexBuilder:
     # --- Groups --------------------------------------------------------------------------------------------
 
     def _group(self, group: IndexGroup) -> Pair:
-        """Add the sequences of a group, those of the groups in it behind them."""
+        """Add the sequences of a group, followed by those of nested groups."""
         check = group.check
         matcher = self._range(check) if isinstance(check, Range) else self._structure(check)
         action = self._add("search", 1, ownership=names.CONSUMED)
@@ -110,7 +110,7 @@ class IndexBuilder:
         return sequence
 
     def _range(self, check: Range) -> mlir.Operation:
-        """Add the matcher of a group inside of another one."""
+        """Add the matcher of a nested group."""
         sequence = self._add("group", 2, [self._any_op])
         operation, _ = sequence.regions[0].blocks[0].arguments
         number, dimension = check.axis
@@ -135,7 +135,7 @@ class IndexBuilder:
         return sequence
 
     def _leaving_inside(self) -> tuple[mlir.Operation, mlir.Operation]:
-        """Add the matcher of every operation but the root of a list, and an action that does nothing."""
+        """Add a matcher of all operations but the root of a list, and an action that does nothing."""
         matcher = self._add("is_inside", 2)
         block = matcher.regions[0].blocks[0]
         parameter = mlir.Type.parse("!transform.param<i64>")
@@ -172,7 +172,7 @@ class IndexBuilder:
         results: Sequence[mlir.Type] = (),
         ownership: str = names.READONLY,
     ) -> mlir.Operation:
-        """Add an empty sequence that takes some operations."""
+        """Add an empty sequence with operation arguments."""
         with mlir.InsertionPoint(self._block):
             arguments = [self._any_op] * operations
             sequence = named_sequence(self._fresh_name(name), arguments, results, ownership)
@@ -182,7 +182,7 @@ class IndexBuilder:
     # --- Matchers of entries in groups ---------------------------------------------------------------------
 
     def _adapted_matcher(self, entry: IndexEntry) -> mlir.Attribute:
-        """Return a matcher that takes the root of a list as well: the entry's own if nothing else uses it."""
+        """Return a matcher that also takes the root of a list; it is the entry's own if there is no other use of it."""
         if entry.position not in self._adapted:
             path = reference(self._pairs[entry.position][0])
             sequence = self._anatomy.table.lookup(path)
@@ -208,9 +208,9 @@ class IndexBuilder:
 
 
 def _forget_locations(sequence: mlir.Operation) -> None:
-    """Leave a location to a matcher as a whole only.
+    """Remove all locations of a matcher except its own.
 
-    What cannot report anything needs no others, and they are most of what the compiler reads of a spec for
+    Ops that report nothing do not need locations, which are the largest part of the spec that the compiler parses for
     every dispatch.
     """
     unknown = mlir.Location.unknown()

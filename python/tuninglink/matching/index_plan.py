@@ -1,9 +1,9 @@
-"""Planning the tree of an indexed spec: which entries an operation is compared with once a few things are known.
+"""The plan of an indexed spec: a tree of checks that narrow down the entries to compare with an operation.
 
-A group is a check and a list: an operation that passes the check is compared with the list and with nothing
-behind the group. So the list of a group holds, in order, *every* entry that can match an operation which passes
-the check, and only an entry whose matcher implies the check may be left out of the list that the group stands in.
-With that the first entry that matches an operation is the same with or without groups, whatever overlaps.
+A group is a check and a list. An operation that passes the check is compared with the list, and with nothing after the
+group. The list of a group therefore contains, in order, *every* entry that can match an operation that passes the
+check. Only entries whose matchers imply the check may be omitted from the list that contains the group. Thus the first
+matching entry is the same with and without groups, even if entries overlap.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ _MOST_RANGES: Final = 128
 
 @dataclass(frozen=True, eq=False)
 class IndexEntry:
-    """An entry as far as the tree is concerned.
+    """The properties of an entry that the tree depends on.
 
     Attributes:
-        position: its place in the order of precedence.
-        condition: when its matcher matches; None if that is not known, and it may match anything.
-        structure: the check on names, types and maps that its matcher implies, None without any.
-        sizes: the dimensions of operands that its matcher demands to have one size.
+        position: its position in the order of precedence.
+        condition: the condition of its matcher; None if unknown, so that it may match anything.
+        structure: the check on names, types and maps that its matcher implies, if any.
+        sizes: the dimensions of operands for which its matcher requires one size.
     """
 
     position: int
@@ -53,10 +53,10 @@ class IndexEntry:
 
 @dataclass(frozen=True, eq=False)
 class Structure:
-    """A check on what an operation is: its name, or its kind with element types and indexing maps.
+    """A check of an operation's structure: its name, or its kind with element types and indexing maps.
 
     Attributes:
-        condition: what an operation that passes is like.
+        condition: the condition that a passing operation satisfies.
     """
 
     condition: Condition
@@ -64,7 +64,7 @@ class Structure:
 
 @dataclass(frozen=True)
 class Range:
-    """A check that a dimension of an operand has a size from `least` to `most`, both included."""
+    """A check that a dimension of an operand has a size from `least` to `most`, inclusive."""
 
     axis: Axis
     least: int
@@ -73,10 +73,10 @@ class Range:
 
 @dataclass(frozen=True, eq=False)
 class IndexGroup:
-    """What stands for many entries in a list.
+    """A group that replaces several entries in a list.
 
     Attributes:
-        check: what an operation must pass to be compared with the list.
+        check: the check that an operation must pass to be compared with the list.
         items: the list.
     """
 
@@ -88,7 +88,7 @@ Item = IndexEntry | IndexGroup
 
 
 def fixed_axes(condition: Condition) -> dict[Axis, int]:
-    """Return the dimensions of operands for which a condition demands one static size."""
+    """Return the dimensions of operands for which a condition requires one static size."""
     by_loop = {
         loop: (number, dimension)
         for (kind, number, dimension), loop in condition.loops.items()
@@ -108,11 +108,11 @@ def fixed_axes(condition: Condition) -> dict[Axis, int]:
 
 
 def plan_index(entries: Sequence[IndexEntry], longest: int) -> tuple[Item, ...]:
-    """Return the list that takes the place of `entries`, with groups in it where they pay.
+    """Return the list that replaces `entries`, with groups where they are profitable.
 
     Args:
         entries: in order of precedence.
-        longest: up to how many entries a list may have before it is split.
+        longest: the maximum length of a list that is not split.
     """
     if len(entries) <= longest:
         return tuple(entries)
@@ -128,7 +128,7 @@ def plan_index(entries: Sequence[IndexEntry], longest: int) -> tuple[Item, ...]:
 
 
 def _frequent_structures(entries: Sequence[IndexEntry]) -> list[Structure]:
-    """Return the structures that enough entries share, in the order of the entries."""
+    """Return the structures shared by enough entries, in the order of the entries."""
     counts = Counter(entry.structure for entry in entries if entry.structure is not None)
     chosen = counts.most_common(_MOST_STRUCTURES)
     frequent = {structure for structure, count in chosen if count >= _LEAST_MEMBERS}
@@ -136,7 +136,7 @@ def _frequent_structures(entries: Sequence[IndexEntry]) -> list[Structure]:
 
 
 def _compatible(entries: Sequence[IndexEntry], structure: Structure) -> list[IndexEntry]:
-    """Return the entries that can match an operation of a structure, in order."""
+    """Return the entries that can match an operation with a structure, in order."""
     excluded: dict[Structure, bool] = {structure: False}
 
     def can_match(entry: IndexEntry) -> bool:
@@ -154,13 +154,13 @@ def _compatible(entries: Sequence[IndexEntry], structure: Structure) -> list[Ind
 
 
 def _pays(structure: Structure, fitting: Sequence[IndexEntry]) -> bool:
-    """Return whether a group saves more than the entries cost that stand in it but are no members."""
+    """Return whether a group saves more than the cost of the entries in it that are not its members."""
     members = sum(each.structure is structure for each in fitting)
     return len(fitting) <= 2 * members
 
 
 def _split(entries: Sequence[IndexEntry], longest: int) -> tuple[Item, ...]:
-    """Split a list by ranges of one dimension's size, and what is still too long by another's."""
+    """Split a list by ranges of one dimension's size, and parts that are still too long by another dimension."""
     if len(entries) <= longest:
         return tuple(entries)
     axis, members, others = _best_axis(entries)
@@ -187,14 +187,14 @@ def _split(entries: Sequence[IndexEntry], longest: int) -> tuple[Item, ...]:
 def _best_axis(
     entries: Sequence[IndexEntry],
 ) -> tuple[Axis, list[IndexEntry], list[IndexEntry]]:
-    """Return the dimension whose size tells most entries apart, those that demand one, and the others."""
+    """Return the dimension whose size distinguishes most entries, the entries that require a size, and the others."""
     counts: defaultdict[Axis, Counter[int]] = defaultdict(Counter)
     for entry in entries:
         for axis, size in entry.sizes.items():
             counts[axis][size] += 1
 
     def left(axis: Axis) -> float:
-        """Return how many entries are left on average once the size is known."""
+        """Return the average number of remaining entries once the size is known."""
         of_size = counts[axis].values()
         covered = sum(of_size)
         return len(entries) - covered + sum(count**2 for count in of_size) / covered
@@ -207,7 +207,7 @@ def _best_axis(
 def _ranges(
     entries: Sequence[IndexEntry], axis: Axis, wanted: int
 ) -> list[tuple[Range, list[IndexEntry]]]:
-    """Return the entries by ranges of sizes that do not overlap, about `wanted` in each."""
+    """Return the entries by disjoint ranges of sizes, about `wanted` in each."""
     by_size: defaultdict[int, list[IndexEntry]] = defaultdict(list)
     for entry in entries:
         by_size[entry.sizes[axis]].append(entry)
@@ -226,7 +226,7 @@ def _ranges(
 
 
 def _front(entries: Sequence[IndexEntry], members: Iterable[IndexEntry]) -> int:
-    """Return the position of the first member: what comes before it can stay in front of all groups."""
+    """Return the position of the first member; earlier entries can stay before all groups."""
     return min((member.position for member in members), default=entries[-1].position + 1)
 
 
@@ -241,7 +241,7 @@ def _in_order(entries: Iterable[IndexEntry]) -> list[IndexEntry]:
 def _assemble(
     entries: Sequence[IndexEntry], members: Sequence[IndexEntry], groups: Iterable[IndexGroup]
 ) -> tuple[Item, ...]:
-    """Return a list in which groups stand for their members, at the place of the first one."""
+    """Return a list in which a group replaces its members at the position of the first one."""
     front = _front(entries, members)
     gone = set(members)
     before = [entry for entry in entries if entry.position < front]

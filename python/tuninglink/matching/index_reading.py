@@ -1,4 +1,4 @@
-"""Reading the entries of a spec for an index: their conditions, and the checks that their matchers imply."""
+"""The reader of entries for an index: their conditions, and the checks that their matchers imply."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class IndexReader:
         anatomy: a matcher list.
 
     Attributes:
-        entries: the entries that can be reached, in order: of those with the same matcher, the first.
-        checks: for each structure a named sequence that matches what has it, in a module of its own.
+        entries: the reachable entries, in order: the first of those with the same matcher.
+        checks: for each structure, a named sequence that matches it, in a separate module.
     """
 
     def __init__(self, anatomy: Anatomy) -> None:
@@ -75,7 +75,7 @@ _Check = tuple[str, dict[str, mlir.Attribute], int]
 
 
 def _check(condition: Condition) -> _Check | None:
-    """Return an operation that matches whatever a condition holds for, a specific one if possible."""
+    """Return an operation that matches all ops for which a condition holds, a specific one if possible."""
     for name, form in STRUCTURED_MATCHERS.items():
         if _asks_for(condition, form):
             return name, _attributes(condition, form), len(form.roles)
@@ -91,7 +91,7 @@ def _asks_for(condition: Condition, form: StructuredMatcher) -> bool:
     if not form.op_name:
         is_alike = form.kind is OpKind.CONTRACTION or not is_graph
         return condition.kinds == {form.kind} and is_alike
-    # The matcher of attention refuses operations with a mask, which have a map more.
+    # The matcher op for attention rejects ops with a mask, which have an additional map.
     unmasked = UNMASKED_INPUTS + len(form.outputs)
     has_maps = condition.maps is not None and len(condition.maps.operands) == unmasked
     return condition.names == frozenset({form.op_name}) and has_maps and not is_graph
@@ -112,7 +112,7 @@ def _attributes(condition: Condition, form: StructuredMatcher) -> dict[str, mlir
 def _matcher(
     module: mlir.Module, name: str, attributes: dict[str, mlir.Attribute], results: int
 ) -> mlir.Operation:
-    """Add a matcher of one operation to a module, and return it."""
+    """Add a matcher with one argument to a module, and return it."""
     parameter = mlir.Type.parse("!transform.param<i64>")
     with mlir.InsertionPoint(module.body):
         sequence = named_sequence("matcher", [any_op()], [any_op()])

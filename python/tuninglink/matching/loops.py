@@ -1,4 +1,4 @@
-"""The loops of an op whose indexing maps are known: which of its dimensions run over which loop."""
+"""The loops of an op with known indexing maps, and the dimensions that they index."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Loops:
-    """What indexing maps tell about an op.
+    """The properties of an op that follow from its indexing maps.
 
     Attributes:
-        operands: how many operands it has.
+        operands: the number of operands.
         ranks: the ranks of the operands.
-        counts: how many loops there are in each role.
-        dimensions: the loop of each dimension of an operand or of a role, where it is one loop.
+        counts: the number of loops in each role.
+        dimensions: the loop of each dimension of an operand or of a role, if it is a single loop.
     """
 
     operands: int
@@ -37,11 +37,11 @@ class Loops:
 def loops_of(
     loops: tuple[tuple[int | None, ...], ...], roles: tuple[tuple[str, tuple[int, ...]], ...]
 ) -> Loops:
-    """Return what indexing maps tell about the op that has them.
+    """Return the properties of an op that follow from its indexing maps.
 
-    The compiler takes the size of a loop from one dimension, that of the first operand which has it (for attention the
-    value comes before the key); other dimensions of the loop have the same size if they are static, but it need not be
-    known. `("loop", number, 0)` is the former, `("loop", number, 1)` and so on the latter.
+    The compiler takes the size of a loop from one dimension, that of the first operand with the loop (for attention the
+    value comes before the key). It is named `("loop", number, 0)`. Other dimensions of the loop have the same size if
+    they are static; if they are dynamic, the size may be unknown. They are named `("loop", number, 1)` and so on.
 
     Args:
         loops: the loop of each dimension of each operand, as in `Maps`.

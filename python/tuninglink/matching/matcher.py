@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Stop:
-    """Where the reading of a matcher stopped.
+    """The place and the reason where the reading of a matcher stopped.
 
     Attributes:
-        reason: why.
-        place: the op that is not understood; None without location.
-        rest: a key of what the matcher does from there on; None if that is too much.
+        reason: the reason.
+        place: the location of the op that is not understood; None if unknown.
+        rest: a key of the rest of the matcher; None if it is too long.
     """
 
     reason: str
@@ -31,11 +31,11 @@ class Stop:
 class Matcher:
     """A matcher as data.
 
-    The predicates are necessary: where one does not hold the matcher fails, and silently. All of them together are
-    exact if reading did not stop.
+    The predicates are necessary: if one does not hold, the matcher fails silently. Together, they are exact if the
+    reading did not stop.
 
     Attributes:
-        predicates: what the matcher asks for, in the order in which the interpreter does.
+        predicates: the predicates, in the order of the interpreter.
         stop: where reading stopped; None if the matcher was read up to its yield.
     """
 

@@ -1,6 +1,6 @@
-"""The matcher ops: what each asks for, as predicates, and what its results stand for.
+"""The matcher ops: their predicates, and the meanings of their results.
 
-A matcher op is taught to the toolchain here and nowhere else: a function, and a line in `READERS`.
+Support for a matcher op is defined only here: by a function and a line in `READERS`.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class StructuredMatcher:
 
     Attributes:
         kind: the kind.
-        inputs: what it calls the first operands, whose element types are its attributes.
-        outputs: what it calls the last ones, likewise.
-        op_name: the name that the op must have, if it is but one.
+        inputs: its names of the first operands, whose element types are its attributes.
+        outputs: its names of the last operands, whose element types are also attributes.
+        op_name: the required name of the op, if there is only one.
     """
 
     kind: OpKind
@@ -50,17 +50,17 @@ class StructuredMatcher:
 
     @property
     def operands(self) -> tuple[str, ...]:
-        """The names of all operands whose types are asked for."""
+        """The names of all operands whose types are compared."""
         return (*self.inputs, *self.outputs)
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """The results: the roles of loops, and what else is a list of numbers."""
+        """The results: the roles of loops, and other lists of numbers."""
         loops = (each.value.replace(" ", "_") for each in ROLES[self.kind])
         return (*loops, *(pred.STEPS if self.kind is OpKind.CONVOLUTION else ()))
 
     def operand(self, position: int) -> int:
-        """Return the number of an operand, counted from the last one if it is an output."""
+        """Return the index of an operand, negative for an output."""
         return position if position < len(self.inputs) else position - len(self.operands)
 
 
@@ -84,7 +84,7 @@ def _include(reading: Reading, op: mlir.Operation) -> None:
 
 
 def _constant(_: Reading, op: mlir.Operation) -> None:
-    """Require nothing."""
+    """Add no predicate."""
 
 
 def _operation_name(reading: Reading, op: mlir.Operation) -> None:
@@ -101,7 +101,7 @@ def _has_no_lowering_config(reading: Reading, op: mlir.Operation) -> None:
 
 
 def _structured(reading: Reading, op: mlir.Operation) -> None:
-    """Read the matcher op of a kind, whose attributes are types and maps, and whose results are sizes in roles."""
+    """Read the matcher op for a kind: its attributes are types and maps, its results are sizes by role."""
     reading.expect_root(op)
     structured = reading.cache.structured
     key = op.name, *op.attributes.values()
@@ -198,7 +198,7 @@ def _regions(reading: Reading, op: mlir.Operation) -> None:
 
 
 def _dag(reading: Reading, op: mlir.Operation) -> None:
-    """Read a DAG; the op that is asked about must be like its last one, whose sizes may be dynamic."""
+    """Read a DAG; the candidate op must equal its last op, whose sizes may be dynamic."""
     reading.expect_root(op)
     *_, root, _ = body(op)
     reading.ask(pred.NameIn((root.name,)))

@@ -34,11 +34,11 @@ _MAX_OPS: Final = 10_000
 
 
 class Reading:
-    """The reading of one matcher. What is not understood is told by its structure, as is all behind it.
+    """The reading of one matcher. Ops from the first that is not understood on are represented by their structure.
 
     Args:
-        cache: what the readings of one module share.
-        table: the sequences that the matcher may include.
+        cache: the cache of the readings of one module.
+        table: the sequences that the matcher can include.
         readers: the readers of matcher ops, by name.
     """
 
@@ -64,7 +64,7 @@ class Reading:
         arguments = list(blocks[0].arguments) if blocks else []
         try:
             if len(arguments) != 1:
-                raise NotUnderstoodError("it is no sequence of one argument")  # noqa: TRY301 - as all others
+                raise NotUnderstoodError("it is no sequence of one argument")  # noqa: TRY301 - handled like all others
             if not self.cache.is_any_op(arguments[0].type):
                 raise NotUnderstoodError("it takes a typed op, and any other is an error")  # noqa: TRY301
             self._meanings[arguments[0]] = ROOT
@@ -76,11 +76,11 @@ class Reading:
         return Matcher(tuple(self._predicates), stop)
 
     def ask(self, *predicates: pred.Predicate) -> None:
-        """Record what the matcher asks for next."""
+        """Record the next predicates of the matcher."""
         (self._rest if self._stop else self._predicates).extend(predicates)
 
     def _block(self, block: mlir.Block) -> list[Meaning]:
-        """Read the body of a sequence, and return what it yields.
+        """Read the body of a sequence, and return the meanings of the yielded values.
 
         Raises:
             NotUnderstoodError: the matcher is too long to be read.
@@ -96,7 +96,7 @@ class Reading:
             try:
                 reader = self._readers.get(name)
                 if reader is None:
-                    raise NotUnderstoodError(f"'{name}' is not understood")  # noqa: TRY301 - as all others
+                    raise NotUnderstoodError(f"'{name}' is not understood")  # noqa: TRY301 - handled like all others
                 reader(self, op)
             except NotUnderstoodError as failure:
                 if self._left < 0:
@@ -110,7 +110,7 @@ class Reading:
             self._stop = Stop(reason, place_of(op.location))
         key = (
             op.name,
-            id(self._table),  # References mean what they do there.
+            id(self._table),  # References are resolved in this table.
             frozenset((name, str(value)) for name, value in op.attributes.items()),
             tuple(map(self._meaning, op.operands)),
             tuple(str(result.type) for result in op.results),
@@ -120,7 +120,7 @@ class Reading:
         self.define_unknown(op, key)
 
     def define_unknown(self, op: mlir.Operation, key: Hashable) -> None:
-        """Record that the results of an op are only known by a key of the op."""
+        """Record that only a key of the op is known about its results."""
         if list(op.results):
             number = self.cache.number(key)
             self.define(
@@ -128,7 +128,7 @@ class Reading:
             )
 
     def include(self, op: mlir.Operation) -> None:
-        """Read an included sequence in the place of an include."""
+        """Read the included sequence of an include."""
         target, mode = op.attributes["target"], op.attributes["failure_propagation_mode"]
         if not isinstance(mode, mlir.IntegerAttr) or mode.value != FAILURES_PROPAGATE:
             raise NotUnderstoodError(f"it includes {target} and goes on where that fails")
@@ -153,36 +153,36 @@ class Reading:
         self._meanings.update(zip(op.results, yielded, strict=True))
 
     def define(self, op: mlir.Operation, meanings: Sequence[Meaning]) -> None:
-        """Record what the results of an op stand for."""
+        """Record the meanings of an op's results."""
         self._meanings.update(zip(op.results, meanings, strict=True))
 
     def meaning(self, op: mlir.Operation) -> Meaning:
-        """Return what the operand of a matcher op stands for."""
+        """Return the meaning of the operand of a matcher op."""
         return self._meaning(op.operands[0])
 
     def _meaning(self, value: Handle) -> Meaning:
         meaning = self._meanings.get(value)
         if meaning is None:
-            # Most matchers only yield their constants, so that these are looked at where they are used.
+            # Most matchers only yield their constants, so constants are read on use.
             owner = value.owner
             assert isinstance(owner, mlir.OpView | mlir.Operation)
             meaning = Constant(owner.operation.attributes["value"])
         return meaning
 
     def expect_root(self, op: mlir.Operation) -> None:
-        """Expect that a matcher op looks at the op that the matcher is asked about."""
+        """Require the operand of a matcher op to be the candidate op."""
         if self.meaning(op) is not ROOT:
             raise NotUnderstoodError("it looks at other operations than the one that it is given")
 
     def value(self, op: mlir.Operation) -> pred.ValueRef:
-        """Return the operand or result that a matcher op looks at."""
+        """Return the operand or result that a matcher op tests."""
         meaning = self.meaning(op)
         if not isinstance(meaning, pred.ValueRef):
             raise NotUnderstoodError("it looks at what is no single operand or result")
         return meaning
 
     def dimension(self, op: mlir.Operation) -> pred.Dimension:
-        """Return the dimension that a matcher op looks at."""
+        """Return the dimension that a matcher op tests."""
         value, number = self.value(op), integer_value(op.attributes["dim"])
         if number < 0:
             raise NotUnderstoodError("it asks for a dimension before the first")
@@ -197,7 +197,7 @@ Raises `NotUnderstoodError` where the op is not understood.
 
 
 def _regions_key(op: mlir.Operation) -> Hashable:
-    """Return a key of the regions of an op, which is like no other if they use values from around it."""
+    """Return a key of the regions of an op, which is unique if they capture values."""
     try:
         return regions_key(op)
     except NotUnderstoodError:

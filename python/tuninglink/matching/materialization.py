@@ -45,7 +45,7 @@ class LinkedDispatch:
 
     Attributes:
         dispatch: the dispatch.
-        linked: the spec; None if the dispatch keeps what it carries, or carries nothing.
+        linked: the spec; None if the dispatch keeps its embedded spec, or has none.
     """
 
     dispatch: Dispatch
@@ -62,29 +62,28 @@ def link_dispatches(
     diagnostics: DiagnosticSink | None = None,
     context: mlir.Context | None = None,
 ) -> tuple[LinkedDispatch, ...]:
-    """Choose and links the specs of each dispatch; the program is not changed.
+    """Select and link the specs of each dispatch, without changing the program.
 
-    A dispatch gets what of `specs` applies to its target, and after it the default spec of the target; where it
-    carries a spec already, that one takes the place of the default. Dispatches of a target with the same specs
-    share one linked spec.
+    A dispatch receives those of `specs` that apply to its target, followed by the default spec of the target. A spec
+    that is already embedded replaces the default. Dispatches of a target with the same specs share one linked spec.
 
     Args:
         root: a module, an executable or a variant.
         specs: the user's specs in order of precedence, in any context.
-        library: where default specs are looked up; None for nowhere.
-        pruning: what is known of specs for pruning; each dispatch gets only the entries that may match in it then.
-            That configures nothing otherwise, and a dispatch in which none may match gets nothing.
-        derives: whether entries are derived for root ops that have another form of a problem than the entry for it.
-        diagnostics: told about entries that are foreign to a target, about specs that may override an earlier
-            one, and about entries of an old default spec that cannot be upgraded.
-        context: where specs are loaded and linked; by default where `root` lives. A compilation gives
-            another: nothing of what it links may outlive its session, and what Python owns might.
+        library: the library of default specs; None for no default specs.
+        pruning: the pruning data of specs. If given, each dispatch receives only the entries that may match in it, or
+            no spec if none may match. The resulting configurations are the same.
+        derives: whether entries are derived for root ops with another form of an entry's problem.
+        diagnostics: receives warnings about entries that are foreign to a target, specs that may override an earlier
+            one, and entries of an old default spec that cannot be upgraded.
+        context: the context in which specs are loaded and linked; by default that of `root`. A compilation passes a
+            separate one, since linked specs are owned by Python and may outlive its session.
 
     Returns:
         The dispatches in order.
 
     Raises:
-        SpecError: `root` is no program, a spec cannot be linked, or an embedded one is damaged.
+        SpecError: `root` is not a program, a spec cannot be linked, or an embedded one is damaged.
         TargetError: see `find_dispatches`.
         TuninglinkError: the default library cannot be read.
     """
@@ -108,7 +107,7 @@ def link_dispatches(
 
 
 def embed_specs(dispatches: Iterable[LinkedDispatch], context: mlir.Context) -> None:
-    """Embed the linked specs in their dispatches; what many share is made into an attribute once.
+    """Embed the linked specs in their dispatches; shared specs are converted to an attribute once.
 
     Args:
         dispatches: the dispatches.
@@ -125,12 +124,12 @@ def embed_specs(dispatches: Iterable[LinkedDispatch], context: mlir.Context) -> 
 
 
 class _RootForms:
-    """The root ops that entries are derived for, read where they are needed.
+    """The root ops for which entries are derived, read on demand.
 
     Args:
         dispatches: all dispatches.
-        each_its_own: whether a dispatch gets the entries derived for its own root ops; else all dispatches of a target
-            get the same.
+        each_its_own: whether a dispatch receives only the entries derived for its own root ops; otherwise all
+            dispatches of a target receive the same entries.
     """
 
     def __init__(self, dispatches: Sequence[Dispatch], *, each_its_own: bool) -> None:
@@ -140,7 +139,7 @@ class _RootForms:
         self._by_target: dict[Target | None, tuple[RootForm, ...]] = {}
 
     def of(self, dispatch: Dispatch) -> tuple[RootForm, ...]:
-        """Return the root ops that entries are derived for in a dispatch."""
+        """Return the root ops for which entries are derived in a dispatch."""
         if self._each_its_own:
             return self._reader.read(dispatch)
         target = dispatch.target
@@ -153,7 +152,7 @@ class _RootForms:
 
 
 class _Linker:
-    """Links the specs of dispatches, each distinct combination once."""
+    """Links the specs of dispatches, once for each distinct combination."""
 
     def __init__(
         self,
@@ -168,7 +167,7 @@ class _Linker:
         self._context = context
         self._specs = [in_context(spec, context) for spec in specs]
         self._library = library
-        # What is said of specs is said for each target.
+        # Diagnostics about specs are reported for each target.
         self._diagnostics = once(diagnostics) if diagnostics else None
         self._defaults: dict[Target, DefaultSpecFile | None] = {}
         self._selections: dict[Target | None, Selection] = {}
@@ -177,7 +176,7 @@ class _Linker:
     def link_for(
         self, dispatch: Dispatch, signature: DispatchSignature, roots: _RootForms | None
     ) -> LinkedSpec | None:
-        """Return the spec that a dispatch is to carry; None where nothing changes."""
+        """Return the new spec of a dispatch; None if nothing changes."""
         carried = carried_spec(dispatch.module)
         last = carried or self._default(dispatch.target)
         key = (dispatch.target, last)
@@ -186,7 +185,7 @@ class _Linker:
         linker = self._linkers[key]
         if linker is None:
             return None
-        # What is carried is replaced by something, or the compiler would apply it.
+        # An embedded spec must be replaced, otherwise the compiler would apply it.
         return linker.link(
             signature,
             (lambda: roots.of(dispatch)) if roots else tuple,
@@ -194,7 +193,7 @@ class _Linker:
         )
 
     def warn_about_foreign(self) -> None:
-        """Warn of the entries that were not linked as they are foreign to a target."""
+        """Warn of the entries that were not linked because they are foreign to a target."""
         if self._diagnostics:
             for selection in self._selections.values():
                 selection.warn(self._diagnostics)
@@ -210,7 +209,7 @@ class _Linker:
         self, dispatch: Dispatch, last: mlir.Attribute | DefaultSpecFile | None
     ) -> PruningLinker | None:
         selection = self._selections.setdefault(dispatch.target, Selection(dispatch.target))
-        # What is bound to other targets decides nothing here.
+        # Entries that are bound to other targets do not affect this one.
         used = {
             position: each
             for position, each in enumerate(self._specs)

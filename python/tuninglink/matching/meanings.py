@@ -1,4 +1,4 @@
-"""What the values in a matcher stand for."""
+"""The meanings of the values in a matcher."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Root:
-    """The op that the matcher is asked about."""
+    """The candidate op of the matcher."""
 
 
 @dataclass(frozen=True)
 class RoleRef:
-    """The sizes of its loops in a role."""
+    """The sizes of the candidate op's loops in a role."""
 
     kind: OpKind
     role: str
@@ -28,14 +28,14 @@ class RoleRef:
 
 @dataclass(frozen=True)
 class Constant:
-    """A value that says nothing about the op, but what it is."""
+    """A constant, which does not depend on the op."""
 
     value: Hashable
 
 
 @dataclass(frozen=True)
 class UnknownResult:
-    """A result that is the same for ops with the same key; nothing else is known of it."""
+    """An unknown result, equal for ops with the same key."""
 
     op: int
     number: int

@@ -1,7 +1,7 @@
-"""The index of entries by form and sizes: finds the nearest entries to an op without comparing every one.
+"""The index of entries by form and sizes: finds the entries nearest to an op without comparing all of them.
 
-Entries of one form are a family, which is compared with an op once. In a family those that share a size with the op
-are looked up; the more they share, the nearer they are.
+The entries of one form are compared with an op only once. Among them, those that share sizes with the op are looked up;
+the more sizes an entry shares, the nearer it is.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class NearEntry:
 
     Attributes:
         position: the position of the entry in its spec.
-        differences: how many of the known predicates do not hold.
-        agreements: how many do.
-        distance: how far off the sizes are that differ: the sum of the logarithms of their ratios.
+        differences: the number of known predicates that do not hold.
+        agreements: the number of known predicates that hold.
+        distance: the distance of the sizes: the sum of the logarithms of their ratios.
     """
 
     position: int
@@ -53,14 +53,14 @@ class NearEntry:
 
     @property
     def rank(self) -> tuple[float, ...]:
-        """What the nearest entry has the least of: differences; then missing agreements; then distance."""
+        """The sort key, minimal for the nearest entry: differences, then missing agreements, then distance."""
         return (self.differences, -self.agreements, self.distance)
 
 
 class NearestEntries:
-    """The entries of a spec, to be looked up by ops.
+    """The entries of a spec, for lookups by op.
 
-    An entry of which nothing is known is neither near nor far.
+    Entries without known predicates are ignored.
 
     Args:
         matchers: the matcher of each entry.
@@ -81,9 +81,9 @@ class NearestEntries:
         self._found: dict[Hashable, list[NearEntry]] = {}
 
     def nearest(self, op: OpInfo) -> list[NearEntry]:
-        """Return the entries that are near an op, the nearest first.
+        """Return the entries near an op, the nearest first.
 
-        Entries for another kind of op are not among them.
+        Entries for other kinds of ops are omitted.
         """
         if op.key not in self._found:
             self._found[op.key] = self._nearest(op)
@@ -123,7 +123,7 @@ class _FormEntries:
         self._by_volume.append((math.prod(form.sizes.values()), position))
 
     def differences(self, op: OpInfo) -> int | None:
-        """Return in how many predicates but for sizes an op differs; None if it is of another kind."""
+        """Return the number of differing predicates other than sizes; None if the op has another kind."""
         if self._kind is not None and self._kind is not op.kind:
             return None
         count = 0
@@ -135,7 +135,7 @@ class _FormEntries:
         return count
 
     def nearest(self, op: OpInfo, count: int) -> Iterator[NearEntry]:
-        """Yield the nearest entries to an op, given the differences but for sizes."""
+        """Yield the nearest entries to an op, given the number of differences other than sizes."""
         sizes = [_size(op, dimension) for dimension in self._dimensions]
         positions = self._sharing(sizes) if sizes else [*self._forms][:_UNSIZED]
         candidates = [self._candidate(op, position, sizes, count) for position in positions]
@@ -144,7 +144,7 @@ class _FormEntries:
         )
 
     def _sharing(self, sizes: Sequence[int | None]) -> list[int]:
-        """Return the entries that share most sizes with an op, and those that are as large."""
+        """Return the entries that share most sizes with an op, and those of similar size."""
         shared: Counter[int] = Counter()
         for slot, size in enumerate(sizes):
             if size is not None:
@@ -180,7 +180,7 @@ class _FormEntries:
 
 
 def _count(predicate: Predicate, op: OpInfo) -> int:
-    """Return how many differences are known."""
+    """Return the number of known differences."""
     try:
         return len(list(differences(predicate, op)))
     except CannotTellError:
@@ -188,7 +188,7 @@ def _count(predicate: Predicate, op: OpInfo) -> int:
 
 
 def _size(op: OpInfo, dimension: Dimension) -> int | None:
-    """Return the size of a dimension, None if it is dynamic or not there."""
+    """Return the size of a dimension, None if it is dynamic or does not exist."""
     group, number, position = dimension
     if group not in (OPERAND, RESULT):
         sizes = op.role_sizes.get(group, ())

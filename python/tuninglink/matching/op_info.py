@@ -1,4 +1,4 @@
-"""An op as matchers look at it."""
+"""An op, as seen by matchers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CONFIGURATION: Final = frozenset(
 
 @dataclass(frozen=True)
 class OpInfo(StructuredOp):
-    """A structured op, with what matchers ask of it besides.
+    """A structured op, with the further properties that matchers test.
 
     Attributes:
         is_configured: whether it had a configuration before specs were applied.
@@ -34,19 +34,19 @@ class OpInfo(StructuredOp):
 
     @cached_property
     def key(self) -> Hashable:
-        """Equal for ops that matchers cannot tell apart, producers aside."""
+        """A key that is equal for ops that matchers cannot distinguish, apart from producers."""
         types = tuple(each.text for each in (*self.operands, *self.results))
         attributes = frozenset(self.attributes.items())
         return self.name, self.is_configured, types, attributes, self.maps_text, self.regions
 
     @cached_property
     def maps_text(self) -> str:
-        """The indexing maps, as MLIR prints them; nothing without them."""
+        """The indexing maps, as MLIR prints them; empty without maps."""
         return "" if self.maps_attribute is None else str(self.maps_attribute)
 
     @cached_property
     def role_sizes(self) -> Mapping[str, Sizes]:
-        """The sizes of the loops in each role, as the results of matcher ops are called."""
+        """The sizes of the loops by role; roles are named like the results of matcher ops."""
         sizes: dict[str, Sizes] = {
             role.value.replace(" ", "_"): tuple(self.sizes[loop] for loop in loops)
             for role, loops in self.loops.items()
@@ -57,7 +57,7 @@ class OpInfo(StructuredOp):
 
     @cached_property
     def dimension_names(self) -> Mapping[tuple[int, int], str]:
-        """The role of each dimension of an operand that has one of its own."""
+        """The role of each dimension of an operand that has a unique one."""
         called: dict[int, str] = {}
         for role, loops in self.loops.items():
             for position, loop in enumerate(loops):
@@ -71,7 +71,7 @@ class OpInfo(StructuredOp):
 
     @cached_property
     def regions(self) -> Hashable | None:
-        """A key of what the regions compute; None if they use values from around the op."""
+        """A key of the computation in the regions; None if they capture values."""
         try:
             return regions_key(self.operation)
         except NotUnderstoodError:
@@ -79,7 +79,7 @@ class OpInfo(StructuredOp):
 
     @cached_property
     def attributes(self) -> Mapping[str, str]:
-        """The attributes but for configurations, as MLIR prints them."""
+        """The attributes without configurations, as MLIR prints them."""
         return {
             name: str(value)
             for name, value in self.operation.attributes.items()

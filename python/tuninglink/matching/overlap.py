@@ -1,4 +1,4 @@
-"""Overlap: whether two conditions can hold for the same op, and which of many then decides."""
+"""Overlap: whether two conditions can hold for the same op, and which one then decides."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class OverlapAnswer:
     """Whether two conditions can hold for the same operation.
 
     Attributes:
-        verdict: proven: they can, with `witness`; refuted: they cannot; not decided: it cannot be told.
+        verdict: proven: they can, with `witness`; refuted: they cannot; not decided: unknown.
         witness: static sizes for which both hold.
         reason: if not decided, why not.
     """
@@ -53,11 +53,11 @@ class OverlapAnswer:
 
 @dataclass(frozen=True)
 class WinningCondition:
-    """An earlier condition with another label, which is the first that is understood to hold for an operation.
+    """An earlier condition with another label, provably the first to hold for an operation.
 
     Attributes:
-        position: that of the condition.
-        form: that of the condition which says, sizes aside, what the operation is.
+        position: the position of the condition.
+        form: the position of the condition that describes the operation apart from sizes.
         witness: the static sizes of the operation.
     """
 
@@ -71,8 +71,8 @@ class EarlierOverlaps:
     """The earlier conditions that overlap with a condition.
 
     Attributes:
-        winners: some that it surely does, in order.
-        at_most: how many conditions with other labels there may be that do.
+        winners: some that provably overlap, in order.
+        at_most: an upper bound on the number of overlapping conditions with other labels.
     """
 
     winners: tuple[WinningCondition, ...]
@@ -80,7 +80,7 @@ class EarlierOverlaps:
 
 
 class Overlaps:
-    """Tells which of a list of conditions overlap; of those that hold the first one counts.
+    """Decides which of a list of conditions overlap; the first that holds takes precedence.
 
     Args:
         conditions: in order of precedence.
@@ -109,11 +109,11 @@ class Overlaps:
         return _overlap(index.box(first, other), index.box(second, group), relation)
 
     def earlier(self, position: int, count: int) -> EarlierOverlaps:
-        """Find earlier conditions with other labels that come before the one at `position` for some operation.
+        """Find earlier conditions with other labels that take precedence over the one at `position` for some operation.
 
         Args:
-            position: which condition.
-            count: how many to show at most.
+            position: the position of the condition.
+            count: the maximum number of winners.
         """
         index = self._index
         group = index.group(position)
@@ -141,7 +141,7 @@ class Overlaps:
         return EarlierOverlaps(tuple(first), at_most)
 
     def _winner(self, later: int, earlier: int, form: int) -> WinningCondition | None:
-        """Return what is the first to hold for some operation for which two conditions do."""
+        """Return the first condition to hold for some operation for which two conditions hold."""
         index = self._index
         answer = self.overlap(later, earlier)
         group = index.group(form)
@@ -158,7 +158,7 @@ class Overlaps:
             return None
         others = [each for each, relation in group.related if relation is not Relation.WITHIN]
         if any(len(index.sizes(other, group).meeting(static, winner)) for other in others):
-            return None  # It may be of one of their forms, too.
+            return None  # The operation may have one of the other forms, too.
         return WinningCondition(winner, form, sizes)
 
 
@@ -172,7 +172,7 @@ def _overlap(first: Box, second: Box, relation: Relation) -> OverlapAnswer:
         )
     if not are_independent(sizes):
         return OverlapAnswer(Verdict.NOT_DECIDED, reason=DEPENDENT)
-    # One must ask for all that the other does: else an operation that both describe need not exist.
+    # One condition must imply the other; otherwise an operation with both properties need not exist.
     if relation is Relation.UNSURE:
         return OverlapAnswer(Verdict.NOT_DECIDED, reason="the conditions are of different forms")
     return OverlapAnswer(Verdict.PROVEN, sizes)

@@ -1,7 +1,7 @@
-"""Predicates: what a matcher asks of an op, as plain data.
+"""Predicates: the conditions of a matcher on an op, as plain data.
 
-A matcher is a conjunction of predicates. Predicates refer to no context and no op, so that they compare across
-contexts and serve as keys.
+A matcher is a conjunction of predicates. Predicates do not refer to a context or an op, so they can be compared across
+contexts and used as keys.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class Maps:
         text: the maps, as MLIR prints them.
         operands: each map by itself.
         loop_count: the number of loops.
-        loops: for each operand and each of its dimensions, the loop that indexes it; None for another expression.
-        roles: the loops in each role, such as `contraction m`, of the kind that the op is.
+        loops: for each dimension of each operand, the loop that indexes it; None for another expression.
+        roles: the loops in each role of the op's kind, such as `contraction m`.
     """
 
     text: str
@@ -99,8 +99,8 @@ class HasElementType:
 
     Attributes:
         kind: the kind.
-        operand: the position of the operand; from the last one on if negative.
-        role: what the matcher op calls the operand, such as `lhs`.
+        operand: the index of the operand; negative indices count from the last one.
+        role: the matcher op's name of the operand, such as `lhs`.
         element: the element type, as MLIR prints it.
     """
 
@@ -116,8 +116,8 @@ class HasMaps:
 
     Attributes:
         maps: the maps.
-        inputs: what the matcher op calls the first operands.
-        outputs: what it calls the last ones.
+        inputs: the matcher op's names of the first operands.
+        outputs: the matcher op's names of the last operands.
     """
 
     maps: Maps
@@ -127,15 +127,15 @@ class HasMaps:
 
 @dataclass(frozen=True)
 class IsUnmasked:
-    """The op is an attention that the matcher ops for attention accept; they refuse some with a mask."""
+    """The op is an attention without a mask that the matcher ops for attention reject."""
 
 
 @dataclass(frozen=True)
 class HasRoleSizes:
-    """The loops in a role have these sizes, as many as there are; None for any.
+    """The loops in a role have exactly these sizes; None for any size.
 
     Attributes:
-        kind: what the matcher op takes the op for.
+        kind: the kind of op of the matcher op.
         role: the role, such as `m`.
         sizes: a size for each loop.
     """
@@ -193,12 +193,12 @@ class Extent:
         size = self.size if other.size is None else other.size
         low = max(self.low, other.low)
         if size is not None and self.size not in (None, size):
-            low = size + 1  # Two sizes at once: nothing has the one that is kept.
+            low = size + 1  # Two different sizes: make the bounds exclude the one that is kept.
         factor = math.lcm(self.factor, other.factor)
         return Extent(size, low, min(self.high, other.high), factor)
 
     def static_size(self) -> int | None:
-        """Return the least size of 1 or more that is admitted, else 0 if that is, None if there is none."""
+        """Return the smallest admitted size of at least 1, otherwise 0 if admitted, otherwise None."""
         size = self.size
         if size is None:
             size = -(-int(max(self.low, 1)) // self.factor) * self.factor
@@ -225,24 +225,24 @@ class HasExtent:
 
 @dataclass(frozen=True)
 class HasOperandCount:
-    """The op has exactly so many operands."""
+    """The op has exactly this number of operands."""
 
     count: int
 
 
 @dataclass(frozen=True)
 class HasAttributes:
-    """The op has exactly these attributes, as MLIR prints them, indexing maps aside."""
+    """The op has exactly these attributes besides indexing maps, as MLIR prints them."""
 
     items: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
 class HasRegions:
-    """The regions of the op hold a computation.
+    """The regions of the op contain a computation.
 
     Attributes:
-        key: equal for regions that compute the same.
+        key: equal for equivalent regions.
         computation: the names of the ops in them.
     """
 
@@ -255,10 +255,10 @@ class IsDag:
     """The op and the producers of its operands are those of a DAG.
 
     Attributes:
-        key: equal for DAGs that match the same; without sizes of the op's own operands.
-        root_key: the same of the op alone.
-        kind: what the op computes.
-        has_free_operands: whether the DAG is one op, with different operands that may come from anywhere.
+        key: equal for equivalent DAGs, without sizes of the op's own operands.
+        root_key: the key of the op alone.
+        kind: the kind of the op.
+        has_free_operands: whether the DAG is a single op with distinct, arbitrary operands.
     """
 
     key: Hashable
@@ -286,11 +286,11 @@ Predicate = (
 
 
 def role_name(kind: OpKind, role: str) -> str:
-    """Return a role as dimensions name it: that of a kind, such as `contraction m`."""
+    """Return the name of a role in dimensions, with the kind, such as `contraction m`."""
     return f"{kind.value} {role}"
 
 
 def representative(dimension: Dimension) -> Dimension:
-    """Return the dimension that has the same size as `dimension` if both are static."""
+    """Return the representative of all dimensions that have the same size as `dimension` if they are static."""
     group, number, _ = dimension
     return (group, number, 0) if group == LOOP else dimension

@@ -1,4 +1,4 @@
-"""Specs, some of whose entries can be left out."""
+"""Specs whose entries can be pruned."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ STRUCTURAL: Final = frozenset(
 
 
 class PrunableSpec:
-    """A spec, some of whose entries can be left out.
+    """A spec whose entries can be pruned.
 
     Args:
-        spec: any spec. Of an opaque one nothing can be left out.
+        spec: any spec. An opaque one cannot be pruned.
     """
 
     def __init__(self, spec: Spec) -> None:
@@ -37,7 +37,7 @@ class PrunableSpec:
 
     @cached_property
     def is_prunable(self) -> bool:
-        """Whether entries can be left out at all."""
+        """Whether entries can be pruned at all."""
         if self.spec.kind is SpecKind.OPAQUE:
             return False
         anatomy = self.spec.anatomy
@@ -57,12 +57,12 @@ class PrunableSpec:
         return MatcherReader(self.spec.anatomy.table)
 
     def matcher(self, position: int) -> Matcher:
-        """Return the matcher of the entry at a position, as it was read."""
+        """Return the parsed matcher of the entry at a position."""
         return self._reader.read(self.spec.anatomy.pairs[position][0])
 
     @cached_property
     def index(self) -> EntryIndex:
-        """Find the entries that may match in a dispatch."""
+        """The index of the entries that may match in a dispatch."""
         keys: dict[str, PruningKey] = {}
         for position, (matcher, _) in enumerate(self.spec.anatomy.pairs):
             if matcher not in keys:
@@ -70,7 +70,7 @@ class PrunableSpec:
         return EntryIndex([keys[matcher] for matcher, _ in self.spec.anatomy.pairs])
 
     def share(self, kept: Sequence[int]) -> Share:
-        """Return what is linked if the entries at the positions `kept` are wanted."""
+        """Return the share of the spec with the entries at the positions `kept`."""
         if not kept:
             return Share(self.spec, None, kept)
         if len(kept) == len(self.spec.anatomy.pairs):
@@ -79,22 +79,22 @@ class PrunableSpec:
 
 
 class Pruning:
-    """What it takes to prune specs, read once for each."""
+    """The pruning data of specs, read once for each spec."""
 
     def __init__(self) -> None:
         self._specs: dict[int, PrunableSpec] = {}
 
     def prunable(self, spec: Spec) -> PrunableSpec:
-        """Return what it takes to prune a spec, to be read when it is needed."""
+        """Return the pruning data of a spec, which is read on demand."""
         return self._specs.setdefault(id(spec), PrunableSpec(spec))
 
     def prepare(self, spec: Spec) -> None:
-        """Read all that it takes to prune a spec."""
+        """Read the pruning data of a spec."""
         collects = gc.isenabled()
-        gc.disable()  # What is read stays, and looking for garbage in it takes a fifth of the time.
+        gc.disable()  # All objects stay alive, and garbage collection would take a fifth of the time.
         try:
             if spec.kind is SpecKind.MATCHER_LIST:
-                spec.anatomy.reaches_other_ops  # noqa: B018 - it remembers
+                spec.anatomy.reaches_other_ops  # noqa: B018 - fills the cache
                 self.prunable(spec).index  # noqa: B018
         finally:
             if collects:

@@ -1,7 +1,7 @@
-"""Giving each dispatch only the entries that may match in it.
+"""Pruning: each dispatch receives only the entries that may match in it.
 
-The compiler tries every entry on every operation of every dispatch. An entry is left out only where what the
-compiler preserves of a dispatch rules it out, so that a program is configured exactly as by the whole spec.
+The compiler tries every entry on every operation of every dispatch. An entry is pruned only if the properties that the
+compiler preserves rule out a match, so that a program is configured exactly as by the whole spec.
 """
 
 from __future__ import annotations
@@ -45,19 +45,19 @@ _RUNNING: Final = frozenset(
 
 
 class PruningLinker:
-    """Links specs for dispatches, each with the entries that may match in it.
+    """Links specs for dispatches, with only the entries that may match.
 
-    What is the same for two dispatches is linked once. A single spec that was linked into a chain before is taken
-    apart again: what it was linked from are the parts of the result.
+    Equal results for several dispatches are linked once. A single spec that was already linked as a chain is split
+    again: its original specs become the parts of the result.
 
     Args:
         specs: at least one spec, in order of precedence, all in one context.
         name: the symbol of the results.
-        diagnostics: told about specs that may override an earlier one, once.
-        selection: the entries that apply at all; all of them by default.
-        pruning: what is known of specs already.
-        sources: the positions that the parts of results give for specs; by default those in `specs`. The parts of a
-            chain are numbered.
+        diagnostics: receives warnings about specs that may override an earlier one, once.
+        selection: the applicable entries; all of them by default.
+        pruning: existing pruning data of specs.
+        sources: the positions of specs in the parts of results; by default those in `specs`. The parts of a chain are
+            numbered.
 
     Raises:
         SpecError: a spec cannot be linked.
@@ -73,10 +73,10 @@ class PruningLinker:
         pruning: Pruning | None = None,
         sources: Sequence[int] | None = None,
     ) -> None:
-        self._given = specs  # What is taken apart lives as long as the whole.
+        self._given = specs  # The parts of a chain live as long as the whole.
         form = choose_form(specs, diagnostics=diagnostics)
         if len(specs) == 1 and (modules := chained_modules(specs[0].module)):
-            # What was linked into a chain before is pruned part by part.
+            # A previously linked chain is pruned part by part.
             name = specs[0].name
             is_for_others = selection is not None and selection.of(specs[0]).is_bound_elsewhere
             specs = [] if is_for_others else [Spec(module, specs[0].source) for module in modules]
@@ -93,7 +93,7 @@ class PruningLinker:
 
     @cached_property
     def _prunable(self) -> list[bool]:
-        """For each spec, whether entries of it can be left out: not behind a spec that changes programs."""
+        """For each spec, whether it can be pruned: not after a spec that changes programs."""
         prunable: list[bool] = []
         is_as_it_was = True
         for spec in self._specs:
@@ -110,12 +110,12 @@ class PruningLinker:
         *,
         never_nothing: bool = False,
     ) -> LinkedSpec | None:
-        """Link what may match in a dispatch.
+        """Link the entries that may match in a dispatch.
 
         Args:
-            signature: what is known of the dispatch.
-            roots: reads the root ops that entries are derived for, behind all others; none by default.
-            never_nothing: whether there is to be a linked spec even if no entry may match.
+            signature: the signature of the dispatch.
+            roots: reads the root ops for which entries are derived and appended; none by default.
+            never_nothing: whether to return a linked spec even if no entry may match.
 
         Returns:
             The linked spec, the same object for the same entries; None if no entry may match.
@@ -132,13 +132,13 @@ class PruningLinker:
 
     @cached_property
     def _nothing(self) -> LinkedSpec:
-        """A spec that configures nothing, to take the place of another one."""
+        """An empty spec that replaces another one."""
         return link_nothing(self._given, name=self._name)
 
     def _applicable(
         self, prunable: PrunableSpec, positions: Sequence[int] | None
     ) -> Sequence[int] | None:
-        """Return those of the entries at `positions`, None for all, that apply at all."""
+        """Return the applicable entries among those at `positions`; None means all entries."""
         if self._selection is None:
             return positions
         applicability = self._selection.of(prunable.spec)
@@ -147,7 +147,7 @@ class PruningLinker:
         return applicability.among(positions)
 
     def _lists(self, kept: Sequence[Sequence[int] | None]) -> tuple[EntryList, ...]:
-        """Return the entries that apply, those behind the others that are for targets which are like this one."""
+        """Return the applicable entries; those for similar targets come last."""
         applicable = [self._applicable(*each) for each in zip(self._specs, kept, strict=True)]
         if self._selection is None:
             return tuple(enumerate(applicable))
@@ -194,7 +194,7 @@ class PruningLinker:
         return prunable.share(positions)
 
     def _form_with(self, added: Sequence[Share]) -> LinkForm:
-        """Return the form with lists behind the specs; all derived entries ask for the same kind of things."""
+        """Return the link form with appended lists; all derived entries require the same kinds of predicates."""
         if self._form is LinkForm.CHAINED:
             return self._form
         given = [spec.spec for spec in self._specs]
@@ -205,7 +205,7 @@ class PruningLinker:
         return self._forms_with[key]
 
     def _whole(self, spec: Spec) -> Spec | None:
-        """Return a spec of which no entry is left out by its position: of a chain the members that apply."""
+        """Return an unpruned spec; of a chain, its applicable members."""
         if self._selection is None or self._selection.is_whole(spec):
             return spec
         linked = PruningLinker([spec], selection=self._selection).link(ANYTHING)
@@ -213,7 +213,7 @@ class PruningLinker:
 
 
 def may_restructure(module: mlir.Operation) -> bool:
-    """Return whether a spec may do more to a program than setting attributes on its operations."""
+    """Return whether a spec may change a program other than by setting attributes."""
     result: list[mlir.Operation] = []
 
     def visitor(operation: mlir.Operation) -> None:

@@ -1,7 +1,7 @@
-"""Pruning keys: what predicates ask for that is still there before the compiler prepares a dispatch.
+"""Pruning keys: requirements of predicates that can be tested before preprocessing.
 
-A key is folded from the predicates up to where reading stopped, which are necessary: where it does not fit, the matcher
-fails, and silently; where it fits, nothing is known.
+A key is folded from the predicates up to where reading stopped, which are necessary. If the key does not fit, the
+matcher fails silently. If it fits, the matcher may match.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ KEPT_OPERANDS: Final = 3
 
 @dataclass(frozen=True)
 class LoopSizes:
-    """The sizes of the loops of an op, in no order and without those of size 1.
+    """The sizes of the loops of an op, without order and without loops of size 1.
 
-    What the compiler does before it matches reorders loops, adds and removes such of size 1, and leaves the others.
+    Preprocessing reorders loops, adds and removes loops of size 1, and preserves the others.
 
     Attributes:
-        sizes: the sizes that are known, in ascending order.
+        sizes: the known sizes, in ascending order.
         is_complete: whether these are all.
     """
 
@@ -43,13 +43,13 @@ _UNKNOWN: Final = LoopSizes((), is_complete=False)
 
 @dataclass(frozen=True)
 class PruningKey:
-    """What a matcher asks of the op that it is asked about.
+    """The requirements of a matcher on its candidate op.
 
     Attributes:
-        kind: a contraction, a convolution or an attention; None if it does not say.
-        loops: the sizes of its loops, as far as they are fixed.
-        element_types: the element types that some operand has.
-        extents: what the size of some loop must be, where a loop of size 1 would not do.
+        kind: a contraction, a convolution or an attention; None for any.
+        loops: the fixed sizes of its loops.
+        element_types: the element types that some operand must have.
+        extents: the constraints on the size of some loop that a loop of size 1 does not satisfy.
     """
 
     kind: OpKind | None = None
@@ -102,7 +102,7 @@ def pruning_key(conjunction: Sequence[pred.Predicate]) -> PruningKey:
 def _loops(
     kind: OpKind, roles: Mapping[str, Sizes], types: Mapping[int, ValueType], maps: pred.Maps | None
 ) -> LoopSizes:
-    """Return what is known of the loops by the roles, the maps or a single operand, whichever tells most."""
+    """Return the loop sizes that follow from the roles, the maps or a single operand, whichever gives most."""
     by_role = _by_role(kind, roles, maps)
     if by_role.is_complete or not types:
         return by_role
@@ -126,7 +126,7 @@ def _by_role(kind: OpKind, roles: Mapping[str, Sizes], maps: pred.Maps | None) -
 
 
 def _by_maps(types: Mapping[int, ValueType], maps: pred.Maps) -> LoopSizes:
-    """Read the sizes of loops off the operands, where the maps say which loops run over them."""
+    """Read the sizes of loops from operands that the maps index by these loops."""
     known: dict[int, int] = {}
     for loops, type_ in (
         (maps.loops[at], type_) for at, type_ in types.items() if at < len(maps.loops)
@@ -149,5 +149,5 @@ def _loop_sizes(sizes: Iterable[int | None], *, is_complete: bool) -> LoopSizes:
 def _has_own_loops(kind: OpKind, operand: int) -> bool:
     """Return whether each dimension of an operand has a loop of its own."""
     if kind is OpKind.CONVOLUTION:
-        return operand > 0  # over the image run two loops at once
+        return operand > 0  # two loops at once index the image
     return kind is OpKind.CONTRACTION or operand < KEPT_OPERANDS

@@ -31,16 +31,16 @@ _SUBSUMED: Final = Opaque("it is subsumed")
 
 @dataclass(frozen=True)
 class EntryReachability:
-    """Whether an entry is ever the first of its `foreach_match` to match.
+    """Whether an entry can be the first of its `foreach_match` to match.
 
     Attributes:
-        position: where the entry stands among all of the spec.
+        position: the position of the entry among all entries of the spec.
         entry: the entry.
-        verdict: proven: it is; refuted: it is not, whatever the payload; not decided: it cannot be told.
-        subsuming: if refuted, the position of an earlier entry that matches whatever it matches; none if it
-            matches nothing at all.
+        verdict: proven: it can; refuted: it cannot for any payload; not decided: unknown.
+        subsuming: if refuted, the position of an earlier entry that matches all ops that it matches; none if it matches
+            nothing.
         subsumed_by: the entries at these positions.
-        witness: if proven, an op that it is the first to match.
+        witness: if proven, an op for which it is the first match.
         reason: if not decided, why not.
     """
 
@@ -59,7 +59,7 @@ class EntryReachability:
 
     @property
     def why_unreachable(self) -> str:
-        """Why the entry is never reached, if it is not."""
+        """The reason why the entry is never reached, if so."""
         if not self.subsumed_by:
             return "it matches nothing"
         earlier = ", ".join(f"'@{each.matcher}'" for each in self.subsumed_by)
@@ -81,9 +81,9 @@ class WinningEntry:
     """An earlier entry that overlaps with a later one.
 
     Attributes:
-        position: where it stands among all of the spec.
+        position: its position among all entries of the spec.
         entry: the entry.
-        witness: an op that both match; the earlier entry configures it.
+        witness: an op that both match and the earlier entry configures.
     """
 
     position: int
@@ -93,13 +93,13 @@ class WinningEntry:
 
 @dataclass(frozen=True)
 class EntryOverlap:
-    """An entry, and the earlier ones with other configurations that match some of the same ops.
+    """An entry, and earlier ones with other configurations that match some of the same ops.
 
     Attributes:
-        position: where the entry stands among all of the spec.
+        position: the position of the entry among all entries of the spec.
         entry: the entry.
-        winners: the first few of the earlier entries, in order; each is proven to overlap.
-        at_most: how many earlier entries may overlap with it, those that are not shown included.
+        winners: the first few earlier entries that provably overlap, in order.
+        at_most: the maximum number of earlier entries that may overlap with it, including those not shown.
     """
 
     position: int
@@ -120,11 +120,11 @@ class EntryOverlap:
 def find_reachability(
     spec: Spec, *, conditions: EntryConditions | None = None
 ) -> list[EntryReachability]:
-    """Tells of each entry whether it is reached, in the order of the entries.
+    """Return the reachability of each entry, in order.
 
     Args:
         spec: any spec.
-        conditions: those of the spec, if they were read before.
+        conditions: the conditions of the spec, if they were already read.
     """
     return list(_find(conditions or EntryConditions(spec), Subsumption.answer))
 
@@ -136,7 +136,7 @@ def find_unreachable(
 
     Args:
         spec: any spec.
-        conditions: those of the spec, if they were read before.
+        conditions: the conditions of the spec, if they were already read.
     """
     result = _find(conditions or EntryConditions(spec), Subsumption.proof)
     return [each for each in result if each.is_unreachable]
@@ -158,11 +158,11 @@ def _find(
 def _unless_changed(
     answer: SubsumptionAnswer, position: int, changing: Sequence[int]
 ) -> SubsumptionAnswer:
-    """Return the answer, unless the subsuming matcher or one behind it may change what this one sees.
+    """Return the answer, unless the subsuming matcher or a later one may change the payload before this one.
 
     Args:
-        answer: what is told from the conditions.
-        position: of what may be subsumed.
+        answer: the answer according to the conditions.
+        position: the position of the possibly subsumed entry.
         changing: the positions of the matchers that may change the payload, in order.
     """
     if answer.verdict is not Verdict.PROVEN or not answer.subsuming:
@@ -203,13 +203,13 @@ def find_overlaps(
 ) -> list[EntryOverlap]:
     """Find the entries that overlap with earlier ones with other configurations.
 
-    There is one finding for each later entry, so that there are not more findings than entries. Entries that are
-    subsumed or not understood are left out, as are overlaps of matchers of different forms, which cannot be proven.
+    There is one finding for each later entry, so there are at most as many findings as entries. Subsumed and opaque
+    entries are omitted, as are overlaps of matchers of different forms, which cannot be proven.
 
     Args:
         spec: any spec.
-        shown: how many earlier entries are named for each.
-        conditions: those of the spec, if they were read before.
+        shown: the maximum number of earlier entries in each finding.
+        conditions: the conditions of the spec, if they were already read.
     """
     read = conditions or EntryConditions(spec)
     return [overlap for entries in read.lists for overlap in _overlaps(read, entries, shown)]

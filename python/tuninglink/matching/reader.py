@@ -20,16 +20,16 @@ def read_matcher(sequence: mlir.Operation, table: SequenceTable | None = None) -
 
     Args:
         sequence: a `transform.named_sequence`.
-        table: the sequences that it may include.
+        table: the sequences that it can include.
     """
     return MatcherReader(table).read_sequence(sequence)
 
 
 class MatcherReader:
-    """Reads the matchers of one module; what they share is read once.
+    """Reads the matchers of one module; shared parts are read once.
 
     Args:
-        table: the sequences of the module; without it matchers include nothing.
+        table: the sequences of the module; without it, matchers cannot include sequences.
     """
 
     def __init__(self, table: SequenceTable | None = None) -> None:
@@ -52,5 +52,5 @@ class MatcherReader:
     def read_sequence(
         self, sequence: mlir.Operation, table: SequenceTable | None = None
     ) -> Matcher:
-        """Read a sequence, given the sequences that it may include."""
+        """Read a sequence, given the sequences that it can include."""
         return Reading(self._cache, table or self._table, READERS).run(sequence)

@@ -1,4 +1,4 @@
-"""What the readings of matchers of one module share."""
+"""The cache shared by the readings of the matchers of one module."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ReadingCache:
-    """What the readings of matchers of one module share.
+    """The cache shared by the readings of the matchers of one module.
 
     Attributes:
         structured: the predicates and meanings of matcher ops for structured ops, by their attributes.
@@ -30,14 +30,14 @@ class ReadingCache:
         self._numbers: dict[Hashable, int] = {}
 
     def is_any_op(self, type_: mlir.Type) -> bool:
-        """Return whether a handle may be to any op."""
+        """Return whether the type of a handle permits any op."""
         known = self._is_any_op.get(type_)
         if known is None:
             known = self._is_any_op[type_] = is_any_op(type_)
         return known
 
     def number(self, key: Hashable) -> int:
-        """Return a number for the key of an op that is not understood, so that keys do not nest."""
+        """Return a number for the key of an op that is not understood, which avoids nested keys."""
         return self._numbers.setdefault(key, len(self._numbers))
 
     def maps(self, attribute: mlir.Attribute, kind: OpKind, outputs: int) -> pred.Maps:
@@ -45,8 +45,8 @@ class ReadingCache:
 
         Args:
             attribute: the maps, in an array.
-            kind: what the op is taken for that has them.
-            outputs: how many of its operands are outputs.
+            kind: the assumed kind of the op with these maps.
+            outputs: the number of its outputs.
         """
         key = attribute, kind, outputs
         if key not in self._maps:

@@ -1,9 +1,9 @@
-"""Why matchers are not read as conditions."""
+"""Errors of reading matchers as conditions."""
 
 
 class NotUnderstoodError(Exception):
-    """A matcher asks for something that is not understood; the message says for what."""
+    """A matcher has an unsupported requirement, named in the message."""
 
 
 class ContradictionError(Exception):
-    """A matcher asks for what no operation has; the message says why."""
+    """A matcher has a requirement that no operation satisfies; the message gives the reason."""

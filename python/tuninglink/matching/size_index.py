@@ -1,7 +1,7 @@
-"""The index of boxes by sizes: finds those that contain or meet another box without trying every one.
+"""The index of boxes by sizes: finds those that contain or intersect another box without trying all of them.
 
-Boxes with fixed sizes are found by these, as in a dictionary. Among those with the same fixed sizes, each bound
-and each factor gives a set of boxes, kept as the bits of an integer; a question is an intersection of a few.
+Boxes with fixed sizes are looked up by these in a dictionary. Among boxes with the same fixed sizes, each bound and
+each factor has a set of boxes, stored as the bits of an integer. A query intersects a few of these sets.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ class SizeIndex:
     """Boxes, by their constraints.
 
     Args:
-        boxes: in order, each with a number; numbers ascend.
-        labels: what the boxes are labelled with, by number.
+        boxes: the boxes with their numbers, in ascending order.
+        labels: the labels of the boxes, by number.
 
     Attributes:
-        dimensions: those with a constraint in any box.
+        dimensions: the dimensions with a constraint in any box.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class SizeIndex:
         return {key: _Bucket(some, dimensions, self._labels) for key, some in result.items()}
 
     def containing(self, narrow: Box, before: int) -> int | None:
-        """Return the first number under `before` of a box that contains `narrow`, None if there is none."""
+        """Return the first number below `before` of a box that contains `narrow`, None if there is none."""
         first = None
         for pattern, buckets in self._exact.items():
             if not all(each in narrow and narrow[each].size is not None for each in pattern):
@@ -79,14 +79,14 @@ class SizeIndex:
         return first
 
     def meeting(self, asked: Box, before: int, label: Hashable = None) -> Found:
-        """Find the boxes with numbers under `before` that may have static sizes in common with one.
+        """Find the boxes with numbers below `before` that may have static sizes in common with another box.
 
-        They have, but for multiples: whether there is one of both factors within common bounds is not looked at.
+        This ignores whether the common bounds contain a multiple of both factors.
 
         Args:
-            asked: as `static_box` returns it.
-            before: a number.
-            label: boxes with this label are left out, unless it is None.
+            asked: the other box, from `static_box`.
+            before: the exclusive upper bound of the numbers.
+            label: the label of boxes to omit; None to omit none.
         """
         own = {each for each in asked if asked[each].size is not None}
         parts = []
@@ -110,7 +110,7 @@ class SizeIndex:
 
 @dataclass(frozen=True)
 class Found:
-    """Numbers that were found: lists of numbers, each with the set of the positions that count."""
+    """Matching numbers: lists of numbers, each with the set of its matching positions."""
 
     parts: Sequence[tuple[Sequence[int], int]]
 
@@ -118,7 +118,7 @@ class Found:
         return sum(result.bit_count() for _, result in self.parts)
 
     def __iter__(self) -> Iterator[int]:
-        """Yield them in ascending order."""
+        """Yield the numbers in ascending order."""
         return merge(*(_ascending(numbers, result) for numbers, result in self.parts))
 
 
@@ -132,7 +132,7 @@ def _ascending(numbers: Sequence[int], found: int) -> Iterator[int]:
 def _by_pattern(
     boxes: Sequence[tuple[int, Box]], most: int
 ) -> dict[tuple[Dimension, ...], list[tuple[int, Box]]]:
-    """Group boxes by which of their sizes are fixed, as far as these are among the `most` frequent ones."""
+    """Group boxes by the dimensions of their fixed sizes, limited to the `most` frequent combinations."""
     counts = Counter(
         dimension for _, each in boxes for dimension in each if each[dimension].size is not None
     )
@@ -165,7 +165,7 @@ class _Bucket:
         self._labelled: dict[Hashable, int] | None = None
 
     def containing(self, narrow: Box, before: int) -> int | None:
-        """Return the first number under `before` of a box that contains `narrow`."""
+        """Return the first number below `before` of a box that contains `narrow`."""
         if len(self._boxes) <= _FEW:
             for number, each in self._boxes:
                 if number >= before:
@@ -181,7 +181,7 @@ class _Bucket:
         return self.numbers[(result & -result).bit_length() - 1] if result else None
 
     def meeting(self, asked: Box, before: int, label: Hashable) -> int:
-        """Return the set of those under `before` whose bounds leave something of those of `asked`."""
+        """Return the set of boxes below `before` whose bounds intersect those of `asked`."""
         result = self._before(before)
         if label is not None:
             result &= ~self._all_labels().get(label, 0)
@@ -192,7 +192,7 @@ class _Bucket:
         return result
 
     def _before(self, number: int) -> int:
-        """Return the set of those with numbers under `number`."""
+        """Return the set of boxes with numbers below `number`."""
         return (1 << bisect_right(self.numbers, number - 1)) - 1
 
     def _all_labels(self) -> dict[Hashable, int]:
@@ -232,7 +232,7 @@ class _Bounds:
         self._dividing: dict[int, int] = {}
 
     def implied_by(self, narrow: Extent) -> int:
-        """Return those that `narrow` implies."""
+        """Return the set of boxes that `narrow` implies."""
         if narrow.size is not None:
             return self.overlapping(narrow)
         result = self._all ^ self._sized
@@ -240,13 +240,13 @@ class _Bounds:
         return result & self._factors(narrow.factor)
 
     def overlapping(self, other: Extent) -> int:
-        """Return those that ask for something between the bounds of `other`, as far as it has any."""
+        """Return the set of boxes whose bounds intersect those of `other`."""
         low, high = (other.low, other.high) if other.size is None else (other.size, other.size)
         result = self._lows.up_to(high) & self._highs.up_to(-low)
         return result if other.size is None else result & self._factors(other.size)
 
     def _factors(self, number: int) -> int:
-        """Return those with a factor that divides `number`."""
+        """Return the set of boxes with a factor that divides `number`."""
         if number not in self._dividing:
             result = 0
             for factor, some in self._by_factor.items():
@@ -256,7 +256,7 @@ class _Bounds:
 
 
 class _Thresholds:
-    """Sets of those of which a number is not above another one."""
+    """Sets of the positions whose values do not exceed a threshold."""
 
     def __init__(self, values: Sequence[float]) -> None:
         ordered = sorted((each, position) for position, each in enumerate(values))
@@ -270,7 +270,7 @@ class _Thresholds:
         self._ends = {each: self._up_to(each) for each in (-math.inf, math.inf)}
 
     def up_to(self, value: float) -> int:
-        """Return the set of those that are not above `value`."""
+        """Return the set of positions with values up to `value`."""
         end = self._ends.get(value)
         return self._up_to(value) if end is None else end
 

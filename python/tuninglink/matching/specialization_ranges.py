@@ -1,8 +1,8 @@
-"""Specialization ranges: for which sizes of its loops a dynamic op gets code of its own.
+"""Specialization ranges: the loop sizes for which a dynamic op is compiled separately.
 
-An entry that leaves sizes open may carry ranges on its matcher. They are put on the root ops that it matches before the
-compiler configures dispatches; `iree-codegen-specialize-exports` then makes a function for each range, and entries with
-bounds configure these.
+An entry with unconstrained sizes may have ranges on its matcher. They are set on the matched root ops before the
+compiler configures dispatches. `iree-codegen-specialize-exports` then creates a function for each range, and entries
+with bounds configure these functions.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _EXAMPLE: Final = "#util<int.assumption.multi_array[[<umin = 1, umax = 1>, <>, <
 
 @dataclass(frozen=True)
 class _Specialization:
-    """A matcher that carries ranges.
+    """A matcher with ranges.
 
     Attributes:
-        matcher: what it asks for.
+        matcher: its predicates.
         ranges: the ranges.
         sequence: the matcher itself.
     """
@@ -49,13 +49,13 @@ class _Specialization:
 
 
 def specialize_dispatches(dispatches: Iterable[LinkedDispatch]) -> None:
-    """Put the ranges of specs on the root ops of dispatches, in place; an op gets those of the first entry.
+    """Set the ranges of specs on the root ops of dispatches, in place; the first matching entry decides.
 
     Args:
         dispatches: the dispatches, with the specs that are linked for them.
 
     Raises:
-        SpecError: the ranges of an entry are of another form, or not one for each loop.
+        SpecError: the ranges of an entry have another form, or are not one for each loop.
     """
     known: dict[int, Sequence[_Specialization]] = {}
     for dispatch in dispatches:
@@ -68,15 +68,15 @@ def specialize_dispatches(dispatches: Iterable[LinkedDispatch]) -> None:
 
 
 def has_ranges(spec: Spec) -> bool:
-    """Return whether a matcher of a spec carries ranges."""
+    """Return whether a matcher of a spec has ranges."""
     sequences = map(spec.anatomy.table.lookup, {entry.matcher for entry in spec.entries})
     return any(sequence is not None and RANGES in sequence.attributes for sequence in sequences)
 
 
 def check_ranges(spec: Spec, diagnostics: DiagnosticSink) -> None:
-    """Report ranges of a spec of another form as errors, and wrong numbers of ranges as warnings.
+    """Report malformed ranges of a spec as errors, and wrong numbers of ranges as warnings.
 
-    A compilation with the spec is refused for either, as the compiler itself takes wrong numbers silently.
+    Both make a compilation with the spec fail, since the compiler itself accepts wrong numbers silently.
     """
     table = spec.anatomy.table
     reader = MatcherReader(table)
@@ -113,10 +113,10 @@ def _specialize(module: mlir.Operation, specializations: Sequence[_Specializatio
 
 
 def _specializations(linked: LinkedSpec) -> Sequence[_Specialization]:
-    """Return the matchers that carry ranges, in order of precedence.
+    """Return the matchers with ranges, in order of precedence.
 
     Raises:
-        SpecError: the ranges of an entry are of another form, or not one for each loop.
+        SpecError: the ranges of an entry have another form, or are not one for each loop.
     """
     specializations: list[_Specialization] = []
     for part in linked.parts:
@@ -136,7 +136,7 @@ def _specializations(linked: LinkedSpec) -> Sequence[_Specialization]:
 
 
 def _fault(ranges: mlir.Attribute, sequence: mlir.Operation) -> Diagnostic | None:
-    """Return what is wrong with the form of ranges; None if it is right."""
+    """Return the error in the form of ranges; None if it is valid."""
     if ranges.typeid == mlir.Attribute.parse(_EXAMPLE, ranges.context).typeid:
         return None
     return error(f"'{RANGES}' must hold a range for each loop, such as {_EXAMPLE}", sequence)
@@ -145,7 +145,7 @@ def _fault(ranges: mlir.Attribute, sequence: mlir.Operation) -> Diagnostic | Non
 def _wrong_count(
     ranges: mlir.Attribute, loops: int | None, sequence: mlir.Operation
 ) -> Diagnostic | None:
-    """Return which list has not as many ranges as there are loops; None if all have, or that is not known."""
+    """Return the list whose number of ranges differs from the number of loops; None if there is none, or if unknown."""
     for number, count in enumerate(range_counts(ranges)):
         if loops is not None and count != loops:
             message = (
@@ -162,6 +162,6 @@ def _count(number: int, noun: str) -> str:
 
 
 def _loops(matcher: Matcher) -> int | None:
-    """Return the number of loops of the operations that a matcher finds; None if it leaves that open."""
+    """Return the number of loops of the operations that a matcher matches; None if it does not determine the number."""
     maps = (predicate.maps for predicate in matcher.predicates if isinstance(predicate, HasMaps))
     return next((map_.loop_count for map_ in maps), None)

@@ -1,8 +1,8 @@
-"""Subsumption: whether earlier conditions leave anything to a later one.
+"""Subsumption: whether earlier conditions cover a later one.
 
-This takes no solver. A dimension without a fixed size may be dynamic, with no more known of it than the matcher asks
-for; all of them may be so at once, and whatever matches then matches for every size. So several conditions together
-subsume another one only if one of them does by itself, which arithmetic tells.
+This does not need a solver. All dimensions without a fixed size may be dynamic at once, with nothing known beyond the
+matcher's requirements, and a condition that holds then holds for every size. Several conditions together therefore
+subsume another one only if one of them does by itself, which arithmetic decides.
 """
 
 from __future__ import annotations
@@ -30,14 +30,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SubsumptionAnswer:
-    """Whether earlier conditions subsume a later one: whatever it holds for, one of them holds for, too.
+    """Whether earlier conditions subsume a later one: for every op for which it holds, one of them holds.
 
     Attributes:
-        verdict: proven: they do; refuted: they do not; not decided: it cannot be told.
-        subsuming: if proven, the position of a condition that does alone, as one does if any do; none if the later
-            one never holds.
-        witness: if refuted, sizes for which the condition holds and none of the others does. None stands for
-            dimensions that are dynamic, with no more known of them than the condition asks for.
+        verdict: proven: they do; refuted: they do not; not decided: unknown.
+        subsuming: if proven, the position of a single condition that subsumes it; none if the later one never holds.
+        witness: if refuted, sizes for which the condition holds and none of the others does. None is a dynamic
+            dimension, with nothing known beyond the condition's requirements.
         reason: if not decided, why not.
     """
 
@@ -48,7 +47,7 @@ class SubsumptionAnswer:
 
 
 class Subsumption:
-    """Tells which of a list of conditions are subsumed by those before them.
+    """Decides which of a list of conditions are subsumed by earlier ones.
 
     Args:
         conditions: in order of precedence.
@@ -58,7 +57,7 @@ class Subsumption:
         self._index = ConditionIndex(conditions)
 
     def proof(self, position: int) -> SubsumptionAnswer | None:
-        """Return the proof that those before it subsume the condition at `position`, None if there is none."""
+        """Return the proof that earlier conditions subsume the one at `position`, None if there is none."""
         subsuming = self._subsuming(position)
         return None if subsuming is None else SubsumptionAnswer(Verdict.PROVEN, subsuming)
 
@@ -79,7 +78,7 @@ class Subsumption:
         return None if containing is None else (containing,)
 
     def answer(self, position: int) -> SubsumptionAnswer:
-        """Return whether those before it subsume the condition at `position`."""
+        """Return whether earlier conditions subsume the one at `position`."""
         proof = self.proof(position)
         if proof is not None:
             return proof
@@ -95,7 +94,7 @@ class Subsumption:
         return self._refute(condition, group, position)
 
     def _doubt(self, group: ConditionGroup, position: int) -> str:
-        """Return why it cannot be told that something is left, if that is so."""
+        """Return why a refutation is impossible; empty if it is possible."""
         index = self._index
         if index.first_opaque is not None and index.first_opaque < position:
             return "an earlier matcher is not understood, and may match as well"
@@ -109,7 +108,7 @@ class Subsumption:
     def _refute(
         self, condition: Condition, group: ConditionGroup, position: int
     ) -> SubsumptionAnswer:
-        """Give sizes for which the condition at a position holds and none before it does."""
+        """Return the refutation: sizes for which the condition at a position holds and no earlier one does."""
         narrow = self._index.box(position, group)
         used = self._index.used(group).union(narrow)
         is_shown = condition.root is not None and all(

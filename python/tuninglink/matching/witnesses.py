@@ -1,4 +1,4 @@
-"""Witnesses in words: the operations that show that an entry is reached, or that two overlap."""
+"""Witnesses in words: operations that prove that an entry is reachable, or that two entries overlap."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Witness:
-    """An operation, as far as matchers ask about it.
+    """An operation, as far as matchers test it.
 
     Attributes:
-        kind: what it is, in words.
-        sizes: the sizes of its loops, by role where that is known; None is a dynamic one, of which no more is
-            known than the matcher asks for. What is not listed may have any size.
+        kind: the kind of operation in words.
+        sizes: the sizes of its loops, by role if known; None is a dynamic loop, with nothing known beyond the matcher's
+            requirements. Loops that are not listed may have any size.
     """
 
     kind: str
@@ -38,8 +38,8 @@ def witness_of(condition: Condition, witness: Mapping[Dimension, int | None]) ->
     """Return a witness in words.
 
     Args:
-        condition: what the operation is, sizes aside.
-        witness: sizes of dimensions as `condition` names them.
+        condition: the condition of the operation, apart from sizes.
+        witness: the sizes of dimensions, by their names in `condition`.
     """
     roles = _roles(condition)
     sizes: dict[str, int | None] = {}

@@ -1,1 +1,1 @@
-"""Finite domains: terms, bounds, search, counting, sampling, and Z3 behind them. No MLIR."""
+"""The finite-domain solver: terms, bounds, search, counting and sampling, with Z3 as the fallback. No MLIR."""

@@ -1,4 +1,4 @@
-"""What questions about constraints are answered with: proven, refuted, or not decided and why."""
+"""Answers to queries about constraints: proven, refuted, or not decided with a reason."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Verdict(Enum):
-    """How a question was answered; `NOT_DECIDED` is an answer too, and comes with its reason."""
+    """The verdict of a query; a `NOT_DECIDED` answer contains a reason."""
 
     PROVEN = "proven"
     REFUTED = "refuted"
@@ -25,7 +25,7 @@ class Verdict(Enum):
 
 
 class UndecidedError(TuninglinkError):
-    """A question cannot be answered within its limits, or not by what is known; `reason` is why."""
+    """A query cannot be answered within its limits, or is not supported; `reason` explains why."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(error(f"not decided: {reason}"))
@@ -33,21 +33,22 @@ class UndecidedError(TuninglinkError):
 
 
 class AssignmentError(TuninglinkError):
-    """An assignment names a knob that there is not, leaves one out, or gives a value that is no integer."""
+    """An assignment names an unknown knob, omits a knob, or has a value that is not an integer."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How long a question may take.
+    """The limits of a query.
 
     Attributes:
-        seconds: for the whole answer; infinity is no limit, zero or less leaves time for what is told at once.
-        solver_seconds: for each call of the solver within it.
-        steps: how many steps a search may take, each some thousand partial assignments. Unlike time, it gives the
-            same answer on a busy machine as on an idle one.
+        seconds: the time limit of the query. Infinity disables the limit; with zero or less, only immediate answers
+            are given.
+        solver_seconds: the time limit of each call of the solver.
+        steps: the maximum number of search steps of some thousand partial assignments each. Unlike a time limit, it
+            gives the same answer on a busy machine as on an idle one.
 
     Raises:
-        ValueError: one of them is not a number.
+        ValueError: a limit is not a number.
     """
 
     seconds: float = 20.0
@@ -59,7 +60,7 @@ class Limits:
             raise ValueError("a limit must be a number")
 
     def start(self) -> Deadline:
-        """Return the deadline that these limits mean from now on."""
+        """Return the deadline for a query that starts now."""
         return Deadline(time.monotonic() + self.seconds, self, self.steps)
 
 
@@ -68,7 +69,7 @@ _MOST_MILLISECONDS = (1 << 32) - 2
 
 
 class Deadline:
-    """The moment at which an answer is due, and the steps that are left until then."""
+    """The time at which an answer is due, and the number of remaining steps."""
 
     def __init__(
         self, at: float, limits: Limits, steps: float, whole: Deadline | None = None
@@ -79,34 +80,34 @@ class Deadline:
         self._whole = whole
 
     def postpone(self, seconds: float) -> None:
-        """Give back time that somebody else used."""
+        """Extend the deadline by time that the caller used."""
         self._at += seconds
         if self._whole is not None:
             self._whole.postpone(seconds)
 
     def remaining(self) -> float:
-        """Return the seconds that are left, not less than zero."""
+        """Return the remaining seconds, at least zero."""
         return max(0.0, self._at - time.monotonic())
 
     def solver_milliseconds(self) -> int:
-        """Return what a call of the solver may take now; at least one, as zero would mean no limit."""
-        wanted = 1000 * min(self.remaining(), self._limits.solver_seconds)
-        return max(1, int(min(wanted, _MOST_MILLISECONDS)))
+        """Return the time limit of a solver call now; at least 1 ms, since 0 disables the limit."""
+        milliseconds = 1000 * min(self.remaining(), self._limits.solver_seconds)
+        return max(1, int(min(milliseconds, _MOST_MILLISECONDS)))
 
     def share(self, parts: int) -> Deadline:
-        """Return the deadline of one of so many equal parts of what is left; its steps count for the whole."""
+        """Return the deadline for one of `parts` equal shares of the remaining time; its steps count for the whole."""
         at = time.monotonic() + self.remaining() / parts
         return Deadline(at, self._limits, self._steps / parts, self)
 
     def within(self, steps: float) -> Deadline:
-        """Return a deadline after a number of steps, which count for the whole; it is never later."""
+        """Return a deadline after a number of steps, which count for the whole. It is never later than this one."""
         return Deadline(self._at, self._limits, min(steps, self._steps), self)
 
     def check(self) -> None:
         """Take a step.
 
         Raises:
-            UndecidedError: the time is up, or no step is left.
+            UndecidedError: the time or the steps are used up.
         """
         self._steps -= 1
         if self._whole is not None:
@@ -126,9 +127,9 @@ class Violation:
 
     Attributes:
         message: the assertion in words, with its values filled in.
-        provenance: where the assertion comes from.
-        values: the knobs that the assertion speaks of, as people read them.
-        grade: what follows from it.
+        provenance: the origin of the assertion.
+        values: the values of the knobs in the assertion, as display text.
+        grade: the consequence of the violation.
         knobs: the names of these knobs.
     """
 
@@ -147,10 +148,10 @@ class CheckAnswer:
     """Whether an assignment is valid.
 
     Attributes:
-        verdict: refuted: it breaks a necessary assertion, or one of the compiler's own constraints; not decided: it
-            breaks a sufficient one; proven: it breaks none, or only heuristic ones.
-        violations: the assertions that do not hold. Where auxiliary unknowns take part, assertions
-            that hold each but never together are listed together.
+        verdict: refuted: it violates a necessary assertion, or one of the compiler's own constraints; not decided: it
+            violates a sufficient one; proven: it violates none, or only heuristic ones.
+        violations: the assertions that do not hold. With auxiliary unknowns, assertions that hold separately but
+            never together are all listed.
         reason: if not decided, why not.
     """
 
@@ -164,10 +165,10 @@ class UnsatAnswer:
     """Whether no valid assignment agrees with a partial one.
 
     Attributes:
-        verdict: proven: there is none; refuted: there is one.
+        verdict: proven: no such assignment exists; refuted: one exists.
         core: if proven, assertions that cannot hold together with `fixed`.
         fixed: if proven, the values of the partial assignment that the core needs.
-        minimal: whether without any one part of the core and `fixed` the rest was shown to have a solution.
+        minimal: whether the core and `fixed` without any one of their parts are shown to have a solution.
         witness: if refuted, a valid assignment that agrees with the partial one.
         reason: if not decided, why not.
     """
@@ -182,13 +183,13 @@ class UnsatAnswer:
 
 @dataclass(frozen=True)
 class NearestAnswer:
-    """The valid assignment that is nearest to a given one.
+    """The valid assignment nearest to a given one.
 
     Attributes:
-        verdict: proven: `assignment` is the nearest; refuted: there is no valid assignment at all; not decided:
-            the time was up, `assignment` is the best one seen by then, if any.
+        verdict: proven: `assignment` is the nearest; refuted: no valid assignment exists; not decided: the time was
+            up, `assignment` is the best one found so far, if any.
         assignment: a valid assignment.
-        changed: the knobs that differ, with their values in `assignment`.
+        changed: the changed knobs, with their values in `assignment`.
         reason: if not decided, why not.
     """
 
@@ -200,11 +201,11 @@ class NearestAnswer:
 
 @dataclass(frozen=True)
 class CountAnswer:
-    """How many valid assignments there are.
+    """The number of valid assignments.
 
     Attributes:
         verdict: proven: exactly `count`; not decided: at least `count`.
-        count: how many were counted.
+        count: the number of counted assignments.
         reason: if not decided, why not.
     """
 

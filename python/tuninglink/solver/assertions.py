@@ -1,4 +1,4 @@
-"""Assertions: conditions on knobs, in a solver's terms and in words."""
+"""Assertions: conditions on knobs, as solver terms and in words."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 
 class Grade(Enum):
-    """What follows from the violation of an assertion.
+    """The consequence of violating an assertion.
 
     - `NECESSARY`: code generation fails.
-    - `SUFFICIENT`: code generation may fail. Where all necessary and sufficient assertions hold, it succeeds.
+    - `SUFFICIENT`: code generation may fail. If all necessary and sufficient assertions hold, it succeeds.
     - `COMPILER`: the compiler's own constraints reject the configuration; code generation may succeed.
-    - `HEURISTIC`: nothing; the configuration is only not worth trying.
+    - `HEURISTIC`: none, but the configuration is not worth trying.
     """
 
     NECESSARY = "necessary"
@@ -33,8 +33,8 @@ class Assertion:
         expression: a condition on the knobs and auxiliary unknowns of the set.
         message: the expression in words; `{}` stands for a value.
         values: integer expressions whose values fill the placeholders, in order.
-        provenance: where it comes from: the compiler, a provider, the bound of a knob.
-        grade: what follows from its violation.
+        provenance: the origin: the compiler, a provider, or the bound of a knob.
+        grade: the consequence of its violation.
     """
 
     expression: Term

@@ -1,4 +1,4 @@
-"""Bounds: what values variables must have for assertions to hold, as intervals that are tightened."""
+"""Bounds propagation: intervals of variables, tightened to the values for which assertions can hold."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _ROUNDS = 40
 
 
 class Bounds:
-    """The bounds of every variable, tightened as assertions are made to hold.
+    """The bounds of every variable, tightened by assertions.
 
     Attributes:
-        impossible: whether some variable has no value left: the assertions cannot hold together.
+        impossible: whether a variable has no value left, so that the assertions cannot hold together.
     """
 
     def __init__(self, variables: Iterable[str]) -> None:
@@ -33,7 +33,7 @@ class Bounds:
 
     @classmethod
     def spanning(cls, domains: Mapping[str, Sequence[int]]) -> Bounds:
-        """Return the bounds of variables that have one of these values each, ascending, at least one."""
+        """Return the bounds of variables with these domains, which are ascending and not empty."""
         bounds = cls(domains)
         for name, values in domains.items():
             bounds.restrict(name, Interval(values[0], values[-1]))
@@ -53,7 +53,7 @@ class Bounds:
             self.impossible |= new.is_empty
 
     def tighten(self, assertions: Iterable[Term], deadline: Deadline) -> None:
-        """Remove values with which some assertion cannot hold, until no more is found.
+        """Remove values for which an assertion cannot hold, until nothing changes.
 
         Raises:
             UndecidedError: the deadline has passed.
@@ -74,14 +74,14 @@ class Bounds:
                 return
 
     def _may_tighten(self, assertion: Term) -> bool:
-        """Return whether the bounds of an assertion's variables have changed since it was last looked at."""
+        """Return whether the bounds of an assertion's variables have changed since its last evaluation."""
         since = self._tightened_at.get(assertion)
         if since is None:
             return True
         return any(self._changed_at.get(name, 0) > since for name in assertion.variables)
 
     def of(self, term: Term) -> Interval:
-        """Return the values that `term` can have."""
+        """Return the possible values of `term`."""
         kind = term.kind
         if kind is Kind.CONSTANT:
             return Interval(term.value, term.value)
@@ -98,65 +98,65 @@ class Bounds:
             return self.of(yes)
         return self.of(no) if can == FALSE else self.of(yes) | self.of(no)
 
-    def _require(self, term: Term, wanted: Interval) -> None:
-        """Remove values of variables with which the value of `term` cannot be in `wanted`."""
+    def _require(self, term: Term, required: Interval) -> None:
+        """Remove values of variables for which `term` cannot be in `required`."""
         if self.impossible:
             return
         can = self.of(term)
-        wanted &= can
-        if wanted.is_empty:
+        required &= can
+        if required.is_empty:
             self.impossible = True
             return
         if term.kind is Kind.VARIABLE:
-            self.restrict(term.name, wanted)
-        elif wanted != can:
-            self._require_of_operands(term, wanted)
+            self.restrict(term.name, required)
+        elif required != can:
+            self._require_of_operands(term, required)
 
-    def _require_of_operands(self, term: Term, wanted: Interval) -> None:
+    def _require_of_operands(self, term: Term, required: Interval) -> None:
         match term.kind:
             case Kind.ADD:
-                self._require_of_sum(term, wanted)
+                self._require_of_sum(term, required)
             case Kind.MUL:
-                self._require_of_product(term, wanted)
+                self._require_of_product(term, required)
             case Kind.NEG:
-                self._require(term.operands[0], Interval(-wanted.high, -wanted.low))
+                self._require(term.operands[0], Interval(-required.high, -required.low))
             case Kind.DIV:
-                self._require_of_quotient(term, wanted)
+                self._require_of_quotient(term, required)
             case Kind.ITE:
-                self._require_of_choice(term, wanted)
-            case kind if kind in _TRUTHS and wanted.low == wanted.high:
-                self._require_truth(term, holds=wanted == TRUE)
+                self._require_of_choice(term, required)
+            case kind if kind in _TRUTHS and required.low == required.high:
+                self._require_truth(term, holds=required == TRUE)
 
-    def _require_of_quotient(self, term: Term, wanted: Interval) -> None:
+    def _require_of_quotient(self, term: Term, required: Interval) -> None:
         divisor = self.of(term.operands[1])
         if divisor.low == divisor.high and 0 < divisor.low < inf:
             size = divisor.low
-            inner = Interval(wanted.low * size, wanted.high * size + size - 1)
+            inner = Interval(required.low * size, required.high * size + size - 1)
             self._require(term.operands[0], inner)
 
-    def _require_of_choice(self, term: Term, wanted: Interval) -> None:
+    def _require_of_choice(self, term: Term, required: Interval) -> None:
         condition, yes, no = term.operands
-        if (self.of(yes) & wanted).is_empty:
+        if (self.of(yes) & required).is_empty:
             self._require(condition, FALSE)
-        elif (self.of(no) & wanted).is_empty:
+        elif (self.of(no) & required).is_empty:
             self._require(condition, TRUE)
         can = self.of(condition)
         if can.low == can.high:
-            self._require(yes if can == TRUE else no, wanted)
+            self._require(yes if can == TRUE else no, required)
 
-    def _require_of_sum(self, term: Term, wanted: Interval) -> None:
-        for index, each in enumerate(term.operands):
+    def _require_of_sum(self, term: Term, required: Interval) -> None:
+        for index, operand in enumerate(term.operands):
             others = [self.of(o) for i, o in enumerate(term.operands) if i != index]
-            low = wanted.low - sum(o.high for o in others)
-            high = wanted.high - sum(o.low for o in others)
-            self._require(each, Interval(low, high))
+            low = required.low - sum(o.high for o in others)
+            high = required.high - sum(o.low for o in others)
+            self._require(operand, Interval(low, high))
 
-    def _require_of_product(self, term: Term, wanted: Interval) -> None:
-        for index, each in enumerate(term.operands):
+    def _require_of_product(self, term: Term, required: Interval) -> None:
+        for index, operand in enumerate(term.operands):
             others = product(self.of(o) for i, o in enumerate(term.operands) if i != index)
             if others.low > 0:
-                low = -divide_down(-wanted.low, others)
-                self._require(each, Interval(low, divide_down(wanted.high, others)))
+                low = -divide_down(-required.low, others)
+                self._require(operand, Interval(low, divide_down(required.high, others)))
 
     def _require_truth(self, term: Term, *, holds: bool) -> None:
         operands = term.operands
@@ -183,15 +183,15 @@ class Bounds:
                 self._require(less, Interval(-inf, self.of(more).high - strict))
                 self._require(more, Interval(self.of(less).low + strict, inf))
 
-    def _require_one(self, operands: tuple[Term, ...], wanted: Interval) -> None:
-        """Keep the values with which at least one of `operands` can be as wanted."""
+    def _require_one(self, operands: tuple[Term, ...], required: Interval) -> None:
+        """Keep the values for which at least one of `operands` can be in `required`."""
         names = {name for operand in operands for name in operand.variables}
         kept = dict.fromkeys(names, Interval(inf, -inf))
         possible = False
         for operand in operands:
             trial = Bounds(())
             trial._bounds = dict(self._bounds)
-            trial._require(operand, wanted)
+            trial._require(operand, required)
             if not trial.impossible:
                 possible = True
                 kept = {name: kept[name] | trial[name] for name in names}
@@ -202,7 +202,7 @@ class Bounds:
             self.restrict(name, interval)
 
     def _require_divisor(self, remainder: Term, zero: Term) -> None:
-        """If a nonzero number leaves no remainder, what it is divided by is not greater than it."""
+        """Bound the divisor of a nonzero number without a remainder by that number."""
         if remainder.kind is not Kind.MOD or self.of(zero) != FALSE:
             return
         number, divisor = map(self.of, remainder.operands)

@@ -1,7 +1,7 @@
-"""Conditions that assertions put on values while other variables have none yet, as Python functions.
+"""Conditions of assertions on partial assignments, compiled to Python functions.
 
-A search that chose values which are too large backs up as soon as the least value of a product exceeds its limit, and
-not only after all values of the last factor were tried.
+With them, a search backtracks as soon as the minimum of a product exceeds its limit, without trying all values of the
+last factor.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ class _UnboundedError(Exception):
 
 def possibility(
     assertions: Iterable[Term],
-    known: frozenset[str],
+    assigned: frozenset[str],
     slots: Mapping[str, int],
     bounds: Bounds,
 ) -> Callable[[Values], bool] | None:
-    """Return a function of the known values that is false only if some assertion cannot hold with them.
+    """Return a function of the assigned values that is false only if some assertion cannot hold with them.
 
     Args:
         assertions: boolean terms over further variables.
-        known: the variables that have values.
-        slots: the places of the variables in the values.
+        assigned: the variables that have values.
+        slots: the positions of the variables in the values.
         bounds: the bounds of all variables.
 
     Returns:
-        None if no assertion depends on the known values in a way that bounds tell.
+        None if bounds cannot decide any assertion that depends on the assigned values.
     """
     lines: list[str] = []
     for number, assertion in enumerate(sorted(assertions, key=lambda term: term.tree_size)):
-        writer = _BoundsWriter(known, slots, bounds, f"b{number}_")
+        writer = _BoundsWriter(assigned, slots, bounds, f"b{number}_")
         try:
             condition = writer.condition(assertion)
         except _UnboundedError:
@@ -52,12 +52,12 @@ def possibility(
 
 
 class _BoundsWriter:
-    """Writes the least and the greatest value of terms as Python expressions."""
+    """Writes the minimum and the maximum of terms as Python expressions."""
 
     def __init__(
-        self, known: frozenset[str], slots: Mapping[str, int], bounds: Bounds, local: str
+        self, assigned: frozenset[str], slots: Mapping[str, int], bounds: Bounds, local: str
     ) -> None:
-        self._known = known
+        self._assigned = assigned
         self._slots = slots
         self._bounds = bounds
         self._local = local
@@ -68,7 +68,7 @@ class _BoundsWriter:
         """Return the expression that is false if an assertion cannot hold.
 
         Raises:
-            _UnboundedError: bounds do not tell.
+            _UnboundedError: bounds do not decide the assertion.
         """
         kind = assertion.kind
         if kind is Kind.AND or kind is Kind.OR:
@@ -84,7 +84,7 @@ class _BoundsWriter:
     def _range(self, term: Term) -> tuple[str, str]:
         key = id(term)
         if key not in self._texts:
-            if term.variables <= self._known:
+            if term.variables <= self._assigned:
                 texts = (self._value(term),) * 2
             else:
                 texts = self._named(self._range_of_open(term))
@@ -111,13 +111,13 @@ class _BoundsWriter:
         return name
 
     def _range_of_open(self, term: Term) -> tuple[str, str]:
-        """Return the bounds of a term in which some variable has no value yet."""
+        """Return the bounds of a term with an unassigned variable."""
         if term.kind is Kind.ITE:
             return self._range_of_choice(term)
         within = [self._bounds.of(operand) for operand in term.operands]
         if term.kind is Kind.ADD:
             return self._joined(term, " + ")
-        if term.kind is Kind.MUL and all(each.low >= 0 for each in within):
+        if term.kind is Kind.MUL and all(interval.low >= 0 for interval in within):
             return self._joined(term, " * ")
         if term.kind is Kind.DIV and within[0].low >= 0 and within[1].low > 0:
             (low, high), (least, most) = map(self._range, term.operands)
@@ -137,7 +137,7 @@ class _BoundsWriter:
     def _range_of_choice(self, term: Term) -> tuple[str, str]:
         condition, *options = term.operands
         (yes_low, yes_high), (no_low, no_high) = map(self._range, options)
-        if condition.variables <= self._known:
+        if condition.variables <= self._assigned:
             chosen = self._value(condition)
             return (
                 f"({yes_low} if {chosen} else {no_low})",

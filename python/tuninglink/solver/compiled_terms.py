@@ -1,4 +1,4 @@
-"""Assertions as Python functions: the search calls them often enough that walking terms would be slow."""
+"""Assertions compiled to Python functions, since the search evaluates them too often to walk terms."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _TEMPLATES = {
 
 
 class SourceWriter:
-    """Writes terms as Python expressions, nodes that are used more than once as local variables."""
+    """Writes terms as Python expressions; nodes with several uses become local variables."""
 
     def __init__(
         self, roots: list[Term], slots: Mapping[str, int], bounds: Bounds, local: str
@@ -70,7 +70,7 @@ class SourceWriter:
         kind = term.kind
         texts = [self._texts[id(operand)] for operand in term.operands]
         if kind in _SIGNS and self._bounds.of(term.operands[1]).low > 0:
-            return f"({_SIGNS[kind].join(texts)})"  # where Python and SMT-LIB agree
+            return f"({_SIGNS[kind].join(texts)})"  # Python and SMT-LIB agree for these
         template = _TEMPLATES.get(kind)
         return template.format(*texts) if template else f"({_INFIX[kind].join(texts)})"
 
@@ -78,48 +78,48 @@ class SourceWriter:
 def conjunction(
     assertions: Sequence[Term], slots: Mapping[str, int], bounds: Bounds
 ) -> Callable[[Values], bool]:
-    """Return a function of the values that tells whether all of `assertions` hold.
+    """Return a predicate on the values that is true if all of `assertions` hold.
 
-    It raises `ZeroDivisionError` if it comes upon a division by zero.
+    It raises `ZeroDivisionError` if it evaluates a division by zero.
 
     Args:
         assertions: boolean terms.
-        slots: where in the values each variable stands.
-        bounds: what is known about the values.
+        slots: the positions of the variables in the values.
+        bounds: the bounds of the variables.
     """
     lines: list[str] = []
-    # One by one, so that a cheap one that fails spares the others.
-    for number, each in enumerate(sorted(assertions, key=lambda term: term.tree_size)):
-        writer = SourceWriter([each], slots, bounds, f"a{number}_")
-        lines += [*writer.lines, f"if not {writer.text(each)}: return False"]
+    # One by one, cheapest first, so that a failing one avoids evaluating the rest.
+    for number, assertion in enumerate(sorted(assertions, key=lambda term: term.tree_size)):
+        writer = SourceWriter([assertion], slots, bounds, f"a{number}_")
+        lines += [*writer.lines, f"if not {writer.text(assertion)}: return False"]
     function: Callable[[Values], bool] = compile_function([*lines, "return True"])
     return function
 
 
 def outlook(
-    assertions: Sequence[Term], known: frozenset[str], slots: Mapping[str, int], bounds: Bounds
+    assertions: Sequence[Term], assigned: frozenset[str], slots: Mapping[str, int], bounds: Bounds
 ) -> Callable[[Values], Hashable]:
-    """Return a function of the known values that gives all that `assertions` see of them.
+    """Return a function from the assigned values to everything that `assertions` depend on.
 
-    Values for which it gives the same can be exchanged: with every choice of the others, they make the same
-    assertions hold.
+    Values with equal results are interchangeable: for every choice of the other values, they satisfy the same
+    assertions.
 
     Args:
         assertions: boolean terms.
-        known: the variables whose values are known; those that have but one value change nothing.
-        slots: where in the values each variable stands.
-        bounds: what is known about the values.
+        assigned: the variables that have values; those with a single possible value have no effect.
+        slots: the positions of the variables in the values.
+        bounds: the bounds of the variables.
     """
-    changing = frozenset(name for name in known if bounds[name].low != bounds[name].high)
+    changing = frozenset(name for name in assigned if bounds[name].low != bounds[name].high)
     parts: dict[Hashable, Term] = {}
     for assertion in assertions:
-        for part in _known_parts(assertion, known, changing):
+        for part in _assigned_parts(assertion, assigned, changing):
             parts.setdefault((part.kind, part.name, *map(id, part.operands)), part)
     lines: list[str] = []
     for number, part in enumerate(parts.values()):
         writer = SourceWriter([part], slots, bounds, f"p{number}_")
         inside = [*writer.lines, f"k{number} = {writer.text(part)}"]
-        # What is divided by zero looks the same whatever it is: it decides nothing, or nothing is decided.
+        # All numerators over zero give the same key: the term decides nothing, or nothing is decided.
         lines += ["try:", *(f"    {line}" for line in inside)]
         lines += ["except ZeroDivisionError:", f"    k{number} = None"]
     keys = "".join(f"k{number}, " for number in range(len(parts)))
@@ -127,57 +127,59 @@ def outlook(
     return function
 
 
-def _known_parts(term: Term, known: frozenset[str], changing: frozenset[str]) -> Iterator[Term]:
-    """Yield the largest parts of `term` whose values are known and may change."""
+def _assigned_parts(
+    term: Term, assigned: frozenset[str], changing: frozenset[str]
+) -> Iterator[Term]:
+    """Yield the largest parts of `term` whose variables are assigned and may change."""
     if not term.variables & changing:
         return
-    if term.variables <= known:
+    if term.variables <= assigned:
         yield term
         return
-    seen = [operand for operand in term.operands if operand.variables <= known]
+    seen = [operand for operand in term.operands if operand.variables <= assigned]
     if term.kind in _FOLDABLE and len(seen) > 1:
         seen = [Term(term.kind, tuple(seen))]
-    for each in (*seen, *(other for other in term.operands if not other.variables <= known)):
-        yield from _known_parts(each, known, changing)
+    for part in (*seen, *(other for other in term.operands if not other.variables <= assigned)):
+        yield from _assigned_parts(part, assigned, changing)
 
 
 _FOLDABLE = (Kind.ADD, Kind.MUL, Kind.AND, Kind.OR)
-"""What of these is known is seen as one value."""
+"""What of these is assigned is seen as one value."""
 
 
 def alternatives(assertion: Term, name: str) -> int:
-    """Return how many values a variable can have once the others have theirs; 0 if that is not known.
+    """Return the maximum number of values of a variable once the others are assigned; 0 if unknown.
 
-    An equation over one occurrence of the variable leaves one value, a disjunction of such equations as many as it
-    has parts.
+    An equation with one occurrence of the variable leaves one value; a disjunction of such equations leaves one value
+    for each part.
     """
     if assertion.kind is Kind.OR:
         counts = [alternatives(operand, name) for operand in assertion.operands]
         return sum(counts) if all(counts) else 0
     if assertion.kind is not Kind.EQ or assertion.occurrences(name) != 1:
         return 0
-    return int(all(each.kind in _INVERTIBLE for each in _path(assertion, name)[1]))
+    return int(all(node.kind in _INVERTIBLE for node in _path(assertion, name)[1]))
 
 
 def solutions(
     assertion: Term, name: str, slots: Mapping[str, int], bounds: Bounds
 ) -> Callable[[Values], Sequence[int]] | None:
-    """Return a function that computes from the other values what `name` can be for `assertion` to hold.
+    """Return a function that computes the values of `name` for which `assertion` holds from the other values.
 
     Returns:
-        None if the assertion leaves more than a few values. Else the function, which raises `ZeroDivisionError` if it
-        cannot tell which they are.
+        None if the assertion leaves more than a few values. Otherwise the function, which raises `ZeroDivisionError` if
+        the values cannot be determined.
     """
     if not alternatives(assertion, name):
         return None
     equations = assertion.operands if assertion.kind is Kind.OR else (assertion,)
-    lines: list[str] = ["found = []"]
-    for number, each in enumerate(_equations(equations)):
+    lines: list[str] = ["roots = []"]
+    for number, equation in enumerate(_equations(equations)):
         lines += [
-            *_inversion(each, name, slots, bounds, f"t{number}_"),
-            "if not r: found.append(x)",
+            *_inversion(equation, name, slots, bounds, f"t{number}_"),
+            "if not r: roots.append(x)",
         ]
-    function: Callable[[Values], Sequence[int]] = compile_function([*lines, "return found"])
+    function: Callable[[Values], Sequence[int]] = compile_function([*lines, "return roots"])
     return function
 
 
@@ -194,7 +196,7 @@ def _equations(assertions: Sequence[Term]) -> Iterator[Term]:
 
 
 def _path(equation: Term, name: str) -> tuple[Term, list[Term]]:
-    """Return the side of an equation without a variable, and the terms from the other side down to the variable."""
+    """Return the side of an equation that lacks a variable, and the terms from the other side down to the variable."""
     left, right = equation.operands
     inside, other = (left, right) if name in left.variables else (right, left)
     path = []
@@ -207,17 +209,17 @@ def _path(equation: Term, name: str) -> tuple[Term, list[Term]]:
 def _inversion(
     equation: Term, name: str, slots: Mapping[str, int], bounds: Bounds, local: str
 ) -> list[str]:
-    """Return lines that compute the value `x` of a variable, which solves an equation unless `r` is not zero."""
+    """Return lines that compute `x`, the value of a variable that solves an equation if `r` is zero."""
     other, path = _path(equation, name)
     steps = [
         (term, [operand for operand in term.operands if name not in operand.variables])
         for term in path
     ]
-    needed = [other, *(each for _, others in steps for each in others)]
+    needed = [other, *(operand for _, others in steps for operand in others)]
     writer = SourceWriter(needed, slots, bounds, local)
     lines = [*writer.lines, f"x = {writer.text(other)}", "r = 0"]
     for term, others in steps:
-        texts = [writer.text(each) for each in others]
+        texts = [writer.text(operand) for operand in others]
         if term.kind is Kind.NEG:
             lines.append("x = -x")
         elif term.kind is Kind.ADD:
@@ -228,9 +230,9 @@ def _inversion(
 
 
 def compile_function(lines: list[str]) -> Any:
-    """Return the function of values `v` whose body these lines are."""
+    """Compile lines to the body of a function of values `v`."""
     source = "def function(v):\n" + "".join(f"    {line}\n" for line in lines)
     scope: dict[str, object] = {"divide": divide, "modulo": modulo}
-    # The source is made of operators, numbers and local names, all of them written above.
+    # The source consists only of the operators, numbers and local names written above.
     exec(source, scope)  # noqa: S102
     return scope["function"]

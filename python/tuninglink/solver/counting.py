@@ -1,9 +1,9 @@
 """Counting solutions without listing them.
 
-The variables fall into groups that no assertion connects, whose numbers of solutions are multiplied. In a group,
-variables are given values one after the other, as in a search; but how many solutions the rest of them has
-depends only on what the assertions that are still open see of the values so far, and is counted once for all
-values that look the same: a product that must be at most 1024 sees the product, not its factors.
+The variables are split into groups that no assertion connects; the numbers of solutions of the groups are multiplied.
+Within a group, variables are assigned one after the other, as in a search. The number of solutions of the remaining
+variables depends only on the subterms of the open assertions that are already determined. It is counted once for all
+values that agree in these: for a product that must be at most 1024, only the product matters, not its factors.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _MOST_REMEMBERED = 1 << 19
 
 @dataclass(frozen=True)
 class Counted:
-    """The solutions of assertions, counted.
+    """The number of solutions of assertions.
 
     Attributes:
-        answer: how many there are, or how many there are at least, if they are not all counted in time.
+        answer: the number of solutions, or a lower bound if counting exceeds the limits.
     """
 
     answer: CountAnswer
@@ -45,23 +45,23 @@ class Counted:
 
     @property
     def is_indexed(self) -> bool:
-        """Whether a solution can be looked up by its number: all are counted, and all counts are known."""
+        """Whether solutions can be looked up by number: all are counted, and all partial counts are stored."""
         return self.answer.verdict is Verdict.PROVEN and all(part.is_known for part in self._parts)
 
     @property
     def size(self) -> int:
-        """How many counts of parts are known."""
+        """The number of stored partial counts."""
         return sum(part.size for part in self._parts)
 
     def solution(self, number: int) -> dict[str, int]:
-        """Return one of the solutions; neighbors have numbers that are near to each other.
+        """Return the solution with a number; similar solutions have close numbers.
 
         Args:
-            number: which, from 0; less than there are.
+            number: the number, from 0 to the count, exclusive.
         """
         result: dict[str, int] = {}
         for part in self._parts:
-            number, own = divmod(number, part.found)
+            number, own = divmod(number, part.total)
             result |= part.solution(own)
         return result
 
@@ -69,19 +69,19 @@ class Counted:
 def count_solutions(
     assertions: Sequence[Term], domains: Domains, hidden: frozenset[str], deadline: Deadline
 ) -> Counted:
-    """Count the values of the variables that are not hidden with which all assertions can hold.
+    """Count the assignments of the visible variables for which all assertions can hold.
 
     Args:
         assertions: boolean terms.
-        domains: the values of each variable, ascending, at least one.
-        hidden: variables for which it is enough that values exist.
-        deadline: when the answer is due.
+        domains: the values of each variable, ascending and not empty.
+        hidden: variables of which only the existence of values matters.
+        deadline: the deadline of the answer.
 
     Raises:
-        ZeroDivisionError: something is divided by zero, so that terms do not tell what holds.
+        ZeroDivisionError: a division by zero leaves it open whether an assertion holds.
     """
     if not all(assertion.variables for assertion in assertions):
-        raise ZeroDivisionError  # what is constant otherwise was computed long ago
+        raise ZeroDivisionError  # other constant terms were folded when they were made
     groups = _groups(assertions, domains)
     groups.sort(key=lambda group: prod(len(domains[name]) for name in group.names))
     parts: list[_Count] = []
@@ -94,10 +94,10 @@ def count_solutions(
         except UndecidedError as failure:
             reason = failure.reason
         else:
-            if parts[-1].found == 0:
+            if parts[-1].total == 0:
                 return Counted(CountAnswer(Verdict.PROVEN, 0), parts)
     verdict = Verdict.NOT_DECIDED if reason else Verdict.PROVEN
-    return Counted(CountAnswer(verdict, prod(part.found for part in parts), reason), parts)
+    return Counted(CountAnswer(verdict, prod(part.total for part in parts), reason), parts)
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class _Group:
     """Variables that assertions connect, and these assertions.
 
     Attributes:
-        names: those with one value, and those with several that are connected.
+        names: the variables: those with a single value, and connected ones with several.
         terms: the assertions over them.
     """
 
@@ -118,7 +118,7 @@ def _groups(assertions: Iterable[Term], domains: Domains) -> list[_Group]:
     free = [name for name in domains if len(domains[name]) > 1]
     group_of = {name: [name] for name in free}
     for assertion in assertions:
-        # In the order of the domains: that of a set differs from run to run.
+        # In the order of the domains, since the order of a set differs between runs.
         first, *others = [group_of[name] for name in free if name in assertion.variables] or [[]]
         for other in others:
             if other is not first:
@@ -137,15 +137,15 @@ def _groups(assertions: Iterable[Term], domains: Domains) -> list[_Group]:
 
 @dataclass(frozen=True)
 class _Plan:
-    """How a group is counted.
+    """The plan for counting a group.
 
     Attributes:
         levels: its variables in order.
-        outlooks: for each level, what the assertions that are open there see of the values before.
-        shown: how many levels there are up to the last that is not hidden; for the others it is enough that
-            there are values.
-        slots: the levels that are not hidden.
-        settled: for each level, whether it is hidden and nothing after it sees its value, so that one is enough.
+        outlooks: for each level, the function from the earlier values to what the open assertions depend on.
+        shown: the number of levels up to the last visible one; of the others, only the existence of values
+            matters.
+        slots: the visible levels.
+        settled: for each level, whether it is hidden and no later level depends on it, so that one value is enough.
     """
 
     levels: Sequence[Level]
@@ -155,16 +155,16 @@ class _Plan:
     settled: Sequence[bool]
 
     def is_done(self, at: int, count: int) -> bool:
-        """Return whether other values of a level change nothing once one was found that its assertions allow.
+        """Return whether the other values of a level can be skipped after one that its assertions allow.
 
         Args:
             at: the level.
-            count: how many solutions there are with the values that were tried.
+            count: the number of solutions for the values tried so far.
         """
         return self.settled[at] or (count > 0 and at >= self.shown)
 
     def outlook(self, at: int, values: Values) -> Hashable | None:
-        """Return what decides how many solutions the levels from `at` on have, None if there are none left."""
+        """Return the key that determines the number of solutions of the levels from `at` on, None after the last."""
         return (at, self.outlooks[at](values)) if at < len(self.levels) else None
 
 
@@ -175,7 +175,7 @@ def _plan(group: _Group, domains: Domains, hidden: frozenset[str], deadline: Dea
     while True:
         deadline.check()
         levels = plan_levels(group.terms, order, own)
-        # Other values of what is hidden are the same solution: there must be no choice of them in between.
+        # Other values of hidden variables give the same solution, so visible levels must not follow hidden choices.
         choosing = {
             level.name
             for level in levels
@@ -189,14 +189,14 @@ def _plan(group: _Group, domains: Domains, hidden: frozenset[str], deadline: Dea
     bounds = Bounds.spanning(own)
     outlooks = []
     for index in range(len(order)):
-        known = frozenset(order[:index])
-        open_terms = [each for each in group.terms if not each.variables <= known]
-        outlooks.append(outlook(open_terms, known, slots, bounds))
+        assigned = frozenset(order[:index])
+        open_terms = [term for term in group.terms if not term.variables <= assigned]
+        outlooks.append(outlook(open_terms, assigned, slots, bounds))
     seen = [index for index, name in enumerate(order) if name not in hidden]
     ends = {
         name: index
-        for index, each in enumerate(levels)
-        for term in each.terms
+        for index, level in enumerate(levels)
+        for term in level.terms
         for name in term.variables
     }
     settled = [name in hidden and ends.get(name, at) <= at for at, name in enumerate(order)]
@@ -204,8 +204,8 @@ def _plan(group: _Group, domains: Domains, hidden: frozenset[str], deadline: Dea
 
 
 def _with_late(late: set[str], order: Sequence[str], assertions: Sequence[Term]) -> list[str]:
-    """Move some variables to where all that they are connected with have a value, else to the end."""
-    result = [name for name in order if name not in late]
+    """Move some variables behind all variables that they are connected with, otherwise to the end."""
+    arranged = [name for name in order if name not in late]
     alone: list[tuple[int, str]] = []
     for name in sorted(late):
         partners = {
@@ -215,38 +215,38 @@ def _with_late(late: set[str], order: Sequence[str], assertions: Sequence[Term])
             for other in assertion.variables
         }
         if partners & late <= {name}:
-            places = (result.index(other) + 1 for other in partners if other != name)
+            places = (arranged.index(other) + 1 for other in partners if other != name)
             alone.append((max(places, default=0), name))
     for place, name in sorted(alone, reverse=True):
-        result.insert(place, name)
-    return result + sorted(late - {name for _, name in alone})
+        arranged.insert(place, name)
+    return arranged + sorted(late - {name for _, name in alone})
 
 
 class _Count:
     """Counts the solutions of a group.
 
     Attributes:
-        found: how many there are, or were found by the time that was given.
-        is_known: whether nothing that was counted is forgotten.
+        total: the number of solutions, or of those counted before the deadline.
+        is_known: whether all partial counts are stored.
     """
 
     def __init__(self) -> None:
         self._plan = _Plan((), (), 0, (), ())
-        self._known: dict[Hashable, int] = {}
-        self.found = 0
+        self._counts: dict[Hashable, int] = {}
+        self.total = 0
         self.is_known = True
 
     @property
     def size(self) -> int:
-        """How many counts are known."""
-        return len(self._known)
+        """The number of stored counts."""
+        return len(self._counts)
 
     def run(self, plan: _Plan, deadline: Deadline) -> None:
-        """Count them.
+        """Count the solutions.
 
         Raises:
-            UndecidedError: the time is up.
-            ZeroDivisionError: something is divided by zero.
+            UndecidedError: the deadline has passed.
+            ZeroDivisionError: a division by zero occurs.
         """
         self._plan = plan
         values = [0] * len(plan.levels)
@@ -265,14 +265,14 @@ class _Count:
                     if not plan.levels[at].holds(values):
                         continue
                     key = plan.outlook(at + 1, values)
-                    known = 1 if key is None else self._known.get(key)
-                    if known is None:
+                    count = 1 if key is None else self._counts.get(key)
+                    if count is None:
                         at += 1
                         keys[at] = key
                         choices[at] = iter(_choices(plan.levels[at], values))
                         break
-                    totals[at] += known
-                    if plan.is_done(at, known):
+                    totals[at] += count
+                    if plan.is_done(at, count):
                         choices[at] = iter(())
                         break
                 else:
@@ -284,11 +284,11 @@ class _Count:
                         if plan.is_done(at, totals[at]):
                             choices[at] = iter(())
         finally:
-            # What is counted below each level belongs to other values of the levels before.
-            self.found = sum(totals)
+            # Counts below each level belong to other values of the earlier levels.
+            self.total = sum(totals)
 
     def solution(self, number: int) -> dict[str, int]:
-        """Return one of the solutions that were counted, all of which must be known."""
+        """Return the solution with a number; all partial counts must be stored."""
         plan = self._plan
         values = [0] * len(plan.levels)
         for at, level in enumerate(plan.levels[: plan.shown]):
@@ -296,17 +296,17 @@ class _Count:
                 values[at] = value
                 if level.holds(values):
                     key = plan.outlook(at + 1, values)
-                    ways = 1 if key is None else self._known[key]
+                    ways = 1 if key is None else self._counts[key]
                     if number < ways:
                         break
                     number -= ways
         return {plan.levels[slot].name: values[slot] for slot in plan.slots}
 
     def _remember(self, key: Hashable, count: int) -> None:
-        if len(self._known) == _MOST_REMEMBERED:
-            self._known.clear()
+        if len(self._counts) == _MOST_REMEMBERED:
+            self._counts.clear()
             self.is_known = False
-        self._known[key] = count
+        self._counts[key] = count
 
 
 def _choices(level: Level, values: Values) -> Sequence[int]:

@@ -1,4 +1,4 @@
-"""Deciding whether assertions can hold together: by search where that is possible, else by the solver."""
+"""The decision whether assertions can hold together: by search if possible, otherwise by the solver."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _MOST_KEPT: Final = 1 << 17
 
 
 class Decider:
-    """Answers about choices of assertions, which are named by their index.
+    """Answers queries about subsets of assertions, which are identified by their indices.
 
     Args:
         assertions: all assertions.
-        shown: the unknowns that a solution shows.
-        hidden: those for which it is enough that values exist.
-        solver: where the search ends.
+        shown: the unknowns in a solution.
+        hidden: the unknowns of which only the existence of values matters.
+        solver: the solver for queries that the search cannot answer.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Decider:
 
     @cached_property
     def terms(self) -> list[Term] | None:
-        """The conditions of the assertions, or None if some are too large to be searched."""
+        """The conditions of the assertions, or None if one is too large for the search."""
         conditions = self.expressions()
         return conditions if all(map(_is_small, conditions)) else None
 
@@ -69,10 +69,10 @@ class Decider:
             return None
 
     def search(self, deadline: Deadline) -> SearchPlan | None:
-        """Return the search for whole solutions, or None if only the solver can find them.
+        """Return the search for complete solutions, or None if only the solver can find them.
 
         Raises:
-            UndecidedError: planning it takes longer than there is time.
+            UndecidedError: planning exceeds the deadline.
         """
         if not self._search:
             self._search.append(self._plan(range(len(self._assertions)), {}, self._names, deadline))
@@ -88,20 +88,20 @@ class Decider:
 
         Args:
             choices: the values of some unknowns.
-            deadline: when planning it has to end.
+            deadline: the deadline of planning.
             without: the indices of assertions that need not hold.
 
         Raises:
-            UndecidedError: planning it takes longer than there is time.
+            UndecidedError: planning exceeds the deadline.
         """
         asked = [position for position in range(len(self._assertions)) if position not in without]
         return self._plan(asked, choices, self._names, deadline)
 
     def count(self, deadline: Deadline) -> Counted | None:
-        """Count the solutions, once, or return None if that takes listing them.
+        """Count the solutions, once, or return None if counting would require listing them.
 
         Raises:
-            UndecidedError: there is not even time to plan it.
+            UndecidedError: even planning exceeds the deadline.
         """
         if self._counted is not None:
             return self._counted
@@ -136,23 +136,26 @@ class Decider:
         terms = [*(self.terms[index] for index in indices), *given]
         try:
             return SearchPlan(terms, names, self._hidden.intersection(names), confirm, deadline)
-        except (TooManyValuesError, OverflowError):  # floating-point infinity meets a huge integer
+        except (
+            TooManyValuesError,
+            OverflowError,
+        ):  # a huge integer is compared with floating-point infinity
             return None
 
     def expressions(self, indices: Sequence[int] | None = None) -> list[Term]:
-        """Return the conditions of the assertions at `indices`, or of all."""
+        """Return the conditions of the assertions at `indices`, by default of all."""
         chosen = range(len(self._assertions)) if indices is None else indices
         return [self._assertions[index].expression for index in chosen]
 
     def judge(self, assignment: Mapping[str, int]) -> tuple[list[int], list[int]]:
-        """Return which assertions the knobs alone violate, and about which they do not decide."""
+        """Return the assertions that the knobs alone violate, and those that they do not decide."""
         if self.terms is None:
             return [], list(range(len(self._assertions)))
         violated, is_open = [], []
-        known: dict[Term, int] = {}
+        cache: dict[Term, int] = {}
         for index, term in enumerate(self.terms):
             try:
-                if not evaluate(term, assignment, known):
+                if not evaluate(term, assignment, cache):
                     violated.append(index)
             except (KeyError, ZeroDivisionError):
                 is_open.append(index)
@@ -161,10 +164,10 @@ class Decider:
     def solution(
         self, indices: Sequence[int], fixed: Mapping[str, int], deadline: Deadline
     ) -> Mapping[str, int] | None:
-        """Return values for which the chosen assertions hold, or None if there are none.
+        """Return values for which the selected assertions hold, or None if there are none.
 
         Raises:
-            UndecidedError: it cannot be told within the limit.
+            UndecidedError: this cannot be decided within the limits.
         """
         if self.terms is not None:
             used = {name for index in indices for name in self.terms[index].variables}
@@ -176,7 +179,7 @@ class Decider:
                 if search is not None:
                     return next(search.solutions(half), None)
             except UndecidedError:
-                pass  # the solver may see at once what takes a search too long
+                pass  # the solver may decide immediately what takes the search too long
         return self._solver.solve(self.expressions(indices), fixed, deadline)
 
     def shrink(
@@ -187,7 +190,7 @@ class Decider:
         *,
         shrink_fixed: bool,
     ) -> tuple[list[int], dict[str, int], bool]:
-        """Leave out of a contradiction what it does not need, one part after the other."""
+        """Minimize a contradiction by removing one part after the other."""
         core, given = list(indices), dict(fixed)
         try:
             parts, names = self._solver.core(self.expressions(indices), fixed, deadline)
@@ -195,7 +198,7 @@ class Decider:
             if shrink_fixed:
                 given = {name: fixed[name] for name in names}
         except UndecidedError:
-            pass  # all of it is a contradiction, too
+            pass  # the whole is a contradiction, too
         minimal = True
         for part in [*core, *(given if shrink_fixed else ())]:
             fewer = [index for index in core if index != part]
@@ -210,7 +213,7 @@ class Decider:
 
 
 def _is_small(term: Term) -> bool:
-    """Return whether a term can be walked recursively and as a tree, as a search does."""
+    """Return whether a term is small enough for a recursive walk as a tree, as the search does it."""
     return term.depth <= _MOST_DEPTH and term.tree_size <= _MOST_NODES
 
 

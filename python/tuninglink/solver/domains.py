@@ -1,4 +1,4 @@
-"""The values that a variable can have by itself, found without trying every number where numbers are large."""
+"""The domains of single variables, computed without trying every value of large ranges."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MOST_TRIAL_DIVISIONS = 1 << 20
 
 
 class TooManyValuesError(Exception):
-    """A variable has no finite set of values that is small enough to search."""
+    """The domain of a variable is infinite or too large to search."""
 
 
 @lru_cache(maxsize=256)
@@ -39,20 +39,20 @@ def divisors(number: int) -> list[int] | None:
     if number == 0 or isqrt(number) > _MOST_TRIAL_DIVISIONS:
         return None
     low = [position for position in range(1, isqrt(number) + 1) if number % position == 0]
-    return low + [number // each for each in reversed(low) if each * each != number]
+    return low + [number // divisor for divisor in reversed(low) if divisor * divisor != number]
 
 
 def find_domains(
     assertions: Sequence[Term], variables: Iterable[str], deadline: Deadline
 ) -> Mapping[str, Sequence[int]] | None:
-    """Find what values each variable can have, as far as single assertions tell.
+    """Find the values that each variable can have according to single assertions.
 
     Returns:
         The values of each variable, ascending, or None if the assertions cannot hold together.
 
     Raises:
-        TooManyValuesError: the values of some variable are too many, or not bounded.
-        UndecidedError: the time is up.
+        TooManyValuesError: a variable has too many values or is unbounded.
+        UndecidedError: the deadline has passed.
     """
     variables = list(variables)
     bounds = Bounds(variables)
@@ -75,43 +75,43 @@ def find_domains(
 def _domain(
     name: str, bounds: Bounds, assertions: Sequence[Term], domains: Mapping[str, Sequence[int]]
 ) -> Sequence[int]:
-    """Return the values with which all assertions over the variable alone can hold.
+    """Return the values for which all assertions over the variable alone can hold.
 
-    Assertions over another variable of few values count, too: a number of options must not blur the rest.
+    Assertions that also contain a second variable with few values count, too: option knobs must not weaken the result.
     """
-    known: dict[str, int] = {}
+    fixed: dict[str, int] = {}
     alone: list[Term] = []
     pairs: dict[str, list[Term]] = {}
     for assertion in assertions:
         if name in assertion.variables:
             others = [v for v in assertion.variables if v != name]
             free = [v for v in others if bounds[v].low != bounds[v].high]
-            known |= {v: int(bounds[v].low) for v in others if v not in free}
+            fixed |= {v: int(bounds[v].low) for v in others if v not in free}
             if not free:
                 alone.append(assertion)
             elif len(free) == 1 and len(domains.get(free[0], range(_FEW + 1))) <= _FEW:
                 pairs.setdefault(free[0], []).append(assertion)
-    candidates = _candidates(name, bounds[name], alone, known)
-    test = _test(alone, name, None, known, bounds, calls=len(candidates))
-    result = [value for value in candidates if test(value, 0)]
+    candidates = _candidates(name, bounds[name], alone, fixed)
+    test = _test(alone, name, None, fixed, bounds, calls=len(candidates))
+    domain = [value for value in candidates if test(value, 0)]
     for other, terms in pairs.items():
         options = domains[other]
-        test = _test(terms, name, other, known, bounds, calls=len(result) * len(options))
-        result = [value for value in result if any(test(value, option) for option in options)]
-    return result
+        test = _test(terms, name, other, fixed, bounds, calls=len(domain) * len(options))
+        domain = [value for value in domain if any(test(value, option) for option in options)]
+    return domain
 
 
 def _test(
     terms: Sequence[Term],
     name: str,
     other: str | None,
-    known: Mapping[str, int],
+    fixed: Mapping[str, int],
     bounds: Bounds,
     *,
     calls: int,
 ) -> Callable[[int, int], bool]:
-    """Return a function that tells whether `terms` may hold with the values of two variables."""
-    values = dict(known)
+    """Return a predicate on the values of two variables that is true if `terms` may hold."""
+    values = dict(fixed)
 
     def interpreted(value: int, option: int) -> bool:
         values[name] = value
@@ -140,12 +140,12 @@ def _may_hold(assertion: Term, values: Mapping[str, int]) -> bool:
 
 
 def _candidates(
-    name: str, interval: Interval, alone: Iterable[Term], known: Mapping[str, int]
+    name: str, interval: Interval, alone: Iterable[Term], fixed: Mapping[str, int]
 ) -> Sequence[int]:
     if interval.is_finite and interval.high - interval.low < _FEW:
         return range(int(interval.low), int(interval.high) + 1)
-    for each in alone:
-        numbers = _divided(each, name, known)
+    for assertion in alone:
+        numbers = _divided(assertion, name, fixed)
         if numbers is not None:
             return [value for value in numbers if value in interval]
     if interval.is_finite and interval.high - interval.low < MOST_VALUES:
@@ -153,8 +153,8 @@ def _candidates(
     raise TooManyValuesError(name)
 
 
-def _divided(assertion: Term, name: str, known: Mapping[str, int]) -> list[int] | None:
-    """Return what the variable can be if the assertion says that a known number is divisible by it."""
+def _divided(assertion: Term, name: str, fixed: Mapping[str, int]) -> list[int] | None:
+    """Return the values of the variable if the assertion states that it divides a fixed number."""
     if assertion.kind is not Kind.EQ:
         return None
     for remainder, zero in (assertion.operands, assertion.operands[::-1]):
@@ -164,9 +164,9 @@ def _divided(assertion: Term, name: str, known: Mapping[str, int]) -> list[int] 
         if divisor.kind is not Kind.VARIABLE or divisor.name != name or name in number.variables:
             continue
         try:
-            positive = divisors(evaluate(number, known))
+            positive = divisors(evaluate(number, fixed))
         except ZeroDivisionError:
             continue
         if positive is not None:
-            return [-each for each in reversed(positive)] + [0, *positive]
+            return [-divisor for divisor in reversed(positive)] + [0, *positive]
     return None

@@ -1,4 +1,4 @@
-"""Writing terms with Python's operators, as Z3's interface does it: integers, comparisons, choices, connectives."""
+"""Terms written with Python operators, as in Z3's interface: integers, comparisons, choices, connectives."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 
 class Expression:
-    """A term under construction. Comparisons give truths; division and remainder are those of SMT-LIB.
+    """A wrapper of a term with Python operators. Comparisons give conditions; division follows SMT-LIB.
 
     Attributes:
         term: the term.
     """
 
     __slots__ = ("term",)
-    __hash__: Final = None  # type: ignore[assignment] # `==` makes an expression
+    __hash__: Final = None  # type: ignore[assignment] # `==` returns an expression
 
     def __init__(self, term: Term) -> None:
         self.term = term
@@ -79,17 +79,17 @@ class Expression:
 
 
 def number(value: int) -> Expression:
-    """Return an integer, or a truth, as an expression."""
+    """Return an integer or truth value as an expression."""
     return Expression(constant(int(value)))
 
 
 def unknown(name: str) -> Expression:
-    """Return the unknown of a name."""
+    """Return the unknown with a name."""
     return Expression(Term(Kind.VARIABLE, name=name))
 
 
 def select(condition: Operand, yes: Operand, no: Operand) -> Expression:
-    """Return one of two expressions, by a condition."""
+    """Return the choice between two expressions by a condition."""
     return _made(Kind.ITE, condition, yes, no)
 
 
@@ -99,17 +99,17 @@ def all_of(*conditions: Operand) -> Expression:
 
 
 def any_of(*conditions: Operand) -> Expression:
-    """Return the condition that one of the conditions holds."""
+    """Return the condition that at least one of the conditions holds."""
     return _made(Kind.OR, *conditions)
 
 
 def negation(condition: Operand) -> Expression:
-    """Return the condition that a condition does not hold."""
+    """Return the negation of a condition."""
     return _made(Kind.NOT, condition)
 
 
 def term_of(operand: Operand) -> Term:
-    """Return the term of an expression, or of a number or truth of Python's own."""
+    """Return the term of an expression, or of a Python integer or bool."""
     return operand.term if isinstance(operand, Expression) else constant(int(operand))
 
 

@@ -1,6 +1,6 @@
-"""Intervals of integers, and their arithmetic: the values that a term can have if its operands are in intervals.
+"""Interval arithmetic on integers: the values that a term can have if its operands are in intervals.
 
-Everything here over-approximates: a value outside of an interval is impossible, one inside may be.
+All operations over-approximate: a value outside of an interval is impossible, a value inside may be impossible, too.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Interval(NamedTuple):
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is no value."""
+        """Whether the interval contains no value."""
         return self.low > self.high
 
     @property
@@ -53,11 +53,11 @@ def _times(a: float, b: float) -> float:
 
 
 def product(factors: Iterable[Interval]) -> Interval:
-    """Return the values of a product."""
+    """Return the possible values of a product."""
     low: float = 1
     high: float = 1
     for factor in factors:
-        if low > 0 and 0 < factor.low <= factor.high:  # as tiles and counts are
+        if low > 0 and 0 < factor.low <= factor.high:  # the usual case: tiles and counts
             low, high = low * factor.low, high * factor.high
             continue
         ends = [_times(a, b) for a in (low, high) for b in (factor.low, factor.high)]
@@ -74,13 +74,13 @@ def _floor(number: float, divisor: float) -> float:
 
 
 def divide_down(number: float, divisors: Interval) -> float:
-    """Return the greatest value that times some of the positive `divisors` is not above `number`."""
+    """Return the maximum value whose product with some of the positive `divisors` does not exceed `number`."""
     return max(_floor(number, divisors.low), _floor(number, divisors.high))
 
 
 def _quotient(number: Interval, divisor: Interval) -> Interval:
     if divisor.low <= 0:
-        return ANY  # zero leaves the quotient open; negative divisors do not occur in practice
+        return ANY  # the quotient by zero is undefined; negative divisors do not occur in practice
     if number.low == number.high and divisor.low == divisor.high < inf and number.is_finite:
         value = divide(int(number.low), int(divisor.low))
         return Interval(value, value)

@@ -1,4 +1,4 @@
-"""The nearest solution, found by search."""
+"""The search for the nearest solution."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _Cost = tuple[int, int]
 
 
 def nearest_by_search(
-    search: SearchPlan, wanted: Mapping[str, int], measured: Collection[str], deadline: Deadline
+    search: SearchPlan, target: Mapping[str, int], measured: Collection[str], deadline: Deadline
 ) -> NearestAnswer:
-    """Find the solution that differs from `wanted` in fewest places, then by least.
+    """Find the solution that differs from `target` in the fewest places, then by the smallest distance.
 
-    Unknowns without a wanted value are free. Only for the `measured` ones it matters by how much they differ.
+    Unknowns without a target value are free. The distance counts only the `measured` unknowns.
     """
     order = search.order
     best: list[_Cost] = []
@@ -29,30 +29,30 @@ def nearest_by_search(
     def is_worse(at: int, values: list[int]) -> bool:
         changes, distance = costs[at]
         name = order[at]
-        if name in wanted and values[at] != wanted[name]:
+        if name in target and values[at] != target[name]:
             changes += 1
             if name in measured:
-                distance += abs(values[at] - wanted[name])
+                distance += abs(values[at] - target[name])
         costs[at + 1] = (changes, distance)
         return bool(best) and costs[at + 1] >= best[-1]
 
-    result: Mapping[str, int] | None = None
+    nearest: Mapping[str, int] | None = None
     reason = ""
     try:
-        for solution in search.solutions(deadline, prune=is_worse, near=wanted):
-            result = solution
+        for solution in search.solutions(deadline, prune=is_worse, near=target):
+            nearest = solution
             best.append(costs[-1])
     except UndecidedError as failure:
         reason = failure.reason
     if reason:
         verdict = Verdict.NOT_DECIDED
     else:
-        verdict = Verdict.REFUTED if result is None else Verdict.PROVEN
-    return NearestAnswer(verdict, result, changes(wanted, result), reason)
+        verdict = Verdict.REFUTED if nearest is None else Verdict.PROVEN
+    return NearestAnswer(verdict, nearest, changes(target, nearest), reason)
 
 
-def changes(wanted: Mapping[str, int], found: Mapping[str, int] | None) -> dict[str, int]:
-    """Return the values in `found` that differ from those that were wanted."""
+def changes(target: Mapping[str, int], solution: Mapping[str, int] | None) -> dict[str, int]:
+    """Return the values in `solution` that differ from `target`."""
     return {
-        name: value for name, value in (found or {}).items() if wanted.get(name, value) != value
+        name: value for name, value in (solution or {}).items() if target.get(name, value) != value
     }

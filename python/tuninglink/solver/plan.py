@@ -1,4 +1,4 @@
-"""Planning a search: in which order variables are given values, and what is decided once each has one."""
+"""The plan of a search: the order of the variables, and the assertions decided after each."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _DETERMINED = 0.9
 
 @dataclass(frozen=True)
 class Level:
-    """One step of a search: a variable, and what can be decided once it has a value.
+    """One step of a search: a variable, and the conditions that can be decided once it has a value.
 
     Attributes:
         name: the variable.
-        domain: the values that it can have, ascending.
-        ranks: their places in the domain.
+        domain: its possible values, ascending.
+        ranks: the positions of the values in the domain.
         terms: the assertions of which it is the last variable.
-        holds: tells of the values so far whether all of `terms` hold, and the assertions of later variables can.
-        solve: computes the few values with which one of `terms` can hold, if it leaves no more.
-        is_determined: whether `solve` leaves one value at most.
+        holds: whether, for the values so far, all of `terms` hold and the assertions of later variables can hold.
+        solve: computes the values for which one of `terms` can hold, if they are few.
+        is_determined: whether `solve` leaves at most one value.
     """
 
     name: str
@@ -43,10 +43,10 @@ class Level:
     is_determined: bool
 
     def choices(self, ranks: Mapping[int, int], values: Values) -> Iterable[int]:
-        """Return the values that are worth trying, given the values so far.
+        """Return the values to try, given the values so far.
 
         Args:
-            ranks: the values of the domain in the order in which they are tried, and their places in it.
+            ranks: the values of the domain in the order of trying, with their positions in this order.
             values: the values so far.
         """
         if self.solve is None:
@@ -57,7 +57,7 @@ class Level:
             return ranks
 
     def few(self, values: Sequence[int], ranks: Mapping[int, int]) -> Sequence[int]:
-        """Return those of a few values that are in the domain, once, in the order in which they are tried."""
+        """Return the distinct values that are in the domain, in the order of trying."""
         if len(values) == 1:
             return values if values[0] in ranks else ()
         return sorted(ranks.keys() & set(values), key=ranks.__getitem__)
@@ -69,12 +69,12 @@ def order_variables(
     hidden: frozenset[str],
     deadline: Deadline,
 ) -> list[str]:
-    """Choose the order of the variables: what equations determine at once, else what decides most.
+    """Choose the order of the variables: first those that equations determine, then those that decide most.
 
-    Hidden ones that no equation determines come last.
+    Hidden variables that no equation determines come last.
 
     Raises:
-        UndecidedError: the time is up.
+        UndecidedError: the deadline has passed.
     """
     order = [name for name, values in domains.items() if len(values) == 1]
     placed = set(order)
@@ -88,19 +88,19 @@ def order_variables(
         )
         order.append(best)
         placed.add(best)
-        pending = [each for each in pending if not each.variables <= placed]
+        pending = [term for term in pending if not term.variables <= placed]
     return order
 
 
 def _cost(name: str, size: int, pending: Sequence[Term], placed: set[str]) -> float:
-    """Return roughly how many values of a variable are left once what can be decided is."""
+    """Return an estimate of the number of values of a variable that the decidable assertions leave."""
     cost = float(size)
-    for each in pending:
-        if name in each.variables and all(v == name or v in placed for v in each.variables):
-            if each.kind is Kind.EQ and each.occurrences(name) == 1:
-                divides = any(side.kind is Kind.MOD for side in each.operands)
+    for term in pending:
+        if name in term.variables and all(v == name or v in placed for v in term.variables):
+            if term.kind is Kind.EQ and term.occurrences(name) == 1:
+                divides = any(side.kind is Kind.MOD for side in term.operands)
                 cost = cost * 0.5 if divides else min(cost, _DETERMINED)
-            elif count := alternatives(each, name):
+            elif count := alternatives(term, name):
                 cost = min(cost, count)
             else:
                 cost *= 0.8
@@ -110,12 +110,12 @@ def _cost(name: str, size: int, pending: Sequence[Term], placed: set[str]) -> fl
 def plan_levels(
     assertions: Sequence[Term], order: Sequence[str], domains: Mapping[str, Sequence[int]]
 ) -> list[Level]:
-    """Return the steps of a search that gives values to the variables in an order.
+    """Return the levels of a search that assigns the variables in an order.
 
     Args:
-        assertions: what must hold.
-        order: the variables; the values that the functions of the levels are given stand in this order, too.
-        domains: the values of each.
+        assertions: the assertions that must hold.
+        order: the variables, also the order of the values that the functions of the levels receive.
+        domains: the values of each variable.
     """
     slots = {name: index for index, name in enumerate(order)}
     bounds = Bounds.spanning(domains)
@@ -124,8 +124,8 @@ def plan_levels(
         decided[max((slots[name] for name in assertion.variables), default=0)].append(assertion)
     levels = []
     for at, (name, terms) in enumerate(zip(order, decided, strict=True)):
-        known = frozenset(order[: at + 1])
-        later = [each for ahead in decided[at + 1 :] for each in ahead if name in each.variables]
+        assigned = frozenset(order[: at + 1])
+        later = [term for ahead in decided[at + 1 :] for term in ahead if name in term.variables]
         domain = tuple(domains[name])
         counts = {term: alternatives(term, name) for term in terms} if len(domain) > 1 else {}
         solvable = min(filter(counts.get, counts), key=counts.__getitem__, default=None)
@@ -137,7 +137,7 @@ def plan_levels(
                 tuple(terms),
                 _both(
                     conjunction(terms, slots, bounds),
-                    possibility(later, known, slots, bounds) if len(domain) > 1 else None,
+                    possibility(later, assigned, slots, bounds) if len(domain) > 1 else None,
                 ),
                 None if solvable is None else solutions(solvable, name, slots, bounds),
                 solvable is not None and counts[solvable] == 1,

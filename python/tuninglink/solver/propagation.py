@@ -1,4 +1,4 @@
-"""Values that equations force, one after the other, without search."""
+"""Propagation of equations: values that are forced without search."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ if TYPE_CHECKING:
 
 
 def forced_values(assertions: Iterable[Term]) -> dict[str, int] | None:
-    """Return the only values with which assertions hold, None if equations alone do not tell them.
+    """Return the only values for which assertions hold, None if equations alone do not determine them.
 
     Args:
-        assertions: conditions, all of which are to hold.
+        assertions: conditions that must all hold.
     """
     terms = [part for assertion in assertions for part in _conjuncts(assertion)]
     values: dict[str, int] = {}
     waiting = [term for term in terms if term.kind is Kind.EQ]
     while True:
-        late = [each for each in waiting if not _solve(each, values)]
+        late = [equation for equation in waiting if not _solve(equation, values)]
         if len(late) == len(waiting):
             break
         waiting = late
     try:
-        return values if all(evaluate(each, values) for each in terms) else None
+        return values if all(evaluate(term, values) for term in terms) else None
     except (KeyError, ZeroDivisionError):
         return None
 
@@ -39,7 +39,7 @@ def _conjuncts(term: Term) -> Iterator[Term]:
 
 
 def _solve(equation: Term, values: dict[str, int]) -> bool:
-    """Add the value that an equation forces on an unknown; tells whether all its values are known."""
+    """Add the value that an equation forces on an unknown; return whether all its unknowns have values."""
     for unknown, other in (equation.operands, equation.operands[::-1]):
         is_open = unknown.kind is Kind.VARIABLE and unknown.name not in values
         if is_open and other.variables <= values.keys():

@@ -1,7 +1,7 @@
-"""Finding all assignments with which assertions hold, by trying values in an order that fails early.
+"""The search for all assignments that satisfy assertions, in an order that fails early.
 
-Variables are given values one after the other; an assertion is looked at as soon as the last of its variables
-has a value, and an equation that leaves a variable only one value spares trying the others.
+Variables are assigned one after the other. An assertion is checked as soon as the last of its variables has a value. If
+an equation leaves a variable only one value, the others are not tried.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ class SearchPlan:
     """The plan of a search.
 
     Args:
-        assertions: boolean terms, all of which are to hold.
-        variables: all variables that a solution gives values to.
-        hidden: variables that a solution does not show: it is enough that values for them exist.
-        confirm: asked about solutions in which something was divided by zero.
-        deadline: when the plan is due.
+        assertions: boolean terms that must all hold.
+        variables: all variables in a solution.
+        hidden: variables that a solution omits; only the existence of values matters.
+        confirm: decides about solutions that involve a division by zero.
+        deadline: the deadline of the plan.
 
     Raises:
-        TooManyValuesError: some variable cannot be searched.
-        UndecidedError: the time is up.
+        TooManyValuesError: a variable cannot be searched.
+        UndecidedError: the deadline has passed.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class SearchPlan:
         self._levels = plan_levels(rest, order, domains)
         places = [slot for name, slot in self._slots.items() if name not in hidden]
         self._last_shown = max(places, default=-1)
-        # A solution could come again with other values of what it does not show.
+        # A solution could be repeated with other values of hidden variables.
         self._may_repeat = any(len(domains[name]) > 1 for name in hidden)
 
     def solutions(
@@ -77,30 +77,30 @@ class SearchPlan:
         """Yield every solution once.
 
         Args:
-            deadline: when to give up.
-            seed: fixes the order; None is the ascending order of each variable.
-            prune: given a level and the values up to it, tells whether to go back.
-            near: values to try first, and then those that are near.
+            deadline: the deadline of the search.
+            seed: fixes the order; None means the ascending order of each variable.
+            prune: returns whether to backtrack, given a level and the values up to it.
+            near: values to try first, followed by the nearest ones.
 
         Raises:
-            UndecidedError: the time is up, or a division by zero cannot be decided.
+            UndecidedError: the deadline has passed, or a division by zero cannot be decided.
         """
         if self.domains is None:
             return
         seen: set[tuple[int, ...]] = set()
         shown = [(name, self._slots[name]) for name in self._shown]
         for values in self._walk(self._ordered(seed, near), deadline, prune):
-            result = {name: values[slot] for name, slot in shown}
+            solution = {name: values[slot] for name, slot in shown}
             if self._may_repeat:
-                key = tuple(result.values())
+                key = tuple(solution.values())
                 if key in seen:
                     continue
                 seen.add(key)
-            yield result
+            yield solution
 
     @property
     def order(self) -> Sequence[str]:
-        """The variables in the order in which they are given values; `prune` counts levels by it."""
+        """The variables in the order of assignment, which also numbers the levels for `prune`."""
         return [level.name for level in self._levels]
 
     def _all(self, values: Values) -> dict[str, int]:
@@ -112,13 +112,15 @@ class SearchPlan:
             return [level.ranks for level in self._levels]
         domains = [level.domain for level in self._levels]
         if near is not None:
-            wanted = [near.get(level.name) for level in self._levels]
+            preferred = [near.get(level.name) for level in self._levels]
             domains = [
-                each if value is None else tuple(sorted(each, key=lambda x: (abs(x - value), x)))
-                for each, value in zip(domains, wanted, strict=True)
+                domain
+                if value is None
+                else tuple(sorted(domain, key=lambda x: (abs(x - value), x)))
+                for domain, value in zip(domains, preferred, strict=True)
             ]
         if seed is not None:
-            shuffler = random.Random(seed)  # noqa: S311 - no secret
+            shuffler = random.Random(seed)  # noqa: S311 - not for cryptography
             domains = [tuple(shuffler.sample(domain, len(domain))) for domain in domains]
         return [{value: place for place, value in enumerate(domain)} for domain in domains]
 
@@ -133,7 +135,7 @@ class SearchPlan:
         if not levels:
             yield values
             return
-        is_open = [False] * len(levels)  # whether something at the level was divided by zero
+        is_open = [False] * len(levels)  # whether the level involves a division by zero
         last = len(levels) - 1
         nodes = 0
         choices = [iter(levels[0].choices(ranks[0], values))] * len(levels)
@@ -160,7 +162,7 @@ class SearchPlan:
                 if any(is_open) and not self._confirm(self._all(values), deadline):
                     continue
                 yield values
-                at = self._last_shown  # other values of what is not shown are the same solution
+                at = self._last_shown  # other values of hidden variables give the same solution
                 break
             else:
                 at -= 1

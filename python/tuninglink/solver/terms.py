@@ -1,7 +1,7 @@
-"""Integer and boolean terms: what assertions are made of.
+"""Integer and boolean terms, of which assertions consist.
 
-They have the meaning that SMT-LIB gives them, and can be exported to Z3. The search reads terms and not Z3's
-expressions, each access of which takes microseconds.
+They have the semantics of SMT-LIB, and can be exported to Z3. The search does not read Z3 expressions, since each
+access to one takes microseconds.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Kind(IntEnum):
-    """What a term is made with. Comparisons and the boolean kinds give 0 or 1."""
+    """The operator of a term. Comparisons and the boolean kinds give 0 or 1."""
 
     CONSTANT = auto()
     VARIABLE = auto()
@@ -46,17 +46,17 @@ _NOTHING: Final[frozenset[str]] = frozenset()
 class Term:
     """A node: its kind, its operands, and the value of a constant or the name of a variable.
 
-    Terms never change, and are equal only to themselves. What is known of their nodes is added up as they are made:
-    everybody asks for it.
+    Terms are immutable and compare by identity. The properties of their nodes are computed at creation, since they are
+    needed often.
 
     Attributes:
-        kind: what the term is made with.
-        operands: the terms that it is made of.
+        kind: the operator of the term.
+        operands: the operands of the term.
         value: the value of a constant.
         name: the name of a variable.
         variables: the names of the variables in the term.
-        tree_size: how many nodes the term would have if none were shared.
-        depth: how many nodes are on the longest way to a leaf.
+        tree_size: the number of nodes if shared nodes are counted repeatedly.
+        depth: the number of nodes on the longest path to a leaf.
     """
 
     __slots__ = ("depth", "kind", "name", "operands", "tree_size", "value", "variables")
@@ -75,14 +75,14 @@ class Term:
             if not others <= variables:
                 variables = others | variables if variables else others
             size += operand.tree_size
-            if operand.depth > depth:  # noqa: PLR1730 - `max` takes as long as all else here
+            if operand.depth > depth:  # noqa: PLR1730 - `max` would take as long as the rest of the function
                 depth = operand.depth
         self.variables: frozenset[str] = variables
         self.tree_size: int = size
         self.depth: int = 1 + depth
 
     def occurrences(self, name: str) -> int:
-        """Return how often the variable `name` occurs, up to two, counting each use of a shared node."""
+        """Return the number of occurrences of the variable `name`, at most 2, counting each use of a shared node."""
         if name not in self.variables:
             return 0
         if self.kind is Kind.VARIABLE:
@@ -92,12 +92,12 @@ class Term:
 
 @lru_cache(maxsize=1 << 12)
 def constant(value: int) -> Term:
-    """Return the term of a number; true is 1, false 0."""
+    """Return the term of a number; true is 1, false is 0."""
     return Term(_CONSTANT, value=int(value))
 
 
 def is_condition(term: Term) -> bool:
-    """Return whether a term is a truth and not a number; the constants 0 and 1 are both."""
+    """Return whether a term is a condition instead of a number; the constants 0 and 1 are both."""
     pending, done = [term], set()
     while pending:
         top = pending.pop()
@@ -112,9 +112,9 @@ def is_condition(term: Term) -> bool:
 
 
 def make(kind: Kind, *operands: Term) -> Term:
-    """Return the term of `kind` over `operands`, computed if they are all constants.
+    """Return the term of `kind` over `operands`, folded if all operands are constants.
 
-    A division by zero stays a term: SMT-LIB leaves its value open.
+    A division by zero is not folded: SMT-LIB leaves its value open.
     """
     for operand in operands:
         if operand.kind is not _CONSTANT:
@@ -142,49 +142,49 @@ def modulo(numerator: int, divisor: int) -> int:
     return numerator % abs(divisor)
 
 
-def evaluate(term: Term, values: Mapping[str, int], known: dict[Term, int] | None = None) -> int:
+def evaluate(term: Term, values: Mapping[str, int], cache: dict[Term, int] | None = None) -> int:
     """Return the value of `term`; only the chosen branch of a choice is computed.
 
     Args:
         term: the term.
         values: the values of variables.
-        known: what is known of terms for these values; what is computed is added.
+        cache: the known values of terms; receives the computed ones.
 
     Raises:
         ZeroDivisionError: the value depends on a division by zero.
-        KeyError: a variable that is needed has no value.
+        KeyError: a required variable has no value.
     """
-    return _evaluate(term, values, {} if known is None else known)
+    return _evaluate(term, values, {} if cache is None else cache)
 
 
-def _evaluate(term: Term, values: Mapping[str, int], known: dict[Term, int]) -> int:
+def _evaluate(term: Term, values: Mapping[str, int], cache: dict[Term, int]) -> int:
     kind = term.kind
     if kind is _CONSTANT:
         return term.value
     if kind is _VARIABLE:
         return values[term.name]
-    if term in known:
-        return known[term]
+    if term in cache:
+        return cache[term]
     if kind is _ITE:
         condition, yes, no = term.operands
-        result = _evaluate(yes if _evaluate(condition, values, known) else no, values, known)
+        result = _evaluate(yes if _evaluate(condition, values, cache) else no, values, cache)
     elif kind is _AND or kind is _OR:
-        result = int(_evaluate_lazily(term, values, known, decisive=kind is _OR))
+        result = int(_evaluate_lazily(term, values, cache, decisive=kind is _OR))
     else:
-        operands = [_evaluate(operand, values, known) for operand in term.operands]
+        operands = [_evaluate(operand, values, cache) for operand in term.operands]
         result = _OPERATIONS[kind](*operands)
-    known[term] = result
+    cache[term] = result
     return result
 
 
 def _evaluate_lazily(
-    term: Term, values: Mapping[str, int], known: dict[Term, int], *, decisive: bool
+    term: Term, values: Mapping[str, int], cache: dict[Term, int], *, decisive: bool
 ) -> bool:
-    """Find an operand that is `decisive`, whatever operands that are open would be."""
+    """Return `decisive` if an operand has this value, even if other operands are undefined."""
     is_open: ZeroDivisionError | None = None
     for operand in term.operands:
         try:
-            if bool(_evaluate(operand, values, known)) is decisive:
+            if bool(_evaluate(operand, values, cache)) is decisive:
                 return decisive
         except ZeroDivisionError as failure:
             is_open = failure

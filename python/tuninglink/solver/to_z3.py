@@ -1,4 +1,4 @@
-"""Terms as expressions of Z3, which decides what the search leaves open."""
+"""The export of terms to Z3, which decides what the search leaves open."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class TermWriter:
-    """Writes terms as expressions of one context.
+    """Converts terms to expressions of one context.
 
     Args:
         context: the context.
@@ -25,19 +25,19 @@ class TermWriter:
         self._written: dict[Term, z3.ExprRef] = {}
 
     def truth(self, term: Term) -> z3.BoolRef:
-        """Return a term that is a condition as an expression."""
+        """Return the expression of a condition."""
         self._write_all(term)
         return self._operand(term, is_truth=True)
 
     def number(self, term: Term) -> z3.ArithRef:
-        """Return a term that is a number as an expression."""
+        """Return the expression of a number."""
         self._write_all(term)
         return self._operand(term, is_truth=False)
 
     def _write_all(self, term: Term) -> None:
-        for each in graph([term]):
-            if each not in self._written:
-                self._written[each] = self._write(each)
+        for node in graph([term]):
+            if node not in self._written:
+                self._written[node] = self._write(node)
 
     def _write(self, term: Term) -> Any:
         kind, operands = term.kind, term.operands
@@ -59,7 +59,7 @@ class TermWriter:
         return isinstance(self._written[term], z3.BoolRef)
 
     def _operand(self, term: Term, *, is_truth: bool) -> Any:
-        """Return what a term was written as; constants are numbers and truths alike."""
+        """Return the expression of a term; a constant can be a number or a condition."""
         if is_truth and term.kind is Kind.CONSTANT:
             return z3.BoolVal(bool(term.value), self._context)
         return self._written[term]
@@ -70,7 +70,7 @@ _CONNECTIVES: Final = frozenset({Kind.AND, Kind.OR, Kind.NOT})
 
 @cache
 def _operations() -> Mapping[Kind, Callable[[list[Any]], Any]]:
-    """Return the operations of Z3; a function, since a table would load Z3 with this module."""
+    """Return the operations of Z3. This is a function, since a table would load Z3 on import of this module."""
     return {
         Kind.ADD: z3.Sum,
         Kind.MUL: z3.Product,

@@ -1,7 +1,7 @@
-"""Z3 itself, for what the search cannot answer; every call has a limit.
+"""Z3, for queries that the search cannot answer; every call has a time limit.
 
-A context must not be used by two threads at once, nor in a process that was forked from the one that made it:
-whoever uses one waits for its turn.
+A context must not be used by two threads at once, nor in a process forked from the one that created it. Users of a
+context therefore take turns.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Solver:
-    """Z3 queries about assertions; a model assigns a value to each of the integer unknowns.
+    """Z3 queries about assertions; a model assigns a value to each integer unknown.
 
     The first query creates the context, which takes longer than most answers.
 
@@ -43,7 +43,7 @@ class Solver:
     @cached_property
     def _context(self) -> z3.Context:
         context = z3.Context()
-        # Python releases expressions at any time, also while another thread uses the context.
+        # Python releases expressions at any time, even while another thread uses the context.
         z3.Z3_enable_concurrent_dec_ref(context.ref())
         return context
 
@@ -53,11 +53,10 @@ class Solver:
 
     @contextmanager
     def turn(self, deadline: Deadline | None = None) -> Iterator[None]:
-        """Wait until no other thread uses the context, and keep the others waiting.
+        """Hold the context exclusively, after waiting for other threads.
 
         Raises:
-            UndecidedError: the time is up, Z3 fails in what is done meanwhile, or this is not the process
-                that made the context.
+            UndecidedError: the deadline has passed, Z3 fails in the body, or another process created the context.
         """
         if os.getpid() != self._process:
             raise UndecidedError("the constraint set belongs to another process")
@@ -74,10 +73,10 @@ class Solver:
     def solve(
         self, assertions: Sequence[Term], fixed: Mapping[str, int], deadline: Deadline
     ) -> Model | None:
-        """Return values with which `assertions` hold, the `fixed` ones among them, or None if there are none.
+        """Return values that satisfy `assertions` and include the `fixed` ones, or None if there are none.
 
         Raises:
-            UndecidedError: Z3 cannot tell within the limit.
+            UndecidedError: Z3 cannot decide within the limit.
         """
         with self.turn(deadline):
             solver = z3.Solver(ctx=self._context)
@@ -88,10 +87,10 @@ class Solver:
     def core(
         self, assertions: Sequence[Term], fixed: Mapping[str, int], deadline: Deadline
     ) -> tuple[list[int], list[str]]:
-        """Return which assertions (by index) and which fixed values contradict each other.
+        """Return the assertions (by index) and the fixed values that contradict each other.
 
         Raises:
-            UndecidedError: they do not, or Z3 cannot tell within the limit.
+            UndecidedError: there is no contradiction, or Z3 cannot decide within the limit.
         """
         with self.turn(deadline):
             solver = z3.Solver(ctx=self._context)
@@ -106,8 +105,8 @@ class Solver:
             if solver.check() != z3.unsat:
                 raise UndecidedError("the solver finds no contradiction within the limit")
             core = [parts[label.decl().name()] for label in solver.unsat_core()]
-            result = sorted(key for key in core if isinstance(key, int))
-            return result, [key for key in core if isinstance(key, str)]
+            indices = sorted(key for key in core if isinstance(key, int))
+            return indices, [key for key in core if isinstance(key, str)]
 
     def models(
         self,
@@ -116,10 +115,10 @@ class Solver:
         deadline: Deadline,
         seed: int,
     ) -> Iterator[Model]:
-        """Yield all values of the `shown` unknowns with which `assertions` hold, each once.
+        """Yield all distinct values of the `shown` unknowns that satisfy `assertions`.
 
         Raises:
-            UndecidedError: Z3 cannot tell within the limit whether there are more.
+            UndecidedError: Z3 cannot decide within the limit whether there are more.
         """
         with self.turn(deadline):
             solver = z3.Solver(ctx=self._context)
@@ -132,24 +131,24 @@ class Solver:
                 model = self._model(solver)
                 if model is None:
                     return
-                result = {name: model[name] for name in shown}
-                same = z3.And(z3.BoolVal(val=True, ctx=self._context), *self._equalities(result))
+                solution = {name: model[name] for name in shown}
+                same = z3.And(z3.BoolVal(val=True, ctx=self._context), *self._equalities(solution))
                 solver.add(z3.Not(same))
-            yield result
+            yield solution
 
     def optimize(
         self,
         assertions: Sequence[Term],
-        wanted: Mapping[str, int],
+        target: Mapping[str, int],
         measured: Sequence[str],
         deadline: Deadline,
     ) -> Model | None:
-        """Return values that differ from the `wanted` ones in fewest places, then by least; None if there are none.
+        """Return the values nearest to `target` by number of differences, then by distance; None if there are none.
 
-        Only for the `measured` unknowns it matters by how much they differ.
+        The distance counts only the `measured` unknowns.
 
         Raises:
-            UndecidedError: Z3 cannot tell within the limit.
+            UndecidedError: Z3 cannot decide within the limit.
         """
         with self.turn(deadline):
             optimizer = z3.Optimize(ctx=self._context)
@@ -158,8 +157,8 @@ class Solver:
             optimizer.add(*self._expressions(assertions))
             zero = z3.IntVal(0, self._context)
             one = z3.IntVal(1, self._context)
-            changes = [z3.If(equality, zero, one) for equality in self._equalities(wanted)]
-            gaps = [self._unknown(name) - wanted[name] for name in measured]
+            changes = [z3.If(equality, zero, one) for equality in self._equalities(target)]
+            gaps = [self._unknown(name) - target[name] for name in measured]
             distances = [z3.If(gap >= 0, gap, -gap) for gap in gaps]
             optimizer.minimize(z3.Sum([zero, *changes]))
             optimizer.minimize(z3.Sum([zero, *distances]))
@@ -177,10 +176,10 @@ class Solver:
         ]
 
     def _model(self, solver: z3.Solver | z3.Optimize) -> Model | None:
-        result = solver.check()
-        if result == z3.unsat:
+        verdict = solver.check()
+        if verdict == z3.unsat:
             return None
-        if result != z3.sat:
+        if verdict != z3.sat:
             raise UndecidedError(f"the solver gave up: {solver.reason_unknown()}")
         model = solver.model()
         values = {
@@ -188,5 +187,8 @@ class Solver:
         }
         try:
             return {name: value.as_long() for name, value in values.items()}
-        except (AttributeError, ValueError):  # 3 ** 1000000 stays a power, or has too many digits
+        except (
+            AttributeError,
+            ValueError,
+        ):  # 3 ** 1000000 stays a power, or has too many digits for Python
             raise UndecidedError("the solver found values that are too large to write") from None

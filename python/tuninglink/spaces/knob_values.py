@@ -70,7 +70,7 @@ def knob_values(configuration: Configuration) -> dict[str, str]:
 
 
 def tiled_problem(problem: Problem, values: Mapping[str, str]) -> Problem | None:
-    """Return the problem whose loops a configuration tiles; None if it tiles those of a convolution converted to a matmul.
+    """Return the problem whose loops a configuration tiles; None for a convolution that is converted to a matmul.
 
     Args:
         problem: the problem to configure.

@@ -41,8 +41,8 @@ def read_constraints(
 ) -> ConstraintSet:
     """Return the constraint set for a constraints op.
 
-    Every assertion of the compiler becomes one of the set, with its message. Placeholders are filled when a violation is
-    reported.
+    Every assertion of the compiler becomes one of the set, with its message. Placeholders are filled when a violation
+    is reported.
 
     Args:
         operation: an `iree_codegen.smt.constraints`.

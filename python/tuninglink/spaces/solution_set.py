@@ -122,8 +122,8 @@ class SolutionSet:
     def draws(self, seed: int = 0, limits: Limits = DEFAULT_LIMITS) -> Iterator[dict[str, int]]:
         """Yield distinct valid assignments in a random order, for a caller that rejects some of them.
 
-        All orders are equally likely if the assignments can be counted or listed within half of the limits. Otherwise the
-        assignments are the first solutions of searches in random orders.
+        All orders are equally likely if the assignments can be counted or listed within half of the limits. Otherwise
+        the assignments are the first solutions of searches in random orders.
 
         Args:
             seed: fixes the order.

@@ -132,8 +132,10 @@ class Applicability:
 
     def foreign(self) -> Iterator[Inapplicability]:
         """Yield the entries that proved foreign to the target so far."""
-        result = (*self._exclusions.values(), self.__dict__.get("_whole"))
-        yield from dict.fromkeys(each for each in result if each and each.is_foreign)
+        exclusions = (*self._exclusions.values(), self.__dict__.get("_whole"))
+        yield from dict.fromkeys(
+            exclusion for exclusion in exclusions if exclusion and exclusion.is_foreign
+        )
 
     def exclusion(self, position: int) -> Inapplicability | None:
         """Return why the entry at `position` does not apply, None if it does."""
@@ -220,8 +222,8 @@ class Selection:
     def warn(self, diagnostics: DiagnosticSink) -> None:
         """Warn about entries that proved foreign to the target, naming the first ones of each spec."""
         result: dict[str, list[Inapplicability]] = {}
-        for each in self._known.values():
-            result.setdefault(each.spec.source, []).extend(each.foreign())
+        for applicability in self._known.values():
+            result.setdefault(applicability.spec.source, []).extend(applicability.foreign())
         for source, exclusions in result.items():
             if exclusions:
                 diagnostics.emit(self._warning(source, exclusions))
@@ -258,7 +260,7 @@ def scope_of(spec: Spec, position: int) -> tuple[Binding, frozenset[str], frozen
 
 def _bound_backends(binding: Binding) -> frozenset[str]:
     """Return the backends of the targets of a binding; all if one of them is unknown."""
-    targets = [known_target_names().get(each) for each in binding or ()]
+    targets = [known_target_names().get(name) for name in binding or ()]
     backends = frozenset(target.backend for target in targets if target is not None)
     return backends if backends and None not in targets else frozenset(BACKENDS)
 

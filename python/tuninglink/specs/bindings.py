@@ -90,7 +90,7 @@ def bind(operation: mlir.Operation, names: Sequence[str]) -> None:
     """
     narrowed = narrow(binding_of(operation), tuple(names)) or ()
     with operation.context:
-        values = [mlir.StringAttr.get(each) for each in narrowed]
+        values = [mlir.StringAttr.get(name) for name in narrowed]
         operation.attributes[BINDING] = mlir.ArrayAttr.get(values)
 
 

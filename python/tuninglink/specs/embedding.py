@@ -66,16 +66,20 @@ def load_embedded_spec(
     message = f"the tuning spec that is embedded in {dispatch} cannot be read"
     content = embedded_bytes(attribute)
     if content is None:
-        wanted = f"'{names.EMBEDDED_SPEC}' must be a dense vector of i8"
-        raise SpecError(error(f"{message}: {wanted}", at))
+        requirement = f"'{names.EMBEDDED_SPEC}' must be a dense vector of i8"
+        raise SpecError(error(f"{message}: {requirement}", at))
     name = f"<embedded in {dispatch}>"
     try:
         return load_spec(content, name=name, context=context or attribute.context)
     except SpecError as failure:
         first, *others = failure.diagnostics
         # Offsets into the bytes do not help users; locations recorded in the bytecode do.
-        known = [each for each in (first, *first.notes, *others) if not _is_in(name, each)]
-        notes = [replace(each, severity=Severity.NOTE) for each in known]
+        causes = [
+            diagnostic
+            for diagnostic in (first, *first.notes, *others)
+            if not _is_in(name, diagnostic)
+        ]
+        notes = [replace(diagnostic, severity=Severity.NOTE) for diagnostic in causes]
         raise SpecError(error(f"{message}: {first.message}", at, notes)) from None
 
 
@@ -100,5 +104,5 @@ def check_can_hold_specs(root: mlir.Operation) -> None:
         SpecError: they cannot; the message names the ops that can hold specs.
     """
     if root.name not in (names.MODULE, names.EXECUTABLE, names.EXECUTABLE_VARIANT):
-        wanted = f"'{names.MODULE}', '{names.EXECUTABLE}' or '{names.EXECUTABLE_VARIANT}'"
-        raise SpecError(error(f"cannot embed a tuning spec in '{root.name}': use {wanted}", root))
+        holders = f"'{names.MODULE}', '{names.EXECUTABLE}' or '{names.EXECUTABLE_VARIANT}'"
+        raise SpecError(error(f"cannot embed a tuning spec in '{root.name}': use {holders}", root))

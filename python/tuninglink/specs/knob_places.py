@@ -42,10 +42,10 @@ class KnobPlaces:
         source = outline.source
         start = source.offset(at)
         end = _end(source, start)
-        result = _first(source, start, end, knob)
-        if result is None:
-            result = next(_in_aliases(outline, start, end, knob, set()), None)
-        return at if result is None else source.place(result)
+        place = _first(source, start, end, knob)
+        if place is None:
+            place = next(_in_aliases(outline, start, end, knob, set()), None)
+        return at if place is None else source.place(place)
 
     def _outline(self, file: str) -> SpecOutline | None:
         if file not in self._outlines:

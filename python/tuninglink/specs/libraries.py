@@ -61,8 +61,8 @@ def library_files(name: str) -> tuple[LibraryFile, ...]:
         return (_read(name, shipped[name]),)
     result = {
         f"{library}/{stem}": files
-        for each in _entry_points().select(name=library)
-        for stem, files in _specs_in(resources.files(each.module)).items()
+        for entry_point in _entry_points().select(name=library)
+        for stem, files in _specs_in(resources.files(entry_point.module)).items()
         if only in ("", stem)
     }
     if not result:

@@ -100,9 +100,9 @@ class DefaultLibrary:
                 problem = "is not a directory" if directory.exists() else "does not exist"
                 message = f"the directory of default specs '{os.fspath(directory)}' {problem}"
                 raise TuninglinkError(error(message))
-            result = _find(directory, target, shipped=False)
-            if result:
-                return result
+            file = _find(directory, target, shipped=False)
+            if file:
+                return file
         return _find(_shipped_directory(), target, shipped=True) if self.shipped else None
 
 
@@ -133,12 +133,12 @@ def default_spec(
     """
     if isinstance(target, str):
         target = Target.parse(target)
-    result = DefaultLibrary(tuple(directories)).find(target)
-    if result is None:
+    file = DefaultLibrary(tuple(directories)).find(target)
+    if file is None:
         return None
-    if result.shipped and context is None:
-        return _loaded_once(result)
-    return result.load(context or thread_context(), upgrade=upgrade, diagnostics=diagnostics)
+    if file.shipped and context is None:
+        return _loaded_once(file)
+    return file.load(context or thread_context(), upgrade=upgrade, diagnostics=diagnostics)
 
 
 @dataclass(frozen=True)

@@ -67,9 +67,9 @@ class Project:
         for parent in (directory, *directory.parents):
             for name in (OWN_FILE, SHARED_FILE):
                 if (parent / name).is_file():
-                    result = cls.read(parent / name)
-                    if result is not None:
-                        return result
+                    project = cls.read(parent / name)
+                    if project is not None:
+                        return project
         return None
 
     @classmethod
@@ -98,10 +98,10 @@ class Project:
         Raises:
             TuninglinkError: the file cannot be read, is malformed, or has no section for Tuninglink.
         """
-        result = cls.read(path)
-        if result is None:
+        project = cls.read(path)
+        if project is None:
             raise TuninglinkError(error(f"there is no [tool.tuninglink] in '{path}'"))
-        return result
+        return project
 
     @property
     def expanded_flags(self) -> tuple[str, ...]:
@@ -162,14 +162,14 @@ class Project:
             TargetError: a spec is bound to an unknown target.
             TuninglinkError: the lock cannot be written.
         """
-        result = {text: self._argument(text).files(diagnostics) for text in self.specs}
+        files_by_argument = {text: self._argument(text).files(diagnostics) for text in self.specs}
         hashes = {
             text: {self._portable(file.name): file.sha256 for file in files}
-            for text, files in result.items()
+            for text, files in files_by_argument.items()
         }
         content = json.dumps({"version": _VERSION, "specs": hashes}, indent=2) + "\n"
         write_file(self.lock, content.encode())
-        return tuple(file for files in result.values() for file in files)
+        return tuple(file for files in files_by_argument.values() for file in files)
 
     def check_lock(self, diagnostics: DiagnosticSink) -> None:
         """Check that each spec matches the lock file.
@@ -208,7 +208,7 @@ class Project:
         except ValueError:
             data = None
         if not isinstance(data, dict) or data.get("version") != _VERSION:
-            raise self._out_of_date(f"'{self.lock}' is no lock of this version")
+            raise self._out_of_date(f"'{self.lock}' is not a lock file of this version")
         specs: Mapping[str, Mapping[str, str]] = data.get("specs", {})
         return specs
 
@@ -243,7 +243,7 @@ def _checked(table: Mapping[str, Any], path: Path) -> dict[str, Any]:
 def _problems(table: Mapping[str, Any]) -> Iterator[str]:
     for key, value in table.items():
         if key not in _KEYS:
-            yield f"'{key}' is no setting of Tuninglink{did_you_mean(key, _KEYS)}"
+            yield f"'{key}' is not a setting of Tuninglink{did_you_mean(key, _KEYS)}"
         elif not isinstance(value, _KEYS[key]):
             yield f"'{key}' must be {'true or false' if _KEYS[key] is bool else 'an array of strings'}"
         elif isinstance(value, list) and not all(isinstance(each, str) for each in value):

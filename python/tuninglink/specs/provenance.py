@@ -25,19 +25,19 @@ FLAGS: Final = "flags"
 
 def provenance_attribute(values: Mapping[str, object]) -> mlir.Attribute:
     """Return values as an attribute of the current context: Booleans, numbers, text, lists and dictionaries."""
-    return mlir.DictAttr.get({name: _attribute(each) for name, each in values.items()})
+    return mlir.DictAttr.get({name: _attribute(value) for name, value in values.items()})
 
 
 def provenance_of(table: SequenceTable, matcher: str) -> dict[str, object]:
     """Return the provenance that a matcher records; empty if it has none."""
     sequence = table.lookup(matcher)
     attribute = sequence.attributes.get(PROVENANCE) if sequence is not None else None
-    return {name: _plain(each) for name, each in entries_of(attribute).items()}
+    return {name: _plain(value) for name, value in entries_of(attribute).items()}
 
 
 def _attribute(value: object) -> mlir.Attribute:
     if isinstance(value, list | tuple):
-        return mlir.ArrayAttr.get([_attribute(each) for each in value])
+        return mlir.ArrayAttr.get([_attribute(item) for item in value])
     if isinstance(value, bool):
         return mlir.BoolAttr.get(value)
     if isinstance(value, int):
@@ -49,7 +49,7 @@ def _attribute(value: object) -> mlir.Attribute:
 
 def _plain(attribute: mlir.Attribute) -> object:
     if isinstance(attribute, mlir.ArrayAttr):
-        return [_plain(each) for each in attribute]
+        return [_plain(item) for item in attribute]
     if isinstance(attribute, mlir.BoolAttr | mlir.IntegerAttr | mlir.FloatAttr | mlir.StringAttr):
         return attribute.value
     return str(attribute)

@@ -179,7 +179,7 @@ def _time_limit() -> float:
 
 
 def _reason(failure: BaseException, url: str) -> str:
-    """Return why a transfer failed. File systems hide the reason behind a `FileNotFoundError` that names the URL."""
+    """Return why a transfer failed. File systems raise it as the cause of a `FileNotFoundError` that names the URL."""
     chain = [failure]
     while cause := chain[-1].__cause__ or chain[-1].__context__:
         chain.append(cause)

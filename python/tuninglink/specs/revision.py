@@ -56,7 +56,9 @@ class Revision:
         annotations = self._anatomy.table.annotations(action) or ()
         places = [self._constant(matcher, action, annotation) for annotation in annotations]
         is_possible = all(place is not None for place in places)
-        return frozenset(each.name for each in annotations) if is_possible else frozenset()
+        return (
+            frozenset(annotation.name for annotation in annotations) if is_possible else frozenset()
+        )
 
     def configure(self, position: int, attributes: Mapping[str, str]) -> None:
         """Change the values that an entry sets.
@@ -90,7 +92,7 @@ class Revision:
 
     def finish(self, kept: Iterable[int]) -> Spec:
         """Return the spec with some of the entries, at least one, and without sequences that only the others used."""
-        set_pairs(self._list, [self._pairs[each] for each in kept])
+        set_pairs(self._list, [self._pairs[position] for position in kept])
         erase_unused(self._module, self._unused)
         self._module.verify()
         return Spec(self._module, self._source)

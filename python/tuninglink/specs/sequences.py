@@ -115,8 +115,8 @@ class SequenceTable:
 
     def lookup(self, path: str) -> mlir.Operation | None:
         """Return the sequence at `path`, or None if there is none."""
-        result = self.resolve(path)
-        return result[1] if result else None
+        resolved = self.resolve(path)
+        return resolved[1] if resolved else None
 
     def callee(self, include: mlir.Operation) -> _Resolved | None:
         """Resolve the target of an `include` in the module."""

@@ -136,13 +136,13 @@ class SpecArgument:
         """Return the files of a path or a pattern; those of a directory sorted by name."""
         path = Path(self.source)
         if path.is_dir():
-            paths = [each for each in sorted(path.iterdir()) if each.suffix in SUFFIXES]
-            result = list({each.stem: each for each in reversed(paths)}.values())[::-1]
+            paths = [file for file in sorted(path.iterdir()) if file.suffix in SUFFIXES]
+            result = list({path.stem: path for path in reversed(paths)}.values())[::-1]
             if not result:
                 raise SpecError(error(f"there is no spec in the directory '{self.source}'"))
             return result
         if not path.exists() and glob.has_magic(self.source):
-            result = [Path(each) for each in sorted(glob.glob(self.source, recursive=True))]  # noqa: PTH207 - may be absolute
+            result = [Path(name) for name in sorted(glob.glob(self.source, recursive=True))]  # noqa: PTH207 - may be absolute
             if not result:
                 raise SpecError(error(f"no file matches '{self.source}'"))
             return result
@@ -168,12 +168,12 @@ def read_specs(arguments: Iterable[str], diagnostics: DiagnosticSink) -> tuple[S
         TargetError: an argument names an unknown target.
     """
     parsed = [SpecArgument.parse(argument) for argument in arguments]
-    return tuple(file for each in parsed for file in each.files(diagnostics))
+    return tuple(file for argument in parsed for file in argument.files(diagnostics))
 
 
 def automatic_positions(files: Iterable[SpecFile]) -> frozenset[int]:
     """Return the positions of the files that the user did not name explicitly."""
-    return frozenset(position for position, each in enumerate(files) if each.is_automatic)
+    return frozenset(position for position, file in enumerate(files) if file.is_automatic)
 
 
 class SpecFiles(Sequence["Spec"]):

@@ -62,4 +62,8 @@ class Spec:
 def specs_in(module: mlir.Operation) -> list[Spec]:
     """Return the specs among a module and its nested modules."""
     nested = [op for op in body(module) if op.name == names.MODULE]
-    return [Spec(each, "") for each in (module, *nested) if has_entry_point(each)]
+    return [
+        Spec(nested_module, "")
+        for nested_module in (module, *nested)
+        if has_entry_point(nested_module)
+    ]

@@ -27,9 +27,9 @@ def unused_sequences(module: mlir.Operation) -> list[mlir.Operation]:
 def erase_unused(module: mlir.Operation, before: set[mlir.Operation]) -> int:
     """Erase the unused sequences except for those in `before`; return their number."""
     count = 0
-    while result := [each for each in unused_sequences(module) if each not in before]:
-        count += len(result)
-        for sequence in result:
+    while unused := [sequence for sequence in unused_sequences(module) if sequence not in before]:
+        count += len(unused)
+        for sequence in unused:
             sequence.erase()
     return count
 
@@ -94,4 +94,4 @@ class SequenceScope:
     def uses(self, name: str) -> list[str]:
         """Return the sequences that a sequence refers to."""
         used = (path[0] for path in references_in(self.sequences[name]))
-        return [each for each in used if each in self.sequences]
+        return [name for name in used if name in self.sequences]

@@ -373,10 +373,10 @@ def test_problems_of_the_same_kind_are_prior_data(tmp_path: Path) -> None:
     ("content", "message"),
     [
         ("{", r":1:2: error: no JSON"),
-        ("[]", "is no recorded table of version 1"),
-        ('{"version": 7}', "is no recorded table of version 1"),
+        ("[]", "is not a recorded table of version 1"),
+        ('{"version": 7}', "is not a recorded table of version 1"),
         (json.dumps({**TABLE, "program": "func.func @f( {"}), "cannot be parsed"),
-        ('{"format": "tuninglink.trials", "version": 9}', "is no export of version 1"),
+        ('{"format": "tuninglink.trials", "version": 9}', "is not an export of version 1"),
     ],
 )
 def test_a_table_that_is_none_is_one_diagnostic(tmp_path: Path, content: str, message: str) -> None:

@@ -1,4 +1,4 @@
-"""Which entries other entries can be derived from: those that ask for a problem and for nothing else."""
+"""Derivable entries: those whose matchers require exactly a problem."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Derivable:
-    """An entry that others can be derived from.
+    """An entry from which others can be derived.
 
     Attributes:
-        form: the form of the problem that it is for.
-        maps: the indexing maps that it is for, as MLIR prints them.
-        sizes: the size of each loop, None where it is open.
+        form: the form of its problem.
+        maps: the indexing maps that it matches, as MLIR prints them.
+        sizes: the size of each loop, None if unconstrained.
         element_types: the element types of the operands.
         settings: the attributes that it sets, by name.
     """
@@ -43,12 +43,12 @@ class Derivable:
 
 
 def derivable(anatomy: Anatomy, position: int, matcher: Matcher) -> Derivable | None:
-    """Return what can be derived from an entry of a matcher list; None if nothing can.
+    """Return the derivable form of an entry of a matcher list; None if the entry is not derivable.
 
     Args:
         anatomy: the structure of the list.
         position: the position of the entry.
-        matcher: its matcher, as it was read.
+        matcher: its parsed matcher.
     """
     fold = _fold(matcher)
     settings = _settings(anatomy, *anatomy.pairs[position]) if fold is not None else None
@@ -61,7 +61,7 @@ def derivable(anatomy: Anatomy, position: int, matcher: Matcher) -> Derivable | 
 
 
 def _fold(matcher: Matcher) -> _Fold | None:
-    """Return what a matcher asks for; None if it asks for more or less than a problem."""
+    """Fold the predicates of a matcher; return None if they do not describe exactly a problem."""
     kind = kind_of(matcher.predicates)
     maps = next(
         (predicate.maps for predicate in matcher.predicates if isinstance(predicate, pred.HasMaps)),
@@ -76,17 +76,17 @@ def _fold(matcher: Matcher) -> _Fold | None:
 
 
 class _Fold:
-    """What predicates ask for together.
+    """The conjunction of predicates.
 
     Args:
-        kind: the kind of op that they ask for.
+        kind: the required kind of op.
         maps: the indexing maps.
 
     Attributes:
         kind: the kind of op.
         maps: the indexing maps.
         types: the element types of operands, by their positions.
-        operands: the sizes of operands, likewise.
+        operands: the sizes of operands, by their positions.
     """
 
     def __init__(self, kind: OpKind, maps: pred.Maps) -> None:
@@ -98,7 +98,7 @@ class _Fold:
         self.operands: dict[int, Sizes] = {}
 
     def add(self, predicate: pred.Predicate) -> bool:
-        """Add a predicate, unless it asks for more than a problem."""
+        """Add a predicate, unless it requires more than a problem."""
         match predicate:
             case pred.HasElementType(kind, operand, _, element):
                 self.types[operand % len(self.maps.operands)] = element
@@ -132,7 +132,7 @@ class _Fold:
         return tuple(self.types[operand] for operand in range(len(self.maps.operands)))
 
     def loop_sizes(self) -> Sizes:
-        """Return the size of each loop, None where it is left open."""
+        """Return the size of each loop, None if unconstrained."""
         dimensions = (
             dimension
             for operand, known in self.operands.items()
@@ -144,13 +144,13 @@ class _Fold:
 
 
 def _settings(anatomy: Anatomy, matcher: str, action: str) -> Mapping[str, mlir.Attribute] | None:
-    """Return the attributes that an entry sets on its root op; None if it sets others or computes them."""
+    """Return the attributes that an entry sets on its root op; None if it sets them on other ops or computes them."""
     settings: dict[str, mlir.Attribute] = {}
     for annotation in anatomy.annotations(action):
         value: mlir.Attribute | int | None = annotation.value
         if isinstance(value, int):
             value = anatomy.table.yielded(matcher, value)
-        # The first argument of a matcher is the op that it is asked about.
+        # The first argument of a matcher is the candidate op.
         if anatomy.table.yielded(matcher, annotation.operand) != 0 or not isinstance(
             value, mlir.Attribute
         ):

@@ -1,4 +1,4 @@
-"""Writing derived entries, each as a spec of its own that is linked behind all others."""
+"""The output of derived entries, each as a separate spec that is linked after all others."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ def derived_spec(
     form: MatchedForm,
     change: str,
 ) -> Spec:
-    """Return a spec whose only entry is derived from another one for the form that an op has.
+    """Return a spec with a single entry, derived from another one for the form of an op.
 
-    Its matcher and its action have the names and the locations of those of the entry.
+    Its matcher and its action keep the names and the locations of the original.
 
     Args:
         source: the spec of the entry.
         entry: the entry.
         settings: the attributes that the derived entry sets.
-        form: the form that it is for.
-        change: what was changed, in words.
+        form: the form that it matches.
+        change: the change in words.
     """
     original = entry.anatomy.table.lookup(entry.matcher)
     assert original is not None
@@ -76,7 +76,7 @@ def derived_spec(
 def _describe(
     sequence: mlir.Operation, original: mlir.Operation, entry: Entry, change: str
 ) -> None:
-    """Give a derived matcher what the original says about itself, and what it was derived from."""
+    """Copy the descriptive attributes of a matcher to the derived one, and record its origin."""
     if BINDING in original.attributes:
         sequence.attributes[BINDING] = original.attributes[BINDING]
     derived = mlir.StringAttr.get(f"from @{entry.matcher}: {change}")
@@ -122,7 +122,7 @@ def _add_matcher(
 
 
 def _match_problem(root: Handle, form: MatchedForm) -> None:
-    """Add what compares types, maps and sizes with those of a form."""
+    """Add the matcher ops that compare types, maps and sizes with those of a form."""
     name = _MATCHERS[form.kind]
     matcher = STRUCTURED_MATCHERS[name]
     attributes: dict[str, mlir.Attribute] = {"indexing_maps": mlir.Attribute.parse(form.maps)}

@@ -1,4 +1,4 @@
-"""Deriving entries for the root ops of dispatches."""
+"""The derivation of entries for the root ops of dispatches."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ EntryList = tuple[int, "Sequence[int] | None"]
 
 @dataclass(frozen=True)
 class DerivedEntry:
-    """An entry that was derived from another one.
+    """An entry derived from another one.
 
     Attributes:
-        spec: a spec that consists of it.
-        source: the position of the spec that it was derived from.
+        spec: a spec that consists of this entry.
+        source: the position of the spec from which it was derived.
     """
 
     spec: Spec
@@ -42,7 +42,7 @@ class Deriver:
     """Derives entries from those of specs.
 
     Args:
-        specs: the specs, in order of precedence. If one cannot be read, nothing is derived, as it may decide any op.
+        specs: the specs, in order of precedence. If one is opaque, nothing is derived, since it may decide any op.
     """
 
     def __init__(self, specs: Sequence[PrunableSpec]) -> None:
@@ -55,7 +55,7 @@ class Deriver:
         roots: Callable[[], Sequence[RootForm]],
         lists: Sequence[EntryList],
     ) -> tuple[DerivedEntry, ...]:
-        """Return the entries that are derived for the root ops of a dispatch.
+        """Return the derived entries for the root ops of a dispatch.
 
         Args:
             roots: reads the root ops.
@@ -67,7 +67,7 @@ class Deriver:
         return tuple(dict.fromkeys(each for each in derived if each is not None))
 
     def _derive(self, root: RootForm, lists: Sequence[EntryList]) -> DerivedEntry | None:
-        """Derive from the first entry for the problem of a root op, unless an entry matches the op as written."""
+        """Derive from the first entry for the problem of a root op, unless an entry matches the op directly."""
         candidates = [
             (at, position)
             for at, positions in lists
@@ -85,7 +85,7 @@ class Deriver:
 
 
 class DerivableList:
-    """The entries of a matcher list, by the problems that they are for."""
+    """The entries of a matcher list, by problem."""
 
     def __init__(self, prunable: PrunableSpec) -> None:
         self._prunable = prunable
@@ -94,7 +94,7 @@ class DerivableList:
         self._by_key: dict[ProblemKey, list[int]] | None = None
 
     def of(self, root: RootForm, positions: Sequence[int] | None) -> Iterator[int]:
-        """Yield which of the entries at some positions are for the problem of an op; None for all positions."""
+        """Yield those of the entries at some positions that are for the problem of an op; None means all positions."""
         key = root.form.key
         for position in self._all().get(key, ()) if positions is None else positions:
             entry = self.entry(position)
@@ -111,23 +111,23 @@ class DerivableList:
         return self._by_key
 
     def entry(self, position: int) -> Derivable | None:
-        """Return what can be derived from the entry at a position; None if nothing can."""
+        """Return the derivable form of the entry at a position; None if it is not derivable."""
         if position not in self._entries:
             matcher = self._prunable.matcher(position)
             self._entries[position] = derivable(self._spec.anatomy, position, matcher)
         return self._entries[position]
 
     def matches(self, position: int, root: RootForm) -> bool:
-        """Return whether an entry matches a root op as it is written."""
+        """Return whether an entry matches a root op directly."""
         return compare(self._prunable.matcher(position), root.op).matches is True
 
     def derived(self, at: int, position: int, root: RootForm) -> DerivedEntry | None:
-        """Return the entry that is derived from one of them for a root op, None if there is none."""
+        """Return the entry derived for a root op from the one at a position, None if not derivable."""
         spec = self.written_for(position, matched_form(root.op, root.form))
         return None if spec is None else DerivedEntry(spec, at)
 
     def written_for(self, position: int, form: MatchedForm) -> Spec | None:
-        """Return a spec with the entry that is derived from one of them for a form, None if there is none."""
+        """Return a spec with the entry derived for a form from the one at a position, None if not derivable."""
         source = self.entry(position)
         assert source is not None
         renumbering = Renumbering.between(source.form, form.form, form.iterators)
@@ -144,17 +144,17 @@ class DerivableList:
 
 
 def _fits(entry: ProblemForm, root: ProblemForm) -> bool:
-    """Return whether the image of a convolution has the size that an entry asks for."""
+    """Return whether the image of a convolution has the size that an entry requires."""
     return all(
         size is None or size == root.windows.get(place) for place, size in entry.windows.items()
     )
 
 
 def change_in_words(mapping: LoopMapping, roles: Sequence[Role]) -> str:
-    """Return what was changed for another form of a problem, such as `unit batch added`.
+    """Return the change between two forms of a problem in words, such as `unit batch added`.
 
     Args:
-        mapping: how the loops of the two forms correspond.
+        mapping: the correspondence of the loops of the two forms.
         roles: the roles of the loops of the new form.
     """
     added = [roles[loop].value for loop, source in enumerate(mapping.sources) if source is None]

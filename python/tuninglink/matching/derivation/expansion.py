@@ -1,4 +1,4 @@
-"""Writing out derived entries for a closed list of forms, for a compiler that derives none."""
+"""The expansion of derived entries for a fixed list of forms, for a compiler that does not derive."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _ORDERS: Final = (
 
 
 def expanded_forms(spec: Spec) -> Iterator[Spec]:
-    """Yield specs with the entries that are derived from those of a spec, to be linked behind it.
+    """Yield specs with the entries derived from those of a spec, to be linked after it.
 
-    The forms are those with a batch of 1 added or removed, and the loop orders and types of scale of an attention.
+    The forms have a batch of 1 added or removed, or other loop orders and scale types of an attention.
 
     Args:
-        spec: a spec; from an opaque one nothing is derived.
+        spec: a spec; nothing is derived from an opaque one.
     """
     if spec.kind is not SpecKind.MATCHER_LIST:
         return
@@ -61,7 +61,7 @@ def _forms(entry: Derivable, context: mlir.Context) -> Iterator[MatchedForm]:
             written = list(_batch_forms(kind, maps, entry))
         forms = [_matched(kind, *each) for each in written]
     for form in forms:
-        # What has a window would need the type of the image, which the entry may leave open.
+        # Ops with a window would need the type of the image, which the entry may not constrain.
         if form is not None and form.form.key == entry.form.key and not form.form.windows:
             yield form
 
@@ -128,7 +128,7 @@ def _used(expression: mlir.AffineExpr) -> Sequence[int]:
 
 
 def _renumbered(map_: mlir.AffineMap, loops: Sequence[int]) -> mlir.AffineMap:
-    """Return a map over some loops, in their order; dimensions that other loops index are gone."""
+    """Return a map over some loops, in their order, without the dimensions that other loops index."""
     new = {loop: mlir.AffineDimExpr.get(position) for position, loop in enumerate(loops)}
     gone = mlir.AffineConstantExpr.get(0)
     replaced = [new.get(loop, gone) for loop in range(map_.n_dims)]

@@ -1,4 +1,4 @@
-"""What the matcher of a derived entry compares an op with."""
+"""The properties that the matcher of a derived entry compares."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MatchedForm:
-    """A form of a problem, with what its matcher compares.
+    """A form of a problem, with the properties that its matcher compares.
 
     Attributes:
         form: the form.
         kind: the kind of op.
         maps: the indexing maps, as MLIR prints them.
         element_types: the element types of the operands.
-        role_sizes: the sizes of the loops in each role, as the results of matcher ops are called.
+        role_sizes: the sizes of the loops by role; roles are named like the results of matcher ops.
         roles: the role of each loop.
         iterators: the iterator of each loop.
-        operand_types: the types that operands must have as a whole, by their positions.
+        operand_types: the required full types of operands, by their positions.
     """
 
     form: ProblemForm
@@ -40,13 +40,13 @@ class MatchedForm:
 
 
 def matched_form(op: OpInfo, form: ProblemForm) -> MatchedForm:
-    """Return what a matcher compares of an op.
+    """Return the properties that a matcher compares for an op.
 
     Args:
         op: the op.
         form: the form of its problem.
     """
-    # The loops leave open how much of the image there is behind the last window.
+    # The loops do not determine the extent of the image after the last window.
     windows = {operand: op.operands[operand].text for operand, _ in form.windows}
     return MatchedForm(
         form=form,

@@ -1,4 +1,4 @@
-"""Problem keys: equal for all forms of a problem, however their loops are numbered and whatever has size 1."""
+"""Problem keys: equal for all forms of a problem, independent of loop numbers and loops of size 1."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ Access = tuple[tuple[tuple[int, int], ...], int]
 
 @dataclass(frozen=True)
 class ProblemKey:
-    """What all forms of a problem have in common.
+    """The properties that all forms of a problem share.
 
-    Loops are numbered in the order in which they first index a dimension alone. Loops of size 1 have no number.
+    Loops are numbered in the order in which they first index a dimension alone. Loops of size 1 are not numbered.
 
     Attributes:
         kind: the kind of op.
-        accesses: for each compared operand, how its dimensions are indexed.
-        sizes: the size of each numbered loop, None where it is open.
+        accesses: the indexing of the dimensions of each compared operand.
+        sizes: the size of each numbered loop, None if unconstrained.
         element_types: the element types of the compared operands.
     """
 
@@ -58,7 +58,7 @@ class ProblemForm:
     Attributes:
         key: the key of the problem.
         loops: for each numbered loop of the key, the loop of this form.
-        loop_count: how many loops this form has.
+        loop_count: the number of loops of this form.
         parallel: the loops of this form that index the output, in their order.
         parts: the loops of the contractions that an attention is decomposed into, by the names of their attributes.
         windows: the sizes of the dimensions that several loops index, by operand and by position in its accesses.
@@ -79,13 +79,13 @@ def problem_form(
     operand_sizes: Mapping[int, Sizes],
     element_types: Sequence[str],
 ) -> ProblemForm | None:
-    """Return the form of a problem; None if it has none, such as an attention with a mask.
+    """Return the form of a problem; None if it is not supported, such as an attention with a mask.
 
     Args:
         kind: the kind of op.
         maps: the indexing maps of its operands.
-        sizes: the size of each loop, None where it is open.
-        operand_sizes: the sizes of operands by their positions, as far as they are known.
+        sizes: the size of each loop, None if unconstrained.
+        operand_sizes: the known sizes of operands, by their positions.
         element_types: the element types of the operands.
     """
     if len(maps) != OPERANDS.get(kind):
@@ -114,14 +114,14 @@ def problem_form(
 
 
 def _accesses(map_: mlir.AffineMap, numbers: Mapping[int, int]) -> dict[int, Access] | None:
-    """Return how the dimensions of an operand are indexed, those aside that loops of size 1 index.
+    """Return the indexing of the dimensions of an operand, without those that loops of size 1 index.
 
     Args:
         map_: the indexing map of the operand.
         numbers: the numbers of loops.
 
     Returns:
-        The accesses by dimension; None if one is no sum.
+        The accesses by dimension; None if one is not a sum.
     """
     accesses: dict[int, Access] = {}
     for dimension, result in enumerate(map_.results):
@@ -139,7 +139,7 @@ def _terms(expression: mlir.AffineExpr) -> tuple[dict[int, int], int]:
     """Return the factors of the loops in a sum, and its constant.
 
     Raises:
-        ValueError: the expression is no sum of loops that are multiplied by constants.
+        ValueError: the expression is not a sum of loops multiplied by constants.
     """
     match expression:
         case mlir.AffineDimExpr():
@@ -161,7 +161,7 @@ def _terms(expression: mlir.AffineExpr) -> tuple[dict[int, int], int]:
 
 
 def _attention_parts(maps: Sequence[mlir.AffineMap]) -> dict[str, tuple[int, ...]]:
-    """Return the loops of query times key, and of the weights times the value."""
+    """Return the loops of the product of query and key, and of the product of weights and value."""
     query, key, value, output = (
         {loop for loop in indexing_loops(maps[at]) if loop is not None}
         for at in COMPARED[OpKind.ATTENTION]

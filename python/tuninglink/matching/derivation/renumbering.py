@@ -1,4 +1,4 @@
-"""Configurations for another form of their problem: lists with an element for each loop are written in its order."""
+"""The conversion of configurations to another form of their problem, by reordering lists over loops."""
 
 from __future__ import annotations
 
@@ -48,15 +48,15 @@ _BY_OPERAND: Final = frozenset({gpu.PROMOTED_OPERANDS, gpu.PROMOTION_TYPES})
 
 
 class NotDerivableError(Exception):
-    """A configuration cannot be written for another form; the message says why."""
+    """A configuration cannot be converted to another form; the message gives the reason."""
 
 
 @dataclass(frozen=True)
 class LoopMapping:
-    """How the loops of one form correspond to those of another.
+    """The correspondence of the loops of two forms.
 
     Attributes:
-        sources: for each loop of the new form, the loop of the old one; None for one of size 1 that is new.
+        sources: for each loop of the new form, the loop of the old one; None for a new loop of size 1.
         iterators: the iterator of each loop of the new form.
         dropped: the loops of the old form that the new one lacks, all of size 1.
     """
@@ -71,7 +71,7 @@ class LoopMapping:
         return sum(source is not None for source in self.sources) + len(self.dropped)
 
     def part(self, old: Sequence[int], new: Sequence[int]) -> LoopMapping:
-        """Return the mapping of some loops of both forms, which are numbered anew in their order."""
+        """Return the mapping restricted to some loops of both forms, renumbered in order."""
         positions = {loop: position for position, loop in enumerate(old)}
         sources = [self.sources[loop] for loop in new]
         return LoopMapping(
@@ -82,11 +82,11 @@ class LoopMapping:
 
 
 def loop_mapping(old: ProblemForm, new: ProblemForm, iterators: Sequence[str]) -> LoopMapping:
-    """Return how the loops of two forms of a problem correspond.
+    """Return the correspondence of the loops of two forms of a problem.
 
     Args:
-        old: the form that an entry is for.
-        new: the form that an op has.
+        old: the form that an entry matches.
+        new: the form of an op.
         iterators: the iterators of the op's loops.
     """
     by_loop = dict(zip(new.loops, old.loops, strict=True))
@@ -99,12 +99,12 @@ def loop_mapping(old: ProblemForm, new: ProblemForm, iterators: Sequence[str]) -
 
 @dataclass(frozen=True)
 class Renumbering:
-    """Writes the attributes that configure an op of one form for another form.
+    """Converts the attributes that configure an op from one form to another.
 
     Attributes:
         mapping: the loops of the op.
-        parts: the loops of the parts that it is decomposed into, by the names of their attributes.
-        gemm: the loops of the matmul of gathered patches that it may become; None if they differ in their order.
+        parts: the loops of the parts that it decomposes into, by the names of their attributes.
+        gemm: the loops of the implicit matmul that it may become; None if their order differs.
         is_convolution: whether it is a convolution.
     """
 
@@ -125,10 +125,10 @@ class Renumbering:
         )
 
     def configuration(self, name: str, value: mlir.Attribute) -> mlir.Attribute:
-        """Return the value of an attribute, by its name, for the new form.
+        """Return the value of an attribute for the new form.
 
         Raises:
-            NotDerivableError: it cannot be written for the new form.
+            NotDerivableError: the value cannot be converted to the new form.
         """
         with value.context:
             if name == names.TRANSLATION_INFO:
@@ -164,7 +164,7 @@ class Renumbering:
 
 
 def _gemm_mapping(parallel: LoopMapping, reduction: int) -> LoopMapping | None:
-    """Return the mapping of the parallel loops with one reduction loop behind them, which all others become.
+    """Return the mapping of the parallel loops followed by one reduction loop, into which all others are merged.
 
     Args:
         parallel: the mapping of the parallel loops.
@@ -183,11 +183,11 @@ def _lowering_config(
     mapping: LoopMapping,
     others: Mapping[str, LoopMapping] = MappingProxyType({}),
 ) -> mlir.Attribute:
-    """Write a lowering config for another form.
+    """Convert a lowering config to another form.
 
     Args:
         value: the lowering config.
-        mapping: the loops that its lists are for.
+        mapping: the loops of its lists.
         others: the loops of other lists, by their names.
     """
     if isinstance(value, iree_gpu.LoweringConfigAttr):
@@ -220,7 +220,7 @@ def _entry(name: str, value: mlir.Attribute, mapping: LoopMapping) -> mlir.Attri
 
 
 def _tiles(name: str, value: mlir.Attribute, mapping: LoopMapping) -> mlir.Attribute:
-    """Write a list of tiles in the order of the new loops; a tile is a number, or scalable and in brackets."""
+    """Reorder a list of tiles for the new loops; a tile is a number, or a scalable tile in brackets."""
     if not isinstance(value, mlir.ArrayAttr):
         raise NotDerivableError(f"its configuration has '{name} = {value}'")
     tiles = list(value)
@@ -244,7 +244,7 @@ _UNIT_TILES: Final = frozenset({"0 : i64", "1 : i64"})
 
 
 def _basis(name: str, value: mlir.Attribute, mapping: LoopMapping) -> mlir.Attribute:
-    """Write a basis for the new loops: a new loop gets a number of its own, 1, behind the others."""
+    """Convert a basis to the new loops; the number 1 is appended for each new loop."""
     basis = gpu.read_basis(value)
     if basis is None:
         raise NotDerivableError(f"its configuration has '{name} = {value}'")

@@ -1,4 +1,4 @@
-"""The root ops of dispatches as matchers will see them, and the forms of their problems."""
+"""The root ops of dispatches as matchers see them, and the forms of their problems."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class RootForm:
     """A root op, with the form of its problem.
 
     Attributes:
-        op: the op as matchers will see it.
+        op: the op as matchers see it.
         form: the form.
     """
 
@@ -45,14 +45,14 @@ class RootForm:
 
 
 class RootFormReader:
-    """Reads the root ops of dispatches; what they share is read once."""
+    """Reads the root ops of dispatches; shared parts are read once."""
 
     def __init__(self) -> None:
         self._converted: dict[Hashable, OpInfo | None] = {}
         self._alive: list[mlir.Module] = []
 
     def read(self, dispatch: Dispatch) -> tuple[RootForm, ...]:
-        """Return the root ops of a dispatch that entries can be derived for."""
+        """Return the root ops of a dispatch for which entries can be derived."""
         backend = dispatch.target.backend if dispatch.target else ""
         return tuple(self._forms(dispatch.module, backend))
 
@@ -71,7 +71,7 @@ class RootFormReader:
                     yield form
 
     def _online(self, module: mlir.Operation, attention: OpInfo) -> OpInfo | None:
-        """Return the online attention that the compiler will make of an attention."""
+        """Return the online attention to which the compiler converts an attention."""
         if attention.key not in self._converted:
             context = thread_context()
             copy = mlir.Module.parse(to_bytecode(module), context)
@@ -88,7 +88,7 @@ class RootFormReader:
 
 
 def root_form(op: OpInfo) -> RootForm | None:
-    """Return an op with the form of its problem; None if entries are not derived for ops like it."""
+    """Return an op with the form of its problem; None if derivation does not support the op."""
     if op.kind not in OPERANDS or any(operand.encoding for operand in op.operands):
         return None
     operands = {at: each.sizes for at, each in enumerate(op.operands) if each.sizes is not None}
@@ -102,6 +102,6 @@ def _is_configured(op: OpInfo) -> bool:
 
 
 def _is_lost(op: OpInfo, backend: str) -> bool:
-    """Return whether the backend will replace an op, and lose its configuration."""
+    """Return whether the backend replaces an op and loses its configuration."""
     is_image = op.kind is OpKind.CONVOLUTION and not op.loops.get(Role.BATCH)
     return is_image and backend == _BATCH_LOOP_ADDED

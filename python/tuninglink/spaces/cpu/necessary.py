@@ -51,10 +51,10 @@ def _refuse_negative(rules: CpuRules, loop: int) -> None:
 
 
 def _vectorized(rules: CpuRules) -> list[Expression]:
-    """Return the conditions under which the operation is certainly vectorized: every loop has a size that the compiler knows.
+    """Return the conditions under which the operation is certainly vectorized: the compiler knows the size of every loop.
 
-    The size is that of the loop's part, or the configured size if vectors are masked. A masked vector is not smaller than
-    the part that it covers.
+    The size is that of the loop's part, or the configured size if vectors are masked. A masked vector is not smaller
+    than the part that it covers.
     """
     # The effect of the innermost level is unknown, as is that of a level that tiles loops of the other kind.
     others = [rules.tiles.tile(CpuLevel.VECTOR_INNER_PARALLEL, loop) == 0 for loop in rules.loops]

@@ -119,8 +119,8 @@ class Copies:
     def limit_loads(self, loads: DirectLoads, buffers: Number) -> None:
         """Add the rules for loads straight into shared memory, in addition to those for copies by threads.
 
-        They transfer at least 32 bits for each thread of a subgroup. Swizzled elements must be read in groups of eight along
-        the reduction. Each thread of a subgroup holds as many elements of an operand of the intrinsic.
+        They transfer at least 32 bits for each thread of a subgroup. Swizzled elements must be read in groups of eight
+        along the reduction. Each thread of a subgroup holds as many elements of an operand of the intrinsic.
         """
         rules, tiling, contraction = self.tiling.rules, self.tiling, self.tiling.contraction
         if contraction.image is not None:
@@ -171,9 +171,9 @@ class Copies:
     def _exchanges(self, is_odd: Number) -> tuple[Number, Number]:
         """Return the conditions that the tile of the result certainly is in shared memory, and that it may be.
 
-        All threads certainly exchange the result between the steps of the reduction if it is padded without `padding`, or
-        if sums start from given values. They may exchange it if their number does not match the tiles (`is_odd`), if the
-        steps do not divide the reduction, or if they compute an operand that is not promoted.
+        All threads certainly exchange the result between the steps of the reduction if it is padded without `padding`,
+        or if sums start from given values. They may exchange it if their number does not match the tiles (`is_odd`),
+        if the steps do not divide the reduction, or if they compute an operand that is not promoted.
         """
         contraction, tiles = self.tiling.contraction, self.tiling.tiles
         is_computed = any_of(

@@ -58,8 +58,8 @@ _MOST_BESIDE: Final = 256
 def lanes_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> list[GpuSpace]:
     """Return the configurations without an intrinsic.
 
-    A workgroup takes a tile of each parallel loop, and iterates over the reductions in steps. Subgroups share each tile,
-    the lanes of a subgroup share its part, and a lane takes some elements at a time.
+    A workgroup takes a tile of each parallel loop, and iterates over the reductions in steps. Subgroups share each
+    tile, the lanes of a subgroup share its part, and a lane takes some elements at a time.
 
     Raises:
         UndecidedError: the loops are not supported.

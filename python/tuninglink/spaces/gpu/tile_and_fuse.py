@@ -71,8 +71,8 @@ def tile_and_fuse_spaces(
 ) -> list[GpuSpace]:
     """Return the spaces of configurations with an intrinsic, one for each form.
 
-    A contraction that accumulates is converted. Without the conversion it does not bufferize on NVIDIA GPUs; on AMD GPUs
-    the conversion is optional.
+    A contraction that accumulates is converted. Without the conversion it does not bufferize on NVIDIA GPUs; on AMD
+    GPUs the conversion is optional.
 
     Raises:
         UndecidedError: the contraction has another form, or the target has no intrinsic for it.

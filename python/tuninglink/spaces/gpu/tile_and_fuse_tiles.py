@@ -151,7 +151,7 @@ class TileAndFuseTiles(ContractionTiles):
             tile, size = self.tiles[loop], self.contraction.sizes[loop]
             if size is None:
                 continue
-            # A single tile that exceeds the dimension is equivalent to the dimension; tiles of rows or columns are padded.
+            # A single tile that exceeds the dimension is equivalent to it; tiles of rows or columns are padded.
             is_even, is_only = size % tile == 0, tile >= size
             text = f"dimension {loop} must be divisible by wg_{loop}, or fit into it ({size} % {{}} == 0)"
             self.rules.necessary(any_of(is_even, is_only, is_one_step), text, tile)

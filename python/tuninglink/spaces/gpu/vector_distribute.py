@@ -139,7 +139,7 @@ class _VectorDistributeRules(FormRules):
             _cover_inputs(rules, operand, tiles, self.threads, is_promoted)
 
     def _is_uneven(self, loop: int) -> Number:
-        """Return the condition that a tile is rounded up and masked, so that the tile read differs from the configured one."""
+        """Return the condition that a tile is rounded up and masked, so that it differs from the configured one."""
         size, tile = self._contraction.size(loop), self.tiles[loop]
         return any_of(size % tile != 0, tile % self._step(loop) != 0)
 

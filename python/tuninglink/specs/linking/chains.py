@@ -50,10 +50,10 @@ def chain(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
 
     Args:
         container: the module that becomes the linked spec.
-        members: the specs in order of precedence, whose modules stand in `container` and stay there.
+        members: the specs in order of precedence, whose modules are in `container` and stay there.
     """
     _name_modules(container, members)
-    # What was linked before has guards, and takes them along if it is alone now.
+    # Specs that were linked before have guards already, and keep them if only one is left.
     are_guarded = any(map(_configures, members[1:])) or any(map(is_guarded, members))
     paths = _name_entry_points(members)
     for member in members:
@@ -111,7 +111,7 @@ def _configures(spec: Anatomy) -> bool:
 
 
 def _runs(entry_point: mlir.Operation) -> list[str] | None:
-    """Return what an entry point includes, one after the other on the root; None if it does more."""
+    """Return the sequences that an entry point includes in order on the root; None if it does more."""
     root: Handle = entry_point.regions[0].blocks[0].arguments[0]
     *operations, terminator = body(entry_point)
     targets: list[str] = []
@@ -170,7 +170,7 @@ def _guard(spec: Anatomy) -> None:
 
 
 def is_guarded(spec: Anatomy) -> bool:
-    """Return whether the entry points of a spec take the decided ops beside the root."""
+    """Return whether the entry points of a spec take the decided ops next to the root."""
     return names.CHAINED_ENTRY_POINT in spec.entry_points[0].sequence.attributes
 
 
@@ -187,7 +187,7 @@ def _separate(spec: Anatomy) -> None:
 
 
 def _pass_through(sequence: mlir.Operation, modules: Sequence[mlir.Operation]) -> None:
-    """Let the entry point of a chain take and yield the decided ops beside the root."""
+    """Let the entry point of a chain take and yield the decided ops next to the root."""
     for operation in reversed(list(body(sequence))):
         operation.erase()
     block = sequence.regions[0].blocks[0]
@@ -204,7 +204,8 @@ def _run_guarded(
 ) -> tuple[Handle, Handle]:
     """Include the guarded entry points of modules in order; return the root and the decided ops after them.
 
-    The entry points of a module are one spec: what one decides is not out of reach of the next one. Only where they
+    The entry points of a module are one spec: a later one may change the ops that an earlier one decided. Only where
+    they
     change the program other than by annotations, the handle that one took may be to ops that are gone.
     """
     for module in modules:

@@ -174,7 +174,7 @@ class Dependence:
 
 
 def depend_on_each_other(specs: Sequence[Anatomy]) -> bool:
-    """Return whether the answer of a matcher may depend on what another one of these matcher lists configures."""
+    """Return whether the result of a matcher may depend on ops that another one of these matcher lists configures."""
     dependences = [Dependence(spec) for spec in specs]
     watched_ops = [dependence.watched() for dependence in dependences]
     return any(

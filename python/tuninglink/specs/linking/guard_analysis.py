@@ -35,7 +35,7 @@ def restrictions(spec: Anatomy) -> Iterator[Diagnostic]:
 
 
 def configures(spec: Anatomy) -> bool:
-    """Return whether a spec may change anything, so that it needs guards behind another spec."""
+    """Return whether a spec may change anything, so that it needs guards after another spec."""
     if spec.kind is SpecKind.MATCHER_LIST:
         return any(map(spec.annotations, dict.fromkeys(action for _, action in spec.pairs)))
     return any(

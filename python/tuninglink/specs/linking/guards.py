@@ -69,7 +69,7 @@ if TYPE_CHECKING:
 
 
 def guard(spec: Anatomy) -> None:
-    """Rewrite a spec so that it leaves decided ops alone as far as possible, and pass on what it decides."""
+    """Rewrite a spec so that it skips decided ops as far as possible, and passes on the ops that it decides."""
     with spec.module.context:
         callees = Callees(spec.module)
         guards = _Guards(callees)

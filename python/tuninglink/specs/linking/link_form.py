@@ -41,8 +41,7 @@ def choose_form(specs: Sequence[Spec], *, diagnostics: DiagnosticSink | None = N
 
     Args:
         specs: at least one spec, in order of precedence.
-        diagnostics: receives warnings about entries and specs that do not do what they say; by default they are
-            dropped.
+        diagnostics: receives warnings about entries and specs without the expected effect; by default they are dropped.
 
     Raises:
         SpecError: there is no spec, or one cannot be linked.
@@ -60,7 +59,7 @@ def choose_form(specs: Sequence[Spec], *, diagnostics: DiagnosticSink | None = N
 def form_of(
     members: Sequence[Anatomy], labels: Sequence[str], diagnostics: DiagnosticSink | None
 ) -> LinkForm:
-    """Return the form for specs that stand in modules; `labels` are their names in diagnostics.
+    """Return the form for specs in modules; `labels` are their names in diagnostics.
 
     Raises:
         SpecError: one cannot be linked.
@@ -80,10 +79,10 @@ def form_of(
 
 
 def _can_be_flat(members: Sequence[Anatomy]) -> bool:
-    """Return whether one walk over the program decides what one walk for each spec would.
+    """Return whether one walk over the program decides the same as one walk for each spec.
 
-    It does not if an entry configures an op other than the matched one, or if the answer of a matcher depends on what
-    another spec configures elsewhere: that may be too early, or too late.
+    It does not if an entry configures an op other than the matched one, or if the result of a matcher depends on
+    another op that another spec configures. In one walk, that configuration may come too early or too late.
     """
     are_lists = all(member.kind is SpecKind.MATCHER_LIST for member in members)
     is_alone = len(members) == 1

@@ -104,7 +104,7 @@ class Share:
 
     Attributes:
         spec: the spec.
-        copy: what of it is linked: itself, a copy with some entries, or None where no entry is left.
+        copy: the linked spec: the spec itself, a copy with some entries, or None without entries.
         kept: the positions of the entries in the copy; None for all.
         source: the position of the spec that its entries were derived from; None for a spec that was given.
     """

@@ -37,13 +37,13 @@ def passes_compiler(module: mlir.Operation, diagnostics: DiagnosticSink) -> bool
             if _matchers(foreach_match):
                 drop_repeated_matchers(foreach_match)
     failure: mlir.MLIRError | None = None
-    with collected_diagnostics(module.context) as said:
+    with collected_diagnostics(module.context) as collected:
         try:
             verified.verify()
         except mlir.MLIRError as raised:
             failure = raised
-    for each in said:
-        diagnostics.emit(each)
+    for diagnostic in collected:
+        diagnostics.emit(diagnostic)
     for error in failure.error_diagnostics if failure else ():
         diagnostics.emit(from_mlir(error))
     return failure is None

@@ -66,7 +66,7 @@ def check_configurations(
     places = KnobPlaces()
     _check_annotations(spec, diagnostics, places)
     reported: set[tuple[mlir.Attribute, str]] = set()
-    known: dict[Hashable, tuple[Fault, ...]] = {}
+    faults_by_key: dict[Hashable, tuple[Fault, ...]] = {}
     for position in range(len(spec.anatomy.pairs)) if positions is None else positions:
         entry = spec.anatomy.entry(position)
         matcher = spec.anatomy.table.lookup(entry.matcher)
@@ -74,12 +74,12 @@ def check_configurations(
         matched = _matched(matcher)
         for name, value in (settings_of(spec, entry) or {}).items():
             key = (name, value, is_for_target, matched)  # many entries share a constant
-            if key not in known:
-                known[key] = (
+            if key not in faults_by_key:
+                faults_by_key[key] = (
                     *_of_another_kind(name, value),
                     *_findings(value, target if is_for_target else None, matched),
                 )
-            for finding in known[key]:
+            for finding in faults_by_key[key]:
                 if (value, finding.message) in reported:
                     continue
                 reported.add((value, finding.message))
@@ -95,11 +95,11 @@ def _check_annotations(spec: Spec, diagnostics: DiagnosticSink, places: KnobPlac
     for action in dict.fromkeys(action for _, action in spec.anatomy.pairs):
         sequence = table.lookup(action)
         for annotation in table.annotations(action) or ():
-            meant = misspelt(annotation.name, _READ)
-            if meant:
+            suggestion = misspelt(annotation.name, _READ)
+            if suggestion:
                 diagnostics.warning(
                     f"action '@{action}' sets '{annotation.name}', which the compiler does not read: what its entries "
-                    f"match stays as it is; did you mean '{meant}'?",
+                    f"match stays as it is; did you mean '{suggestion}'?",
                     places.find(place_of(sequence.location) if sequence else None, annotation.name),
                 )
 
@@ -149,8 +149,10 @@ def _translation_faults(
     translation: iree_codegen.TranslationInfoAttr, target: Target | None
 ) -> Iterator[Fault]:
     for name in entries_of(translation.configuration):
-        if meant := misspelt(name, _TRANSLATION_ENTRIES):
-            yield Fault(f"code generation reads no '{name}'; did you mean '{meant}'?", knob=name)
+        if suggestion := misspelt(name, _TRANSLATION_ENTRIES):
+            yield Fault(
+                f"code generation reads no '{name}'; did you mean '{suggestion}'?", knob=name
+            )
     sizes = list(translation.workgroup_size or ())
     yield from thread_faults(sizes, translation.subgroup_size or 0, target)
 
@@ -174,7 +176,7 @@ def _matched(matcher: mlir.Operation | None) -> _Matched | None:
         if operation.name not in (names.MATCH_CONTRACTION, names.MATCH_CONVOLUTION):
             continue
         maps = operation.attributes.get("indexing_maps")
-        types = [operation.attributes.get(each) for each in ("lhs_type", "rhs_type")]
+        types = [operation.attributes.get(name) for name in ("lhs_type", "rhs_type")]
         if not isinstance(maps, mlir.ArrayAttr) or not len(maps):
             return None
         lhs, rhs = (str(type_.value) if isinstance(type_, mlir.TypeAttr) else "" for type_ in types)
@@ -200,9 +202,9 @@ def _types(lowering: iree_gpu.LoweringConfigAttr, matched: _Matched) -> Iterator
 def _intrinsic_for(types: tuple[str, str], name: str, context: mlir.Context) -> str:
     """Return the remedy for an intrinsic with the wrong types: the one for these types with the most similar name."""
     names_of_types = [
-        str(each).rpartition(".")[2]
-        for each in iree_gpu.MMAIntrinsic
-        if element_types(iree_gpu.MMAAttr.get(int(each), ctx=context))[:2] == types
+        str(intrinsic).rpartition(".")[2]
+        for intrinsic in iree_gpu.MMAIntrinsic
+        if element_types(iree_gpu.MMAAttr.get(int(intrinsic), ctx=context))[:2] == types
     ]
     closest = nearest(name, names_of_types, cutoff=0)
     if not closest:

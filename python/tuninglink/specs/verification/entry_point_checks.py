@@ -103,7 +103,7 @@ def _warn_about_missing_mark(
         f"'@{name}' is not marked as an entry point: {consequence}, without a word; "
         f"mark it with '{names.ENTRY_POINT}', or link the spec with tuninglink-link-specs",
         sequence,
-        [note("this entry point is marked", each) for each in marked[:1]],
+        [note("this entry point is marked", entry_point) for entry_point in marked[:1]],
     )
 
 

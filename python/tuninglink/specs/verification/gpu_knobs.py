@@ -68,9 +68,9 @@ def knob_faults(
     """
     for name, value in knobs.items():
         if name not in KNOBS:
-            meant = misspelt(name, KNOBS)
-            hint = f"; did you mean '{meant}'?" if meant else ""
-            remedy = "" if meant else f"it reads {', '.join(KNOBS)}"
+            suggestion = misspelt(name, KNOBS)
+            hint = f"; did you mean '{suggestion}'?" if suggestion else ""
+            remedy = "" if suggestion else f"it reads {', '.join(KNOBS)}"
             yield Fault(f"code generation reads no '{name}'{hint}", remedy, knob=name)
             continue
         faults = [*_malformed(name, value), *_of_another_pipeline(name, pipeline, knobs)]
@@ -179,20 +179,20 @@ def _subgroup_sizes(target: Target | None) -> tuple[int, ...]:
 
 
 def _malformed(name: str, value: mlir.Attribute) -> Iterator[Fault]:
-    wanted = ""
+    expected = ""
     integers = gpu.read_integers(value)
     if name in _INTEGERS and integers is None:
-        wanted = f"a list of integers, none of them negative, such as {_INTEGERS[name]}"
+        expected = f"a list of integers, none of them negative, such as {_INTEGERS[name]}"
     elif name in gpu.BASES and gpu.read_basis(value) is None:
-        wanted = "two lists, such as [[2, 2, 1], [0, 1, 2]]: counts, and for each loop the one that is along it"
+        expected = "two lists, such as [[2, 2, 1], [0, 1, 2]]: counts, and for each loop the one that is along it"
     elif name == gpu.PROMOTION_TYPES and not isinstance(value, mlir.ArrayAttr):
-        wanted = "a list, with one for each of 'promote_operands'"
+        expected = "a list, with one for each of 'promote_operands'"
     elif name == gpu.MMA_KIND and not is_dialect_attribute(value):
-        wanted = "an intrinsic, such as #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>"
-    if wanted:
+        expected = "an intrinsic, such as #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>"
+    if expected:
         is_error = name in gpu.BASES or name == gpu.MMA_KIND
         message = f"'{name}' is {value}, which code generation does not read"
-        yield Fault(message, f"it is {wanted}", is_error=is_error)
+        yield Fault(message, f"it is {expected}", is_error=is_error)
     elif name in _INTEGERS and min(integers or [0]) < 0:
         right = [max(0, integer) for integer in integers or ()]
         yield Fault(
@@ -232,8 +232,8 @@ def _of_other_loops(name: str, value: mlir.Attribute, loops: int) -> Iterator[Fa
                 "its second list has the index of a count for each loop",
                 is_error=len(mapping) < loops,
             )
-        elif any(not 0 <= each < len(counts) for each in mapping):
-            right = [min(max(each, 0), len(counts) - 1) for each in mapping]
+        elif any(not 0 <= position < len(counts) for position in mapping):
+            right = [min(max(position, 0), len(counts) - 1) for position in mapping]
             yield Fault(
                 f"'{name}' is {value}, whose second list names more than its "
                 f"{_count(len(counts), 'count')}",

@@ -97,8 +97,8 @@ class Reach:
 
     def callee(self, code: Code, path: str) -> Code | None:
         """Return the sequence that an op of `code` refers to as `path`."""
-        result = code.table.resolve(path)
-        return self._codes[result[1]] if result else None
+        resolved = code.table.resolve(path)
+        return self._codes[resolved[1]] if resolved else None
 
     def callees(self, code: Code, operation: mlir.Operation) -> Iterator[tuple[str, Code]]:
         """Yield the sequences that an op of `code` refers to, each with the reference."""
@@ -142,4 +142,4 @@ def _with_nested(operations: Sequence[mlir.Operation]) -> Iterator[mlir.Operatio
         yield operation
         for region in operation.regions:
             for block in region.blocks:
-                yield from _with_nested([each.operation for each in block.operations])
+                yield from _with_nested([op.operation for op in block.operations])

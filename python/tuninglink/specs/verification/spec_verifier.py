@@ -47,12 +47,12 @@ def verify_spec(module: mlir.Operation, diagnostics: DiagnosticSink) -> None:
     if not specs:
         _report_no_spec(module, sink)
         return
-    for each in nested:
-        if each not in specs and names.WITH_NAMED_SEQUENCE in each.attributes:
+    for nested_module in nested:
+        if nested_module not in specs and names.WITH_NAMED_SEQUENCE in nested_module.attributes:
             sink.warning(
-                f"module '{symbol_name(each) or 'unnamed'}' has no entry point, so it is not linked; "
+                f"module '{symbol_name(nested_module) or 'unnamed'}' has no entry point, so it is not linked; "
                 f"mark a named sequence with '{names.ENTRY_POINT}'",
-                each,
+                nested_module,
             )
 
 

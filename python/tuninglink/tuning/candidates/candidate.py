@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class CandidateOrigin(Enum):
-    """Where a candidate comes from."""
+    """The origin of a candidate."""
 
     DEFAULT = "default"
     SPACE = "space"
@@ -26,16 +26,16 @@ class CandidateOrigin(Enum):
 
 @dataclass(frozen=True)
 class Candidate:
-    """A configuration that may be tried. It is plain data, and belongs to no context.
+    """A configuration to try, as plain data independent of any MLIR context.
 
     Attributes:
-        pipeline: the pipeline, as MLIR writes it.
-        knobs: the values of the knobs; empty where no space speaks of the configuration.
-        configuration: the `#iree_codegen.compilation_info`, as MLIR writes it; where only the knobs were recorded,
-            something that is as unlike.
-        decomposition: the `decomposition_config` of an attention, or nothing.
-        origin: where it comes from.
-        space: the number of its space, -1 where no space speaks of it.
+        pipeline: the pipeline, in MLIR syntax.
+        knobs: the values of the knobs; empty if no space contains the configuration.
+        configuration: the `#iree_codegen.compilation_info`, in MLIR syntax; a unique text if only the knobs were
+            recorded.
+        decomposition: the `decomposition_config` of an attention; empty for other ops.
+        origin: its origin.
+        space: the number of its space; -1 if no space contains it.
     """
 
     pipeline: str
@@ -47,12 +47,12 @@ class Candidate:
 
     @cached_property
     def key(self) -> str:
-        """What tells the configuration from others: a hash of it."""
+        """A hash that identifies the configuration."""
         return sha256(f"{self.configuration}\n{self.decomposition}".encode()).hexdigest()
 
     @property
     def attributes(self) -> dict[str, str]:
-        """The attributes that configure a root op, by name, as MLIR writes them."""
+        """The attributes that configure a root op, by name, in MLIR syntax."""
         decomposition = {names.DECOMPOSITION_CONFIG: self.decomposition}
         return {
             names.COMPILATION_INFO: self.configuration,
@@ -67,7 +67,7 @@ class Candidate:
 
 
 def configuration_of(candidate: Candidate, context: mlir.Context) -> dict[str, mlir.Attribute]:
-    """Return the attributes that a spec gives to a root op for a candidate."""
+    """Return the attributes that a spec sets on a root op for a candidate."""
     return {
         name: mlir.Attribute.parse(text, context) for name, text in candidate.attributes.items()
     }

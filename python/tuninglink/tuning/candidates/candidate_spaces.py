@@ -1,4 +1,4 @@
-"""The candidates of one problem: the valid configurations of its spaces, and those that are given."""
+"""The candidates of one problem: the valid configurations of its spaces, and given ones."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ if TYPE_CHECKING:
     from tuninglink.spaces.workload import Workload
 
 _SEARCHING: Final = Limits(seconds=2.0, steps=5000)
-"""What finding the neighbors of one candidate may take."""
+"""The limits of a search for the neighbors of one candidate."""
 
 _MOST_CHANGES: Final = 2
-"""In how many knobs a neighbor may differ."""
+"""The number of knobs in which a neighbor may differ."""
 
 
 class CandidateSpaces:
-    """The candidates of one problem: what a search chooses from.
+    """The candidates of one problem, from which a search chooses.
 
-    It belongs to the thread that made it.
+    Use it only in the thread that created it.
 
     Args:
         dispatch: the dispatch, without a configuration.
-        default: the compiler's own choice.
+        default: the compiler's choice.
         given: configurations from specs.
-        registry: who knows spaces.
-        limits: what is known of the device.
+        registry: the providers of spaces.
+        limits: the limits of the device.
 
     Attributes:
-        problem: what the root op computes.
+        problem: the computation of the root op.
         program: the function of the dispatch with its target, as MLIR text.
-        default: the compiler's own choice, as a candidate.
+        default: the compiler's choice, as a candidate.
         given: candidates from specs, other than the default.
         spaces: the spaces.
     """
@@ -71,7 +71,7 @@ class CandidateSpaces:
         self.given = tuple(unlike.values())[1:]
 
     def around(self, start: Candidate) -> CandidateSpaces:
-        """Return these candidates with another one in the place of the compiler's choice: one to improve on."""
+        """Return these candidates with another default, to improve on."""
         result = copy(self)
         result.default = start
         result.given = ()
@@ -90,24 +90,24 @@ class CandidateSpaces:
                 self._reasons.append(failure.reason)
 
     def sample(self, n: int, seed: int) -> list[Candidate]:
-        """Return candidates drawn from the spaces, as many from each as there are.
+        """Return candidates drawn evenly from the spaces.
 
         Args:
-            n: how many.
-            seed: fixes which, as far as the time limit allows.
+            n: the number of candidates.
+            seed: the seed of the draw, which determines it unless the time limit cuts it.
         """
         return self._sampler.sample(n, seed)
 
     @property
     def reason(self) -> str:
-        """Why there are no candidates, where there are none."""
+        """The reason for having no candidates; empty if there are some."""
         return "; ".join(dict.fromkeys((*self._reasons, *self._sampler.reasons.values())))
 
     def neighbors(self, candidate: Candidate) -> list[Candidate]:
-        """Return the valid candidates that differ in one knob by a step, or in two that depend on each other.
+        """Return the valid candidates that differ by a step in one knob, or in two interdependent knobs.
 
-        A step doubles, halves, or goes to the next option; two at once let a tile grow with the threads that
-        share it. Those with one step come first.
+        A step doubles, halves, or selects the next option. Two steps at once let a tile grow with the threads that share
+        it. Candidates with one step come first.
         """
         if candidate.space < 0:
             return []
@@ -123,7 +123,7 @@ class CandidateSpaces:
                 if 0 < changed <= _MOST_CHANGES:
                     result.append((changed, assignment))
         except UndecidedError:
-            pass  # some are better than none
+            pass  # use the neighbors so far
         result.sort(key=lambda pair: pair[0])
         make = self._maker(candidate.space)
         made = [
@@ -134,14 +134,14 @@ class CandidateSpaces:
         )
 
     def candidate(self, pipeline: str, knobs: Mapping[str, int]) -> Candidate | None:
-        """Return the candidate that gives the knobs these values, such as a winner of a similar problem.
+        """Return the candidate with the given values of knobs, such as a winner of a similar problem.
 
         Args:
-            pipeline: its pipeline, as MLIR writes it.
+            pipeline: its pipeline, in MLIR syntax.
             knobs: the values.
 
         Returns:
-            None if no space has these knobs, or they are not valid in it.
+            None if no space has these knobs or the values are invalid.
         """
         for number, space in enumerate(self.spaces):
             constraints = space.constraints
@@ -184,7 +184,7 @@ class CandidateSpaces:
 
 
 def _text(dispatch: Workload) -> str:
-    """Return the function of a dispatch with the target on it, as a module of its own can hold it."""
+    """Return the function of a dispatch with its target, as text that parses in a separate module."""
     function = dispatch.function.clone().operation
     if dispatch.target is not None:
         function.attributes[names.EXECUTABLE_TARGET] = dispatch.target
@@ -192,7 +192,7 @@ def _text(dispatch: Workload) -> str:
 
 
 def _pipelines(default: Configuration, registry: ProviderRegistry) -> list[str]:
-    """Return the pipelines worth asking about: the default's, and all others of its backend's GPUs."""
+    """Return the pipelines to query: the default's, and all others of its GPU dialect."""
     own = str(default.pipeline)
     pipelines = {pipeline for provider in registry.all() for pipeline in provider.pipelines or ()}
     dialect = own.partition(".")[0]
@@ -205,7 +205,7 @@ def _pipelines(default: Configuration, registry: ProviderRegistry) -> list[str]:
 _CPU: Final = "#iree_cpu"
 _DOUBLE_TILING: Final = "#iree_cpu.pipeline<DoubleTilingExpert>"
 _VECTORIZING: Final = frozenset({"#iree_cpu.pipeline<ConvTileAndDecomposeExpert>"})
-"""Pipelines in the place of which the general one may be tried."""
+"""The pipelines that the general one may replace."""
 
 
 def _has_intrinsics(space: Space) -> bool:
@@ -214,7 +214,7 @@ def _has_intrinsics(space: Space) -> bool:
 
 
 def _near(knob: Knob, value: int) -> list[int]:
-    """Return a value and those that are one step away from it."""
+    """Return a value and its neighbors at one step."""
     if isinstance(knob, OneOfKnob):
         return [index for index in (value - 1, value, value + 1) if 0 <= index < len(knob.options)]
     steps = (

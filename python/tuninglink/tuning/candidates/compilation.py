@@ -1,4 +1,4 @@
-"""Compiling candidates in worker processes, from `executable-configurations` on."""
+"""Compilation of candidates in worker processes, from `executable-configurations` on."""
 
 from __future__ import annotations
 
@@ -37,24 +37,24 @@ if TYPE_CHECKING:
     from tuninglink.workers.interface import JobPool
 
 Outcome = Benchmark | Failure
-"""What comes of compiling a candidate."""
+"""The outcome of compiling a candidate."""
 
 _WHOLE_AT_ONCE: Final = 2
-"""Whole programs that are compiled at once: without a spec and with one."""
+"""The parallel compilations of whole programs: without a spec and with one."""
 
 _WORKER_FLAGS: Final = ("--mlir-disable-threading",)
-"""A worker has one core; the output is the same."""
+"""A worker has one core. The flag does not change the output."""
 
 
 @dataclass(frozen=True)
 class BenchmarkTemplate:
-    """What candidates of a problem are compiled from.
+    """The template from which candidates of a problem are compiled.
 
     Attributes:
         content: the configured benchmark, see `tuning.templates`.
         function: the name of its function.
         layout: the buffer that it runs on.
-        sized: of a dynamic dispatch, its functions for all sizes; empty for a static one.
+        sized: the functions of a dynamic dispatch for all its sizes; empty for a static one.
     """
 
     content: bytes
@@ -64,12 +64,12 @@ class BenchmarkTemplate:
 
 
 class CandidateCompiler:
-    """Compiles candidates, each in a process that may crash or be ended.
+    """Compiles candidates in processes that may crash or be killed.
 
     Args:
-        flags: flags of the compiler, those of the whole process included.
-        jobs: how many compilations may run at once; as many as there are cores by default.
-        start: makes the pool of the processes, given how many, what each runs first, and the arguments of that.
+        flags: compiler flags, including process-wide ones.
+        jobs: the number of parallel compilations; by default, the number of cores.
+        start: creates the pool of processes, given their number, the initializer and its arguments.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class CandidateCompiler:
         self._pool = start(self.jobs, prepare_worker, (tuple(flags),))
         self._whole_pool = start(_WHOLE_AT_ONCE, prepare_whole_worker, (tuple(flags),))
         for _ in range(self.jobs):
-            self._pool.submit(do_nothing)  # all processes start now, at once
+            self._pool.submit(do_nothing)  # start all processes in parallel
 
     def __enter__(self) -> Self:
         return self
@@ -91,7 +91,7 @@ class CandidateCompiler:
         self.close()
 
     def close(self) -> None:
-        """End the processes, whatever they are at."""
+        """Kill the processes, including running jobs."""
         self._pool.close()
         self._whole_pool.close()
 
@@ -103,10 +103,10 @@ class CandidateCompiler:
         Args:
             template: the benchmark.
             candidate: its configuration.
-            seconds: how long that may take.
+            seconds: the time limit.
 
         Returns:
-            A future of the benchmark, or of why there is none. It is cancelled if the compiler is closed.
+            A future of the benchmark or of the failure. It is cancelled if the compiler is closed.
         """
         job = self._pool.submit(compile_candidate, template.content, candidate, seconds=seconds)
         return _then(
@@ -120,8 +120,8 @@ class CandidateCompiler:
 
         Args:
             source: the program.
-            spec: a spec to apply, or nothing.
-            seconds: how long that may take.
+            spec: the spec to apply; empty for none.
+            seconds: the time limit.
         """
         return _then(
             self._pool.submit(compile_program, source, spec, seconds=seconds),
@@ -129,7 +129,7 @@ class CandidateCompiler:
         )
 
     def submit_whole(self, source: bytes, spec: str, seconds: float) -> Future[Compiled | Failure]:
-        """Compile a program of many dispatches, as `submit_program` does, on all processors."""
+        """Compile a program of many dispatches as `submit_program` does, on all processors."""
         job = self._whole_pool.submit(compile_program, source, spec, seconds=seconds)
         return _then(job, lambda compiled: compiled)
 
@@ -139,7 +139,7 @@ R = TypeVar("R")
 
 
 def _then(job: Future[T | str], convert: Callable[[T], R]) -> Future[R | Failure]:
-    """Return a future of what a job's result is converted to, or of how the job failed; cancelling it cancels the job."""
+    """Return a future of a job's converted result, or of its failure; cancelling it cancels the job."""
     answer: Future[R | Failure] = Future()
 
     def hand_over(_: Future[T | str]) -> None:
@@ -172,7 +172,7 @@ def _failure(failure: BaseException) -> Failure:
     if isinstance(failure, WorkerCrashedError):
         message = f"the compiler crashed: {failure.status}"
         return Failure(FailureKind.COMPILE_CRASH, message, failure.is_from_outside)
-    # A bug of ours costs the candidate, too, and is told.
+    # A bug in this code also loses only the candidate, and is reported.
     return Failure(FailureKind.COMPILE_CRASH, f"{type(failure).__name__}: {failure}")
 
 
@@ -185,7 +185,7 @@ class Compiled:
 
     Attributes:
         image: the module, a VM FlatBuffer.
-        seconds: how long it took.
+        seconds: the compilation time.
     """
 
     image: bytes
@@ -193,20 +193,20 @@ class Compiled:
 
 
 def prepare_worker(flags: Sequence[str]) -> None:
-    """Set up the process of a worker."""
+    """Set up a worker process."""
     set_up_command_line("tuninglink tune", (*flags, *_WORKER_FLAGS, stack_report_flag()))
 
 
 def prepare_whole_worker(flags: Sequence[str]) -> None:
-    """Set up the process of a worker that compiles whole programs."""
+    """Set up a worker process that compiles whole programs."""
     set_up_command_line("tuninglink tune", flags)
 
 
 def compile_candidate(template: bytes, candidate: Candidate) -> bytes | str:
-    """Compile a candidate in this process, whose command line has the flags.
+    """Compile a candidate in this process, whose command line holds the flags.
 
     Returns:
-        The module; or the first error of the compiler, or why its code overflows the stack.
+        The module, or the first error of the compiler, or the reason why its code overflows the stack.
     """
     try:
         with compiler_run(template, (), verify=False) as run:
@@ -218,11 +218,11 @@ def compile_candidate(template: bytes, candidate: Candidate) -> bytes | str:
 
 
 def compile_program(source: bytes, spec: str) -> Compiled | str:
-    """Compile a program at `executable-sources` in this process, whose command line has the flags.
+    """Compile a program at `executable-sources` in this process, whose command line holds the flags.
 
     Args:
         source: the program.
-        spec: a spec to apply, or nothing.
+        spec: the spec to apply; empty for none.
 
     Returns:
         The module, or the first error.
@@ -241,7 +241,7 @@ def compile_program(source: bytes, spec: str) -> Compiled | str:
 
 
 def _configured(source: bytes, specs: Sequence[Spec]) -> bytes:
-    """Return a program that specs have configured, whose benchmarks call the code for their sizes."""
+    """Return a program configured by specs, whose benchmarks call the code for their sizes."""
     options = CompileOptions(
         compile_from=Phase.EXECUTABLE_SOURCES,
         compile_to=Phase.EXECUTABLE_CONFIGURATIONS,

@@ -1,4 +1,4 @@
-"""Making candidates of the assignments of a space."""
+"""Construction of candidates from assignments of a space."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tuninglink.spaces.providers import Space
 
 CHECKING: Final = Limits(seconds=5.0, solver_seconds=1.0)
-"""What checking one assignment may take."""
+"""The limits of a check of one assignment."""
 
 MOST_ACCUMULATORS: Final = 256
 """Accumulators of one thread. A thread has 255 registers of 32 bits (CUDA C++ Programming Guide, table "Technical
@@ -28,13 +28,13 @@ slow and take longest to compile. The fastest in the recorded tables have up to 
 
 
 class CandidateMaker:
-    """Makes candidates of the assignments of one space.
+    """Constructs candidates from assignments of one space.
 
     Args:
         space: the space.
         number: its number.
-        judges: spaces of the same pipeline whose necessary rules decide, too. The compiler's own constraints accept
-            what does not compile. Of 1,253 of their candidates for contractions on sm_80, 152 failed to compile: the
+        judges: spaces of the same pipeline whose necessary rules apply as well. The compiler's own constraints accept
+            configurations that do not compile. Of 1,253 of their candidates for contractions on sm_80, 152 failed to compile: the
             rules refute these, and none of the others.
     """
 
@@ -44,7 +44,7 @@ class CandidateMaker:
         self._judges = judges
 
     def __call__(self, assignment: Mapping[str, int]) -> Candidate | None:
-        """Return the candidate, None where the values make no configuration or one that is hopeless."""
+        """Return the candidate; None if the values form an invalid or hopeless configuration."""
         # Only spaces for attention write a decomposition.
         write_decomposition = getattr(self._space, "decomposition_config", None)
         try:
@@ -70,7 +70,7 @@ class CandidateMaker:
 
 
 def written(configuration: Configuration) -> str:
-    """Return a configuration as a `#iree_codegen.compilation_info`, as MLIR writes it."""
+    """Return a configuration as `#iree_codegen.compilation_info`, in MLIR syntax."""
     lowering, translation = configuration.lowering_config, configuration.translation_info
     assert translation is not None
     info = iree_codegen.CompilationInfoAttr.get(lowering, translation, ctx=lowering.context)
@@ -78,7 +78,7 @@ def written(configuration: Configuration) -> str:
 
 
 def accumulators_per_thread(info: mlir.Attribute) -> int:
-    """Return how many elements of the result a thread of a GPU computes; 0 where that is not said."""
+    """Return the number of result elements per GPU thread; 0 if the configuration does not specify it."""
     assert isinstance(info, iree_codegen.CompilationInfoAttr)
     lowering: Any = info.lowering_config
     attributes = getattr(lowering, "attributes", None)

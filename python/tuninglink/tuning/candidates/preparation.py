@@ -1,4 +1,4 @@
-"""Preparing tasks: what may be tried, and how a spec will find the dispatches again."""
+"""Preparation of tasks: their candidates, and matchers for their dispatches."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 
 
 class NotTunableError(Exception):
-    """A task cannot be tuned; says why not."""
+    """A task cannot be tuned; the message is the reason."""
 
 
 @dataclass(frozen=True)
 class PreparedTask(TunableTask):
-    """A task for which a new entry can be written.
+    """A task that can get a new entry.
 
     Attributes:
         dispatch: the dispatch as matchers see it.
-        form: the form of matchers that finds it.
-        matcher: a text that is equal for tasks which the same entry configures.
+        form: the form of matchers that matches it.
+        matcher: a text that is equal for tasks configured by the same entry.
     """
 
     dispatch: Workload
@@ -44,9 +44,9 @@ class PreparedTask(TunableTask):
     matcher: str
 
     def entry(self, candidate: Candidate, provenance: Mapping[str, object]) -> SpecEntry:
-        """Return the entry that gives the dispatches of the task a configuration."""
+        """Return the entry that configures the dispatches of the task with a candidate."""
         task = self.task
-        # The compiler's choice is more than the configuration of the root op: it is left to the compiler.
+        # The compiler's choice includes more than the configuration of the root op.
         is_default = candidate.origin is CandidateOrigin.DEFAULT
         configuration = {} if is_default else candidate.attributes
         return SpecEntry(
@@ -77,8 +77,8 @@ def prepare(
         task: the task.
         flags: flags of the compiler; those of the whole process must have been set before.
         specs: specs whose configurations are candidates.
-        registry: who knows spaces.
-        limits: what is known of the device, beside the target's limits.
+        registry: the providers of spaces.
+        limits: limits of the device, in addition to the target's.
 
     Raises:
         CompileError: the compiler fails on the dispatch.
@@ -106,7 +106,7 @@ def prepare(
 
 
 def _with_sizes(dispatch: Workload, task: TuningTask) -> Workload:
-    """Return a workload whose loops have the only sizes that the code of a specialized dispatch is for."""
+    """Return a workload with the loop sizes for which a dispatch is specialized."""
     dimensions = list(dispatch.problem.dimensions)
     for loop, sizes in task.bounds.items():
         if sizes.low == sizes.high and loop < len(dimensions):
@@ -115,10 +115,9 @@ def _with_sizes(dispatch: Workload, task: TuningTask) -> Workload:
 
 
 def _form(task: TuningTask, dispatch: Workload, default: Candidate, flags: Sequence[str]) -> str:
-    """Return the first form of matchers that finds the dispatch, as the compiler's interpreter says.
+    """Return the first form of matchers that matches the dispatch in the compiler's interpreter.
 
-    What a matcher sees is not always what is configured in the end: the compiler may change an operation between
-    the two.
+    The compiler may change an operation between matching and configuration.
     """
     reasons = []
     none_fits = ""

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from tuninglink.tuning.candidates.making import CandidateMaker
 
 _SECONDS: Final = 2.0
-"""Time limit for one sample of all spaces of a dispatch, for which a device may wait. It is processor time, so that a
-busy machine finds the same candidates as an idle one."""
+"""Time limit for one sample of all spaces of a dispatch, for which a device may wait. It is processor time, so that
+busy and idle machines sample the same candidates."""
 
 _STEPS: Final = 1000
-"""Steps for sampling one space, which limit what comes before its first assignment; 60 to 800 do for most."""
+"""Limit on the solver steps before the first assignment of a space; most need 60 to 800."""
 
 _MOST_REJECTED: Final = 64
-"""A space is empty if so many assignments in a row make no candidate: code generation refuses many."""
+"""The number of consecutive rejected assignments after which a space counts as empty."""
 
 
 class SpaceSampler:
@@ -32,10 +32,10 @@ class SpaceSampler:
 
     Args:
         spaces: the spaces.
-        maker: returns what makes candidates of the assignments of a space, given its position.
+        maker: returns the maker of candidates for a space, given its position.
 
     Attributes:
-        reasons: why spaces have no candidates, by their positions.
+        reasons: the reasons why spaces have no candidates, by position.
     """
 
     def __init__(self, spaces: Sequence[Space], maker: Callable[[int], CandidateMaker]) -> None:
@@ -46,13 +46,13 @@ class SpaceSampler:
         self.reasons: dict[int, str] = {}
 
     def sample(self, n: int, seed: int) -> list[Candidate]:
-        """Return candidates drawn from the spaces, as many from each as there are.
+        """Return candidates drawn evenly from the spaces.
 
-        The time limit may cut a sample, but not down to nothing where there is something.
+        The time limit may shorten a sample, but keeps at least one candidate if there are any.
 
         Args:
-            n: how many.
-            seed: fixes which, as far as the time limit allows.
+            n: the number of candidates.
+            seed: the seed of the draw, which determines it unless the time limit cuts it.
         """
         if (n, seed) not in self._drawn:
             limited = self._draw(n, seed, time.thread_time() + _SECONDS)
@@ -79,7 +79,7 @@ class SpaceSampler:
     def _first(
         self, number: int, n: int, seed: int, deadline: float, spaces_left: int
     ) -> list[Candidate]:
-        """Return the first candidates of a space; it may take an equal part of the time."""
+        """Return the first candidates of a space within its share of the time."""
         sample = self._samples.get((number, seed))
         if sample is None:
             sample = _Sample(self._maker(number))
@@ -97,10 +97,10 @@ class SpaceSampler:
 
 
 class _Sample:
-    """The candidates of one space in a random order, as far as they were drawn.
+    """The candidates drawn from one space so far, in random order.
 
     Args:
-        make: makes candidates of assignments.
+        make: constructs candidates from assignments.
     """
 
     def __init__(self, make: CandidateMaker) -> None:
@@ -109,19 +109,19 @@ class _Sample:
         self.candidates: dict[str, Candidate] = {}
 
     def extend(self, n: int, end: float, draw: Callable[[], Iterator[dict[str, int]]]) -> None:
-        """Draw until there are `n` candidates, no more assignments, or many in a row that make none.
+        """Draw until there are `n` candidates, no more assignments, or too many rejected ones in a row.
 
         Args:
-            n: how many candidates are wanted.
-            end: when to stop, in the seconds of `time.thread_time()`.
-            draw: draws all assignments anew, where the last time ended at a limit.
+            n: the requested number of candidates.
+            end: the time limit, in seconds of `time.thread_time()`.
+            draw: restarts the draw of assignments if the last one ended at a limit.
         """
         if not self._take(n, end):
             self._assignments = draw()
             self._take(n, end)
 
     def _take(self, n: int, end: float) -> bool:
-        """Take assignments; tell whether there were enough."""
+        """Consume assignments; return whether there were enough."""
         rejected = 0
         for assignment in self._assignments:
             candidate = self._make(assignment)

@@ -1,4 +1,4 @@
-"""Problems as searches see them."""
+"""Problems in the form that searches use."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _REDUCTIONS: Final = frozenset(
 
 @dataclass(frozen=True)
 class SearchProblem:
-    """What a root op computes, as plain data.
+    """The computation of a root op, as plain data.
 
     Attributes:
         kind: the kind of operation, such as `contraction`.
-        sizes: how often each loop runs; None where that is dynamic.
-        roles: what each loop is to the operation, such as `m`.
-        element_types: those of the operands, as MLIR writes them.
-        limits: what the target can do, under the names that the compiler uses, and what is known of the device.
+        sizes: the trip count of each loop; None if dynamic.
+        roles: the role of each loop in the operation, such as `m`.
+        element_types: the element types of the operands, in MLIR syntax.
+        limits: the limits of the target, under the compiler's names, and of the device.
     """
 
     kind: str
@@ -40,7 +40,7 @@ class SearchProblem:
 
     @classmethod
     def of(cls, problem: Problem, limits: Mapping[str, int]) -> SearchProblem:
-        """Return a problem of the constraints as plain data, with limits of the device beside the target's."""
+        """Return a constraint problem as plain data, with limits of the device in addition to the target's."""
         return cls(
             problem.kind.value,
             tuple(dimension.size for dimension in problem.dimensions),
@@ -51,7 +51,7 @@ class SearchProblem:
 
     @property
     def reduction(self) -> int:
-        """How many values are added up for one element of the result, at least 1."""
+        """The number of values summed for one element of the result, at least 1."""
         sizes = zip(self.roles, self.sizes, strict=True)
         return math.prod(size or 1 for role, size in sizes if role in _REDUCTIONS)
 
@@ -64,9 +64,9 @@ _DESCRIPTION: Final = re.compile(r"(\S+) ([\dx]+) (\S+)")
 
 
 def distance(one: str, other: str) -> float:
-    """Return how far two problems are apart, as `str` writes them: the sum of the factors of two between their sizes.
+    """Return the distance of two problems in the syntax of `str`: the sum of the base-2 logarithms of size ratios.
 
-    It is infinite between kinds of operations, element types and numbers of loops, and where a size is dynamic.
+    It is infinite if the kinds, element types or numbers of loops differ, or if a size is dynamic.
     """
     read = [_DESCRIPTION.fullmatch(text) for text in (one, other)]
     if read[0] is None or read[1] is None:

@@ -1,4 +1,4 @@
-"""Templates: benchmarks as the compiler configures them, to which any other configuration can be given instead."""
+"""Templates: benchmarks configured by the compiler, whose configuration can be replaced."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ if TYPE_CHECKING:
     from tuninglink.tuning.candidates.candidate import Candidate
 
 _ROOT: Final = "tuninglink.root"
-"""Marks the root op of a template."""
+"""The attribute that marks the root op of a template."""
 
 
 @dataclass(frozen=True)
 class ConfiguredDispatch:
-    """A dispatch that the compiler has configured.
+    """A dispatch configured by the compiler.
 
     Attributes:
-        dispatch: the dispatch, from which the configuration is removed.
-        configuration: what it was; None if there was none, or of several operations.
-        template: the benchmark with the configuration, and with a mark on the root op, as bytecode.
+        dispatch: the dispatch without its configuration.
+        configuration: the removed configuration; None if there was none or several ops were configured.
+        template: the configured benchmark with a marked root op, as bytecode.
     """
 
     dispatch: Workload | None
@@ -56,8 +56,8 @@ def configure(source: bytes, flags: Sequence[str], spec: Spec | None = None) -> 
 
     Args:
         source: the benchmark at `executable-sources`.
-        flags: flags of the compiler; those of the whole process must have been set before.
-        spec: a spec to apply; None for none.
+        flags: compiler flags; process-wide flags must already be set.
+        spec: the spec to apply; None for none.
 
     Raises:
         CompileError: it does not compile.
@@ -77,7 +77,7 @@ def configure(source: bytes, flags: Sequence[str], spec: Spec | None = None) -> 
 
 
 def apply_specs(source: bytes, flags: Sequence[str], specs: Sequence[Spec]) -> Compilation:
-    """Configure a program at `executable-sources` with specs; return it as bytecode, and what took effect.
+    """Configure a program at `executable-sources` with specs; return it as bytecode, with the applied entries.
 
     Raises:
         CompileError: it does not compile.
@@ -93,10 +93,9 @@ def apply_specs(source: bytes, flags: Sequence[str], specs: Sequence[Spec]) -> C
 
 
 def apply_candidate(module: mlir.Operation, candidate: Candidate) -> None:
-    """Give a template another configuration, so that it is as a spec with the candidate would have left it.
+    """Replace the configuration of a template, with the same result as a spec for the candidate.
 
-    Nothing is left of the compiler's choice on the other operations. For the compiler's choice itself, all of it
-    stays.
+    The compiler's configuration of other ops is removed, unless the candidate is the compiler's choice itself.
     """
     roots: list[mlir.Operation] = []
 

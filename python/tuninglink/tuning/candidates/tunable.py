@@ -1,4 +1,4 @@
-"""Tasks that can be tuned: a problem, its candidates, and a spec for the one that wins."""
+"""Tasks that can be tuned: a problem, its candidates, and a spec for the winner."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class TunableTask(ABC):
 
     Attributes:
         task: the task.
-        template: what its candidates are compiled from.
+        template: the template of its candidates.
         spaces: its candidates.
     """
 
@@ -31,4 +31,4 @@ class TunableTask(ABC):
 
     @abstractmethod
     def spec(self, candidate: Candidate, provenance: Mapping[str, object]) -> str:
-        """Return a spec that gives the dispatches of the task a configuration, and does nothing else."""
+        """Return a spec that configures the dispatches of the task and nothing else."""

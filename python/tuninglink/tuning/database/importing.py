@@ -37,7 +37,9 @@ def read_trials(path: Path) -> list[Trial]:
             return list(_exported(data))
         except (KeyError, TypeError, ValueError) as failure:
             reason = f"{type(failure).__name__}: {failure}"
-            raise database_error(f"'{path}' is no export of version {VERSION} ({reason})") from None
+            raise database_error(
+                f"'{path}' is not an export of version {VERSION} ({reason})"
+            ) from None
     return list(_recorded(load_table(path)))
 
 

@@ -100,7 +100,7 @@ def load_table(path: Path) -> RecordedTable:
     """Read a recorded table.
 
     Raises:
-        TuninglinkError: the file cannot be read, or is no recorded table.
+        TuninglinkError: the file cannot be read, or is not a recorded table.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -112,7 +112,7 @@ def load_table(path: Path) -> RecordedTable:
         raise TuninglinkError(error(f"no JSON: {failure.msg}", place)) from None
     except (KeyError, TypeError, AttributeError, ValueError) as failure:
         reason = f"{type(failure).__name__}: {failure}"
-        message = f"'{path}' is no recorded table of version {VERSION} ({reason})"
+        message = f"'{path}' is not a recorded table of version {VERSION} ({reason})"
         raise TuninglinkError(error(message)) from None
 
 

@@ -1,4 +1,4 @@
-"""Confirmation: the winner of a race is measured again on fresh rounds, block by block."""
+"""Confirmation: measurement of a race's winner on fresh rounds, block by block."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ if TYPE_CHECKING:
     from tuninglink.tuning.devices.timing import Rounds
 
 _FAR: Final = 1.25
-"""How many times above the threshold, or below it, each ratio of the first rounds has to be."""
+"""The factor above or below the threshold by which each ratio of the first rounds must lie."""
 
 _SLACK: Final = 4.0
-"""How many times longer than expected rounds may take before no further one begins."""
+"""The factor by which rounds may exceed the expected time before they are cut off."""
 
 
 class Confirmation:
-    """Fresh rounds of the default and the fastest finalist. It advances block by block.
+    """Fresh rounds of the default and the fastest finalist, block by block.
 
     Args:
-        device: runs them.
-        default: the compiler's own choice.
+        device: the device that runs them.
+        default: the compiler's choice.
         winner: the fastest finalist.
         rules: the rules of the race.
 
     Attributes:
         decision: the verdict of the blocks so far; None before the first.
         failure: why a block could not be run; None if all could.
-        due: when the next block may begin, in the seconds of `time.monotonic()`.
-        is_over: whether there are no further blocks.
+        due: the earliest time of the next block, in seconds of `time.monotonic()`.
+        is_over: whether the last block is done.
     """
 
     def __init__(
@@ -59,11 +59,11 @@ class Confirmation:
 
     @property
     def rounds(self) -> tuple[Rounds, ...]:
-        """The rounds so far, block after block."""
+        """The rounds so far, by block."""
         return tuple(rounds for block in self._blocks for rounds in block)
 
     def advance(self) -> None:
-        """Run one block.
+        """Run the next block.
 
         Raises:
             DeviceError: the device is gone.
@@ -108,7 +108,7 @@ class Confirmation:
         )
 
     def _is_clear(self, rounds: Rounds) -> bool:
-        """Return whether all ratios are far from the threshold, on the same side."""
+        """Return whether all ratios are far from the threshold and on the same side."""
         threshold = 1 + self._rules.min_gain
         ratios = [default / winner for default, winner in rounds.samples]
         return min(ratios) > threshold * _FAR or max(ratios) < threshold / _FAR

@@ -1,4 +1,4 @@
-"""Contestants of a race, the rules that hold for them, and what running them takes."""
+"""Contestants of a race, its rules, and estimates of its duration."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.programs.benchmark import Benchmark
 
 HEATS: Final = ((8, 4), (16, 2))
-"""The heats of a race: how many rounds each has, and how many finalists may stay after it."""
+"""The heats of a race: the number of rounds, and of finalists that may stay after it."""
 
 BLOCKS: Final = 3
 BLOCK_ROUNDS: Final = 25
@@ -22,38 +22,38 @@ BLOCK_ROUNDS: Final = 25
 
 _GAP_PART: Final = 0.02
 _BLOCK_PART: Final = 0.03
-"""The parts of a run that a pause and a block of a race take at most."""
+"""The largest fractions of a run for a pause and for a block of a race."""
 
 _GROUP_SECONDS: Final = 10.0
-"""Time for the fewest rounds of a group; finalists that take longer together race apart."""
+"""The time limit for the fewest rounds of a group; finalists that exceed it race in several groups."""
 
 _SAMPLE_SECONDS: Final = Settings().sample_seconds
 
 CLEAR_ROUNDS: Final = 5
-"""Rounds of a block after which a ratio that is far from the threshold is clear."""
+"""The rounds of a block that suffice for ratios far from the threshold."""
 
 _CLEAR: Final = 1.6
-"""A candidate that was so many times as fast is expected to be clear."""
+"""The speedup above which a candidate is expected to be clearly faster."""
 
 
 _BEYOND: Final = 8.0
-"""A default that takes this many times as long as each finalist is slower beyond doubt."""
+"""The multiple of the slowest finalist's time above which the default is clearly slower."""
 
 _SLOW_SAMPLE: Final = 0.024
-"""A sample that takes longer is one iteration, which is known after the first one."""
+"""The time in seconds above which a sample is a single iteration."""
 
 _WARM_UPS: Final = 4
-"""Rounds that the others take before they are sampled."""
+"""The warm-up rounds of shorter samples."""
 
 
 @dataclass(frozen=True)
 class Contestant:
-    """A benchmark that takes part in a race.
+    """A participant of a race.
 
     Attributes:
         benchmark: the benchmark.
-        microseconds: its time in earlier measurements. Time limits and the numbers of rounds follow from it.
-        always_races: whether it takes part however slow it was.
+        microseconds: its time in earlier measurements, which determines time limits and the numbers of rounds.
+        always_races: whether it takes part at any speed.
     """
 
     benchmark: Benchmark
@@ -62,7 +62,7 @@ class Contestant:
 
     @property
     def sample_seconds(self) -> float:
-        """The time that a sample of it takes."""
+        """The time of one sample."""
         return max(self.microseconds * 1e-6, _SAMPLE_SECONDS)
 
 
@@ -72,16 +72,15 @@ class RaceRules:
 
     Attributes:
         min_gain: the least gain worth an entry, as a fraction.
-        seed: fixes orders and resamples.
-        places: how many finalists race.
+        seed: the seed of orders and resamples.
+        places: the number of finalists.
         gap_seconds: the least time between two blocks of the confirmation.
-        block_seconds: the time for the rounds of a heat or of a block, as long as there are enough of them.
-        deadline: when the last finalist is drawn and an undecided confirmation is extended no more, in the seconds
-            of `time.monotonic()`.
-        blocks: how many blocks the confirmation has.
-        passes: how often the blocks may be gone through: an undecided confirmation gets as many rounds again.
-        least_speedup: finalists that are surely not as fast as this leave; 0 where the default is no match for them
-            at any speed.
+        block_seconds: the time for the rounds of a heat or block, unless these would be too few.
+        deadline: the time after which no finalist is drawn and no confirmation extended, in seconds of
+            `time.monotonic()`.
+        blocks: the number of blocks of the confirmation.
+        passes: the limit on passes through the blocks; an undecided confirmation gets another pass.
+        least_speedup: the speedup below which finalists surely leave; 0 where they beat the default at any speed.
     """
 
     min_gain: float = 0.02
@@ -95,31 +94,31 @@ class RaceRules:
     least_speedup: float = 1.0
 
     def within(self, seconds: float) -> RaceRules:
-        """Return the rules for a run that takes so long: pauses and blocks take a small part of it."""
+        """Return the rules for a run of the given duration, with pauses and blocks that are a small part of it."""
         gap = min(self.gap_seconds, _GAP_PART * seconds)
         block = min(self.block_seconds, _BLOCK_PART * seconds)
         return replace(self, gap_seconds=gap, block_seconds=block)
 
 
 def round_seconds(contestants: Sequence[Contestant]) -> float:
-    """Return the time of a round."""
+    """Return the time of a round, in seconds."""
     return sum(contestant.sample_seconds for contestant in contestants)
 
 
 def round_count(contestants: Sequence[Contestant], most: int, seconds: float) -> int:
-    """Return how many rounds a heat or a block has: fewer if they take long."""
+    """Return the number of rounds of a heat or block: fewer if they are long."""
     fitting = int(seconds / round_seconds(contestants))
     return min(most, max(FEWEST_ROUNDS, fitting))
 
 
 def opponents(default: Contestant, contestants: Sequence[Contestant]) -> list[Contestant]:
-    """Return what runs in a heat: the default takes part unless it is so slow that no heat needs to tell."""
+    """Return the default if it takes part in a heat: not if it is obviously slower than all contestants."""
     slowest = max(contestant.sample_seconds for contestant in contestants)
     return [] if default.sample_seconds > _BEYOND * slowest else [default]
 
 
 def groups(default: Contestant, contestants: Sequence[Contestant]) -> Iterator[list[int]]:
-    """Yield the positions of contestants in groups that are small enough to race together with the default."""
+    """Yield groups of contestants, by position, that are small enough to race together with the default."""
     group: list[int] = []
     for position, contestant in enumerate(contestants):
         members = [*(contestants[member] for member in group), contestant]
@@ -135,10 +134,10 @@ def groups(default: Contestant, contestants: Sequence[Contestant]) -> Iterator[l
 def race_seconds(
     default: Contestant, contestants: Sequence[Contestant], rules: RaceRules | None = None
 ) -> float:
-    """Return the price of a race: what it takes if it goes through all heats and blocks once, its pauses aside.
+    """Return the price of a race: the time for all heats and one pass of blocks, without pauses.
 
     Args:
-        default: the compiler's own choice.
+        default: the compiler's choice.
         contestants: the finalists.
         rules: the rules.
     """
@@ -163,5 +162,5 @@ def race_seconds(
 
 
 def _warm_ups(contestants: Sequence[Contestant]) -> int:
-    """Return how many rounds the iterations take that find out how large batches are."""
+    """Return the number of rounds for determining batch sizes."""
     return 1 if round_seconds(contestants) > _SLOW_SAMPLE * len(contestants) else _WARM_UPS

@@ -1,4 +1,4 @@
-"""Decisions from interleaved times: whether a candidate is faster than the default, and how sure that is.
+"""Decisions from interleaved times: whether a candidate is faster than the default, and with what confidence.
 
 Pure functions: the same samples and seed give the same decision.
 """
@@ -21,11 +21,11 @@ _CONFIDENCE: Final = 0.975
 """With 0.95, 4 of 199 races of identical code had a winner on four cores at a load average of 10 to 27; with this, 2."""
 
 _FEWEST: Final = 3
-"""Fewer rounds have no interval worth the name."""
+"""The fewest rounds for a meaningful interval."""
 
 
 class Outcome(Enum):
-    """What the samples say about a candidate."""
+    """The outcome of comparing a candidate with the default."""
 
     FASTER = "faster"
     NOT_FASTER = "not-faster"
@@ -52,16 +52,16 @@ class ConfidenceInterval:
 
 @dataclass(frozen=True)
 class Decision:
-    """What blocks of rounds say about a candidate.
+    """The decision on a candidate from blocks of rounds.
 
     Attributes:
         outcome: the verdict.
-        speedup: of all rounds together.
+        speedup: the speedup over all rounds.
         default_us: the median time of the default, in microseconds.
-        tuned_us: that of the candidate.
+        tuned_us: the median time of the candidate, in microseconds.
         blocks: the speedup in each block.
-        contrary: the block that left the decision open although all rounds together are above the threshold; None
-            without one.
+        contrary: the block that left the decision open although the speedup over all rounds is above the threshold;
+            None if there is none.
     """
 
     outcome: Outcome
@@ -82,8 +82,8 @@ def interval(ratios: ArrayLike, seed: int = 0) -> ConfidenceInterval:
     """Return the median of ratios with its bootstrap interval (97.5 %, percentiles of 2,000 resamples).
 
     Args:
-        ratios: one a round.
-        seed: fixes the resamples.
+        ratios: one ratio per round.
+        seed: the seed of the resamples.
 
     Raises:
         ValueError: there are no ratios.
@@ -106,13 +106,13 @@ def decide(
 ) -> Decision:
     """Decide whether a candidate is faster than the default.
 
-    It is if the interval of all rounds together is above `1 + min_gain`, and so is the median of each block: what made one
-    block faster may not last. It is not if the interval of all rounds together is below.
+    It is faster if the interval over all rounds and the median of each block are above `1 + min_gain`: the cause of one
+    fast block may not last. It is not if the interval over all rounds is below.
 
     Args:
-        blocks: blocks of rounds that ran seconds apart; a round is the time of the default and of the candidate.
+        blocks: blocks of rounds, seconds apart; a round holds the times of the default and of the candidate.
         min_gain: the least gain worth an entry, as a fraction.
-        seed: fixes the resamples.
+        seed: the seed of the resamples.
 
     Raises:
         ValueError: there are no rounds.
@@ -142,15 +142,15 @@ def decide(
 def survivors(
     ratios: Mapping[int, Sequence[float]], keep: int, seed: int = 0, least: float = 1.0
 ) -> list[int]:
-    """Return the candidates of a race that stay in it, fastest first.
+    """Return the candidates that stay in a race, fastest first.
 
-    A candidate leaves when even the upper bound of its speedup is below the lower bound of the leader's, or when
-    `keep` others are faster. Candidates without a chance of the least speedup are left out.
+    A candidate leaves if the upper bound of its speedup is below the lower bound of the leader's or below the least
+    speedup, or if `keep` others are faster.
 
     Args:
-        ratios: by candidate, the time of the default over that of the candidate in each round.
-        keep: how many may stay.
-        seed: fixes the resamples.
+        ratios: the time of the default over that of the candidate in each round, by candidate.
+        keep: the number of candidates that may stay.
+        seed: the seed of the resamples.
         least: the least speedup.
     """
     if not ratios:

@@ -1,4 +1,4 @@
-"""Measuring what the compiler chooses, which tells how much each task weighs."""
+"""Measurement of the compiler's choices, which determines the weight of each task."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class MeasuredTask:
     Attributes:
         task: the task.
         benchmark: the compiler's choice, compiled.
-        default_us: its time.
-        compile_seconds: how long it compiled.
+        default_us: its time, in microseconds.
+        compile_seconds: its compilation time.
         share: its share of the time of all dispatches.
-        program_us: its time in one run of the program at each of the sizes.
+        program_us: its time in one run of the program at each of the sizes, in microseconds.
     """
 
     task: TuningTask
@@ -41,7 +41,7 @@ class MeasuredTask:
 def measure_default(
     task: TuningTask, compiled: Compiled | Failure, devices: DeviceSet
 ) -> MeasuredTask | Failure:
-    """Measure what the compiler chooses for one task, which is then all there is.
+    """Measure the compiler's choice for one task, with all of the program's time as its share.
 
     Raises:
         DeviceError: the device is gone.
@@ -57,15 +57,15 @@ def measure_default(
 
 
 def _program_us(benchmark: Benchmark, microseconds: float, devices: DeviceSet) -> float:
-    """Return the time of a call of a static dispatch, or of a dynamic one at all of its sizes."""
-    if len(benchmark.measured) < 2:  # noqa: PLR2004 - one size takes the time that is known
+    """Return the time of a call of a static dispatch, or of calls of a dynamic one at all its sizes."""
+    if len(benchmark.measured) < 2:  # noqa: PLR2004 - the time at one size was measured
         return microseconds
     timings = [devices.first.measure(benchmark.at(function)) for function in benchmark.measured]
     return sum(timing.least for timing in timings if not isinstance(timing, Failure))
 
 
 def nothing_runs(devices: DeviceSet, failure: Failure) -> TuninglinkError:
-    """Return the error about a program of which no dispatch runs on the devices.
+    """Return the error for a program without a dispatch that runs on the devices.
 
     Args:
         devices: the devices.

@@ -1,4 +1,4 @@
-"""What the whole program says about the entries of a spec: which of them stay."""
+"""The verdict of whole-program runs on the entries of a spec."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ModelVerdict:
-    """What the whole program says about a spec.
+    """The verdict of whole-program runs on a spec.
 
     Attributes:
         kept: the entries that stay.
-        comparison: how the program fares with them; None if it was not run, or none stays.
-        reason: why there is no comparison.
-        failures: why the program fails, or is wrong, with entries that do not stay.
-        default_outputs: what the program computes without a spec; None if it was not run.
+        comparison: the comparison of the program with them and without; None if it was not run or none stays.
+        reason: the reason for a missing comparison.
+        failures: the failures of the program with the entries that were dropped.
+        default_outputs: the outputs of the program without a spec; None if it was not run.
     """
 
     kept: tuple[TaskResult, ...]
@@ -38,7 +38,7 @@ class ModelVerdict:
 
     @property
     def outputs(self) -> OutputComparison | None:
-        """What the program computes, with the entries that stay if there are any."""
+        """The outputs of the program, with the entries that stay if there are any."""
         if self.comparison is not None and self.comparison.outputs is not None:
             return self.comparison.outputs
         return self.default_outputs
@@ -47,13 +47,13 @@ class ModelVerdict:
 def judge_entries(
     won: Sequence[TaskResult], runs: ModelRuns, write: Callable[[Sequence[TaskResult]], str]
 ) -> ModelVerdict:
-    """Leave out entries that make the whole program slower, although their dispatch is faster.
+    """Drop entries that make the whole program slower although their dispatch is faster.
 
-    Entries for dispatches whose default is wrong stay at any speed, unless the program fails with them. No entry stays
-    with which the outputs of the program are not accepted.
+    Entries for dispatches with a wrong default stay at any speed, unless the program fails with them. Entries with
+    which the outputs of the program are rejected do not stay.
 
     Args:
-        won: what has an entry.
+        won: the results with entries.
         runs: runs the program.
         write: writes the spec with some of the entries.
     """
@@ -91,7 +91,7 @@ def judge_entries(
 
 
 def judge_default(runs: ModelRuns) -> ModelVerdict:
-    """Return what the whole program computes where there is no entry."""
+    """Return the verdict on the outputs of the whole program without entries."""
     reason = "there is no entry"
     try:
         return ModelVerdict((), reason=reason, default_outputs=runs.compared_outputs())
@@ -104,12 +104,12 @@ def harmless(
     compare: Callable[[Sequence[Entry]], ModelComparison],
     is_harmed: Callable[[ModelComparison], bool] = lambda comparison: comparison.is_slower,
 ) -> list[Entry]:
-    """Return the entries without those that harm the program, found by bisection.
+    """Return the entries that do not harm the program, by bisection.
 
     Args:
         entries: all entries.
-        compare: runs the program with some of them, and without any.
-        is_harmed: tells whether the program is harmed; by default, whether it is slower.
+        compare: compares the program with the given entries and without any.
+        is_harmed: returns whether the program is harmed; by default, whether it is slower.
     """
     if not entries or not is_harmed(compare(entries)):
         return list(entries)
@@ -120,6 +120,6 @@ def harmless(
     halves = [harmless(part, compare, is_harmed) for part in parts]
     kept = [*halves[0], *halves[1]]
     if all(halves) and is_harmed(compare(kept)):
-        # Each half is fine alone: both together are not.
+        # Each half is harmless alone, but both together are not.
         return max(halves, key=lambda half: compare(half).speedup.median)
     return kept

@@ -1,4 +1,4 @@
-"""Checks of candidates where a reference says what a dispatch should compute."""
+"""Checks of candidates' outputs with a reference for the dispatch."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 def judge_default(
     device: Device, default: Benchmark, task: TuningTask, references: References
 ) -> OutputVerdict:
-    """Return what the reference of a task says about the compiler's choice.
+    """Return the verdict of a task's reference on the compiler's choice.
 
     Args:
-        device: runs it.
+        device: the device that runs it.
         default: the compiler's choice.
         task: the task.
         references: the references.
@@ -42,16 +42,16 @@ def judge_default(
 
 @dataclass
 class JudgedOutputs:
-    """Compares candidates with the compiler's choice, if that is right; else with the reference. Each of them once.
+    """Compares candidates, each once, with the compiler's choice if that is right, else with the reference.
 
     Attributes:
-        device: runs them.
+        device: the device that runs them.
         default: the compiler's choice.
-        reduction: how many products make an element of an output.
+        reduction: the number of products summed in an element of an output.
         task: the task.
-        references: the references; None leaves all to the compiler's choice.
-        judgement: what the reference says about the compiler's choice, where that is known already.
-        numerics: which outputs are accepted.
+        references: the references; None compares with the compiler's choice only.
+        judgement: the verdict of the reference on the compiler's choice, if already computed.
+        numerics: the acceptance policy for outputs.
     """
 
     device: Device
@@ -65,7 +65,7 @@ class JudgedOutputs:
 
     @cached_property
     def default_judgement(self) -> OutputVerdict | None:
-        """What the reference says about the compiler's choice; None where it was not asked.
+        """The verdict of the reference on the compiler's choice; None without references.
 
         Raises:
             DeviceError: the device is gone.
@@ -76,7 +76,7 @@ class JudgedOutputs:
 
     @property
     def default_is_wrong(self) -> bool:
-        """Whether the compiler's choice computes something else than it should."""
+        """Whether the compiler's choice computes a wrong result."""
         judgement = self.default_judgement
         return judgement is not None and judgement.correctness is Correctness.WRONG
 
@@ -85,7 +85,7 @@ class JudgedOutputs:
         return OutputChecks(self.device, self.default, self.reduction)
 
     def failure(self, benchmark: Benchmark) -> Failure | None:
-        """Return what is wrong with the outputs of a candidate, or why it cannot be run; None if it is right.
+        """Return the failure of a candidate: wrong outputs or a failed run; None if it is right.
 
         Raises:
             DeviceError: the device is gone.
@@ -116,7 +116,7 @@ class JudgedOutputs:
         return Failure(FailureKind.WRONG, judgement.reason)
 
     def _bitwise_failure(self, benchmark: Benchmark) -> Failure | None:
-        """Return where the outputs of a candidate are not those of the compiler's choice bit for bit."""
+        """Return the first difference of a candidate's outputs from those of the compiler's choice, bit for bit."""
         outputs, expected = self.device.outputs(benchmark), self._default_outputs
         for computed in (expected, outputs):
             if isinstance(computed, Failure):

@@ -1,4 +1,4 @@
-"""Running the whole program with and without a spec, which decides what stays in the spec."""
+"""Runs of the whole program with and without a spec, which decide which entries stay."""
 
 from __future__ import annotations
 
@@ -33,51 +33,51 @@ if TYPE_CHECKING:
     Samples = list[tuple[float, ...]]
 
 _COMPILE_SECONDS: Final = 1800.0
-"""How long a whole program may compile."""
+"""The time limit for compiling a whole program."""
 
 _ROUNDS: Final = 25
-"""Rounds that are run at a time."""
+"""The rounds of a batch."""
 
 _FIRST_ROUNDS: Final = 6
 _CLEAR: Final = 1.5
-"""So many rounds are enough for a ratio whose interval is beyond this."""
+"""The number of rounds that suffices if the interval of the ratio lies outside these bounds."""
 
 _MOST_ROUNDS: Final = 1000
 _LEAST_SECONDS: Final = 1.0
-"""What a comparison may take even if there is no time left."""
+"""The time for a comparison even if the budget is used up."""
 
 MOST_SECONDS: Final = 20.0
-"""When a comparison ends whose interval is still wide, unless the caller gives another time."""
+"""The default time limit for a comparison whose interval remains wide."""
 
 _NARROW: Final = 0.02
-"""The width of an interval that more rounds need not make narrower."""
+"""The width of an interval that is narrow enough."""
 
 _SLOW: Final = 4.0
-"""How many times longer than one run of all functions a comparison may take, however slow they are."""
+"""The time that slow functions always get for a comparison, in multiples of one run of all functions."""
 
 _NOTHING: Final = ConfidenceInterval(0.0, 0.0, 0.0)
-"""The speedup of a program that does not run with the spec."""
+"""The speedup reported for a program that fails with the spec."""
 
 _INTEGER_RANGES: Final = (PLAIN_INTEGERS, (0, 1), (1, 1))
 """Ranges of random integers, in the order in which they are tried: of indices, of masks, and of masks without zeros."""
 
 
 class ModelRunError(Exception):
-    """The program cannot be compared; says why not."""
+    """The program cannot be compared; the message is the reason."""
 
 
 @dataclass
 class ModelRuns:
-    """Runs a program with specs and without.
+    """Runs a program with and without specs.
 
     Attributes:
         program: the program.
         compiler: compiles it.
         device: runs it.
-        seed: fixes inputs and orders.
-        seconds: when a comparison ends whose interval is still wide, unless the program is slow.
-        deadline: when all comparisons should have ended, in `time.monotonic()`'s seconds.
-        judge: compares what it computes with what it should compute.
+        seed: the seed of inputs and orders.
+        seconds: the time limit for a comparison whose interval remains wide, unless the program is slow.
+        deadline: the end of all comparisons, in seconds of `time.monotonic()`.
+        judge: compares outputs with expected outputs.
     """
 
     program: DispatchedProgram
@@ -93,12 +93,12 @@ class ModelRuns:
     _expectation: Expectation | None = None
 
     def compare(self, spec: str, *, mends: bool = False) -> ModelComparison:
-        """Return how fast the program is without a spec and with it, interleaved, as exactly as a few seconds tell.
+        """Compare the times of the program with and without a spec in interleaved runs of a few seconds.
 
         Args:
             spec: the spec.
-            mends: whether it has entries for dispatches whose default is wrong. Without a reference for the program, its
-                outputs are then not compared with those of the default.
+            mends: whether it has entries for dispatches with a wrong default. The outputs are then compared only with a
+                reference for the program, not with those of the default.
 
         Raises:
             ModelRunError: it cannot be compiled or run without the spec.
@@ -127,7 +127,7 @@ class ModelRuns:
         return replace(self._comparison(samples), outputs=outputs)
 
     def compared_outputs(self, spec: str = "") -> OutputComparison:
-        """Return how far the outputs of the program are from what they should be, without a spec and with one.
+        """Return the errors of the program's outputs, without a spec and with one.
 
         Raises:
             ModelRunError: it cannot be compiled or run.
@@ -144,7 +144,7 @@ class ModelRuns:
         return self.judge.compare(self._expectation, self._default, tuned, tolerance)
 
     def outputs(self, spec: str = "") -> Outputs:
-        """Return what each function computes, the program with a spec or without, always from the same inputs.
+        """Return the outputs of each function, with or without a spec, always from the same inputs.
 
         Raises:
             ModelRunError: it cannot be compiled or run.
@@ -158,10 +158,10 @@ class ModelRuns:
         return self.program.calls
 
     def _functions(self) -> list[FunctionCall]:
-        """Return the functions that can be called.
+        """Return the callable functions.
 
         Raises:
-            ModelRunError: there are none.
+            ModelRunError: the program has no callable function.
         """
         calls = self._calls()
         callable_ = [function for function in calls.functions if not function.obstacle]
@@ -171,7 +171,7 @@ class ModelRuns:
         return callable_
 
     def begin(self, *specs: str) -> None:
-        """Begin to compile the program without a spec and with others."""
+        """Start to compile the program without a spec and with each of the given ones."""
         for spec in ("", *specs):
             if spec not in self._images:
                 self._images[spec] = self.compiler.submit_whole(
@@ -186,10 +186,10 @@ class ModelRuns:
         return compiled.image
 
     def finite_integers(self) -> tuple[int, int]:
-        """Return a range of random integers with which all outputs of the program without a spec are finite.
+        """Return a range of random integers that gives finite outputs without a spec.
 
-        Integers may be indices, for which different ones are best, or masks, of which some functions make infinities
-        unless they are zeros and ones.
+        Integers may be indices, which should differ, or masks, from which some functions compute infinities unless they
+        are zeros and ones.
 
         Raises:
             ModelRunError: the program cannot be compiled or run.
@@ -229,7 +229,7 @@ class ModelRuns:
         return outputs
 
     def _samples(self, programs: Sequence[CompiledProgram], seconds: float) -> Samples:
-        """Return the times of programs, by round, until the weighted ratio is known well enough."""
+        """Return the times of programs by round, until the interval of the weighted ratio is narrow enough."""
         samples: Samples = []
         began = time.monotonic()
         end = max(min(began + seconds, self.deadline), began + _LEAST_SECONDS)
@@ -249,7 +249,7 @@ class ModelRuns:
                 return samples
 
     def _weighted(self, samples: Samples) -> list[tuple[float, float]]:
-        """Return the sums over the functions by round, without the spec and with it."""
+        """Return the weighted sums over the functions by round, without and with the spec."""
         weights = np.array([function.weight for function in self._functions()])
         times = np.array(samples).reshape(len(samples), len(weights), 2)
         sums = (times * weights[:, None]).sum(axis=1)

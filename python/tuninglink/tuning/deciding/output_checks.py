@@ -1,4 +1,4 @@
-"""Checks of what candidates compute."""
+"""Checks of candidates' outputs."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OutputChecks:
-    """Compares the outputs of candidates with those of a reference, each candidate once.
+    """Compares the outputs of candidates, each once, with those of a reference.
 
     Attributes:
-        device: runs them.
-        reference: the benchmark whose outputs are right.
-        reduction: how many products make an element of an output.
+        device: the device that runs them.
+        reference: the benchmark with the right outputs.
+        reduction: the number of products summed in an element of an output.
     """
 
     device: Device
@@ -27,7 +27,7 @@ class OutputChecks:
     _checked: dict[Benchmark, Failure | None] = field(default_factory=dict)
 
     def failure(self, benchmark: Benchmark) -> Failure | None:
-        """Return what is wrong with the outputs of a candidate, or why it cannot be run; None if it is right.
+        """Return the failure of a candidate: wrong outputs or a failed run; None if it is right.
 
         Raises:
             DeviceError: the device is gone.

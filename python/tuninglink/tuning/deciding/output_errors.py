@@ -1,4 +1,4 @@
-"""Errors of the outputs of whole programs, and how large they may be."""
+"""Errors of the outputs of whole programs, and their tolerances."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _LARGEST: Final = 0.5
 def relative_error(actual: Arrays, expected: Arrays) -> float:
     """Return the largest relative error of outputs, in the Frobenius norm.
 
-    Infinities and NaN must stand where they are expected. Of integers, the error is the part that differs.
+    Infinities and NaN must be where they are expected. The error of integers is the fraction that differs.
 
     Args:
         actual: the outputs.
-        expected: what they should be; their types may be wider.
+        expected: the expected outputs; their types may be wider.
 
     Returns:
-        The error; infinity if the number or the shapes of the outputs differ, or values that are not finite.
+        The error; infinity if the number or shapes of the outputs differ, or their non-finite values.
     """
     if len(actual) != len(expected):
         return math.inf
@@ -59,7 +59,7 @@ def _error(actual: NDArray[Any], expected: NDArray[Any]) -> float:
 
 
 def are_identical(actual: Arrays, expected: Arrays) -> bool:
-    """Return whether outputs are equal bit for bit."""
+    """Return whether outputs are bitwise equal."""
     return len(actual) == len(expected) and all(
         left.dtype == right.dtype
         and left.shape == right.shape
@@ -69,10 +69,10 @@ def are_identical(actual: Arrays, expected: Arrays) -> bool:
 
 
 def tolerance_of(types: Iterable[np.dtype]) -> float:
-    """Return the largest relative error of the outputs of a program that is right.
+    """Return the largest relative error of a correct program's outputs.
 
     Args:
-        types: the types that it computes with; the narrowest floating-point one counts.
+        types: the types of its computation; the narrowest floating-point type counts.
     """
     return max((_tolerance(dtype) for dtype in types if _is_float(dtype)), default=_WIDE_TOLERANCE)
 

@@ -1,4 +1,4 @@
-"""Judgement of what a whole program computes, with a spec and without."""
+"""Judgement of the outputs of a whole program, with and without a spec."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ GIVEN_SOURCE: Final = "--expected"
 
 @dataclass(frozen=True)
 class Expectation:
-    """What functions of a program should compute.
+    """The expected outputs of a program's functions.
 
     Attributes:
-        outputs: by the labels of the functions; none for those that have only the default to be compared with.
-        source: where they come from.
-        note: why a reference is missing; empty if none is.
+        outputs: the outputs by the labels of functions; functions compared only with the default are absent.
+        source: the origin of the outputs.
+        note: the reason for a missing reference; empty if none is missing.
     """
 
     outputs: Outputs
@@ -43,14 +43,14 @@ class Expectation:
 
 @dataclass
 class OutputJudge:
-    """Compares outputs of a program with those that are expected.
+    """Compares outputs of a program with expected outputs.
 
-    Expected are those that the user gives, else those of the reference, else those of the default.
+    Expected outputs come from the user, else from the reference, else from the default.
 
     Attributes:
-        tasks: the dispatches of the program, whose types give the tolerance.
-        reference: the reference; None to do without.
-        numerics: which outputs of a tuned program are accepted.
+        tasks: the dispatches of the program, whose types determine the tolerance.
+        reference: the reference; None for none.
+        numerics: the acceptance policy for outputs of a tuned program.
     """
 
     tasks: Sequence[TuningTask] = ()
@@ -63,11 +63,11 @@ class OutputJudge:
         return frozenset(binding.element_type for binding in bindings)
 
     def tolerance(self, functions: Sequence[FunctionCall], outputs: Outputs) -> float:
-        """Return the largest error of a program that is right.
+        """Return the largest error of a correct program.
 
         Args:
-            functions: the functions that are called.
-            outputs: what they compute.
+            functions: the called functions.
+            outputs: their outputs.
         """
         inputs = {entry.element_type for function in functions for entry in function.inputs}
         types = {dtype for name in self._task_types | inputs if (dtype := element_type(name))}
@@ -78,11 +78,11 @@ class OutputJudge:
     def expectation(
         self, calls: ProgramCalls, functions: Sequence[FunctionCall], integers: tuple[int, int]
     ) -> Expectation:
-        """Return what functions should compute; wait for the reference.
+        """Wait for the reference, and return the expected outputs of functions.
 
         Args:
             calls: the calls of the program.
-            functions: those of its functions that are called.
+            functions: the called functions.
             integers: the least and the largest random integer among the inputs.
         """
         outputs = {entry.label: entry.expected for entry in functions if entry.expected}
@@ -101,13 +101,13 @@ class OutputJudge:
     def compare(
         self, expectation: Expectation, default: Outputs, tuned: Outputs | None, tolerance: float
     ) -> OutputComparison:
-        """Return how far outputs are from what is expected.
+        """Return the errors of outputs.
 
         Args:
-            expectation: what is expected.
+            expectation: the expected outputs.
             default: the outputs without a spec.
-            tuned: the outputs with one; None if there is none.
-            tolerance: the largest error of a program that is right.
+            tuned: the outputs with a spec; None without one.
+            tolerance: the largest error of a correct program.
         """
         expected = {**default, **expectation.outputs}
         default_error = tuned_error = None
@@ -120,7 +120,7 @@ class OutputJudge:
         )
 
     def rejection(self, comparison: OutputComparison, default: Outputs, tuned: Outputs) -> str:
-        """Return why outputs of a tuned program are not accepted; empty if they are."""
+        """Return the reason for rejecting the outputs of a tuned program; empty if they are accepted."""
         match self.numerics:
             case Numerics.ANY:
                 return ""
@@ -136,7 +136,7 @@ class OutputJudge:
 
 
 def _error(actual: Outputs, expected: Outputs) -> float:
-    """Return the largest error; of arguments that a function updates, a user gives no expected values."""
+    """Return the largest error. Users give no expected values for arguments that a function updates."""
     errors = (
         relative_error(actual[label][: len(values)], values) for label, values in expected.items()
     )

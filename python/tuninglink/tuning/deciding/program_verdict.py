@@ -1,4 +1,4 @@
-"""The verdict on what a whole program computes, for `tuninglink verify`."""
+"""The verdict on the outputs of a whole program, for `tuninglink verify`."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ProgramVerdict:
-    """Whether a whole program computes what it should.
+    """The verdict on the outputs of a whole program.
 
     Attributes:
         judgement: whether its outputs are right.
-        source: where the expected outputs come from; empty if it was not run.
-        error: the relative error of the outputs; None if it was not compared.
-        tolerance: the largest error that rounding explains; None likewise.
+        source: the origin of the expected outputs; empty if the program was not run.
+        error: the relative error of the outputs; None without a comparison.
+        tolerance: the largest error explained by rounding; None likewise.
     """
 
     judgement: OutputVerdict
@@ -31,19 +31,19 @@ class ProgramVerdict:
 
     @property
     def is_right(self) -> bool:
-        """Whether nothing shows otherwise."""
+        """Whether the outputs are not shown to be wrong."""
         return self.judgement.correctness is not Correctness.WRONG
 
 
 def judge_program(runs: ModelRuns, spec: str) -> ProgramVerdict:
     """Return the verdict on the outputs of a whole program.
 
-    They are called wrong only if they are not those that a user expects. A reference that differs may be less exact
-    itself.
+    Outputs are wrong only if they differ from those given by the user. If they differ from a reference, the reference
+    may be the less exact one.
 
     Args:
-        runs: runs it, and compares its outputs.
-        spec: a spec to apply, or nothing.
+        runs: runs the program and compares its outputs.
+        spec: the spec to apply; empty for none.
     """
     try:
         comparison = runs.compared_outputs(spec)

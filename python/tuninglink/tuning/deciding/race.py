@@ -1,4 +1,4 @@
-"""The race among the finalists of a dispatch, and the confirmation of its winner."""
+"""The race of a dispatch's finalists, and the confirmation of its winner."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ if TYPE_CHECKING:
     from tuninglink.tuning.programs.benchmark import Benchmark
 
 _SLACK: Final = 4.0
-"""How many times longer than expected a heat may take before no further round begins."""
+"""The factor by which a heat may exceed the expected time before it is cut off."""
 
 _SLOW_SECONDS: Final = 0.3
 _NEAR: Final = 1.15
-"""A candidate that takes so long races only if it is at most this many times as slow as the best finalist."""
+"""Candidates with samples longer than this many seconds race only if their slowdown against the best finalist is
+below this factor."""
 
 
 @dataclass(frozen=True)
 class RaceResult:
-    """How a race ended.
+    """The result of a race.
 
     Attributes:
-        winner: the position of the finalist that was confirmed, among the candidates that were drawn; None if none is
-            a match for the default.
-        decision: what fresh rounds say about the winner; None without one.
-        failures: the finalists that computed something wrong or failed, by position.
-        timings: the times of each finalist in the last heat that it took part in.
-        default: the times of the default in the last heat; None if there was none.
+        winner: the position of the confirmed finalist among the drawn candidates; None if none can beat the default.
+        decision: the decision on the winner from fresh rounds; None without a winner.
+        failures: the failures of finalists, wrong outputs included, by position.
+        timings: the times of each finalist in its last heat.
+        default: the times of the default in the last heat; None without one.
         confirmation: the times of the default and of the winner in the confirmation, for the record.
-        reason: why there is no decision although a candidate may be faster; empty otherwise.
+        reason: the reason for a missing decision although a candidate may be faster; empty otherwise.
     """
 
     winner: int | None
@@ -60,27 +60,27 @@ class RaceResult:
 
 
 class Race:
-    """Finds the fastest finalist that computes what the default does, and decides whether it is faster.
+    """Finds the fastest correct finalist, and decides whether it is faster than the default.
 
-    Finalists are interleaved with the default in random order; those that are clearly slower leave. The one that
-    is left is measured again on fresh rounds, since the best of many is also the luckiest. Candidates that are wrong or
-    fail are replaced by the next best.
+    Finalists are interleaved with the default in random order, and clearly slower ones leave. The last one is measured
+    again on fresh rounds, since the best of many is also the luckiest. Candidates that are wrong or fail are replaced
+    by the next best.
 
-    A race advances step by step: first the heats, then the blocks of the confirmation, which have pauses between
-    them. Other work fits into the pauses.
+    A race advances in steps: the heats, then the blocks of the confirmation. Pauses between the blocks leave room for
+    other work.
 
     Args:
         device: runs the finalists.
-        default: the compiler's own choice.
-        candidates: the candidates, first those that always race, then best first. They are drawn as they are needed.
-        check: returns what is wrong with what a candidate computes, or None.
+        default: the compiler's choice.
+        candidates: the candidates: those that always race, then the others, best first. They are drawn as needed.
+        check: returns the failure of a candidate's outputs; None if they are right.
         rules: the rules.
-        timeline: counts what the stages take.
+        timeline: records the time of the stages.
         confirming: receives the position of a finalist that is about to be confirmed.
 
     Attributes:
-        due: when the next step may begin, in the seconds of `time.monotonic()`.
-        result: how the race ended; None before.
+        due: the earliest time of the next step, in seconds of `time.monotonic()`.
+        result: the result; None before the end.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class Race:
         self.result: RaceResult | None = None
 
     def run(self) -> RaceResult:
-        """Advance until the race is over, and wait in the pauses.
+        """Advance until the race is over, waiting during the pauses.
 
         Raises:
             DeviceError: the device is gone.
@@ -123,7 +123,7 @@ class Race:
         return self.result
 
     def advance(self) -> None:
-        """Run the heats, or else one block of the confirmation.
+        """Run the heats, or the next block of the confirmation.
 
         Raises:
             DeviceError: the device is gone.
@@ -140,7 +140,7 @@ class Race:
     # --- Heats -------------------------------------------------------------------------------------------
 
     def _run_heats(self) -> list[int]:
-        """Return the finalists that are left, fastest first."""
+        """Run the heats, and return the remaining finalists, fastest first."""
         running = self._draw([])
         for number, (rounds, keep) in enumerate(HEATS):
             if len(running) < 2 or (number and self._is_slow(running)):  # noqa: PLR2004 - a race of two
@@ -149,14 +149,14 @@ class Race:
         return running
 
     def _is_slow(self, running: Sequence[int]) -> bool:
-        """Return whether a further heat has no more rounds than the first: it would decide nothing more."""
+        """Return whether another heat is pointless, since it would have no more rounds than the first."""
         members = [self._drawn[position] for position in running]
         contestants = [*opponents(self._default, members), *members]
         first, *_ = HEATS[0]
         return round_count(contestants, first + 1, self._rules.block_seconds) <= first
 
     def _draw(self, running: Sequence[int]) -> list[int]:
-        """Return further candidates that compute the right thing, until the finalists are full."""
+        """Return the finalists, filled up with correct candidates."""
         drawn: list[int] = []
         while len(running) + len(drawn) < self._rules.places and not self._is_late():
             candidate = next(self._candidates, None)
@@ -172,7 +172,7 @@ class Race:
         return drawn
 
     def _is_worth(self, candidate: Contestant, running: Sequence[int]) -> bool:
-        """Return whether a candidate is fast enough for the time that it takes."""
+        """Return whether a candidate is fast enough to justify the time for racing it."""
         if candidate.always_races or candidate.sample_seconds < _SLOW_SECONDS or not running:
             return True
         best = min(self._drawn[position].microseconds for position in running)
@@ -185,7 +185,7 @@ class Race:
     def _run_heat(
         self, running: Sequence[int], rounds: int, keep: int, *, refills: bool
     ) -> list[int]:
-        """Return the finalists that stay, fastest first; those that fail are replaced if the heat `refills`."""
+        """Run a heat, and return the finalists that stay, fastest first; failed ones are replaced if the heat `refills`."""
         ratios: dict[int, list[float]] = {}
         pending = list(running)
         while pending:
@@ -195,9 +195,9 @@ class Race:
         return survivors(ratios, keep, self._rules.seed, self._rules.least_speedup)
 
     def _run_group(self, group: Sequence[int], rounds: int) -> dict[int, list[float]]:
-        """Return the ratios of the default's time to that of each finalist of a group.
+        """Run a group, and return the ratios of the default's time to that of each finalist.
 
-        A group that fails races again in halves, down to the finalist that fails.
+        If a group fails, its halves race again, down to the failing finalist.
         """
         members = [self._drawn[position] for position in group]
         opponent = opponents(self._default, members)
@@ -229,7 +229,7 @@ class Race:
         }
 
     def _attribute(self, position: int, failure: Failure) -> None:
-        """Attribute the failure of a finalist's rounds: only if it also fails alone it is the finalist's own."""
+        """Record the failure of a finalist if it also fails alone."""
         alone = self._device.measure(self._drawn[position].benchmark)
         if isinstance(alone, Failure):
             self._failures[position] = alone
@@ -239,7 +239,7 @@ class Race:
     # --- Confirmation ------------------------------------------------------------------------------------
 
     def _begin_confirmation(self) -> None:
-        """Begin to confirm the fastest finalist that is left; without one, the race is over."""
+        """Start to confirm the fastest remaining finalist; without one, the race is over."""
         if not self._running:
             self.result = self._result(None, None)
             return
@@ -274,7 +274,7 @@ class Race:
         )
 
     def _reason(self) -> str:
-        """Return why there is no decision; nothing if all finalists are slower than the default."""
+        """Return the reason for a missing decision; empty if all finalists are slower than the default."""
         if self._unmeasured:
             failure = next(iter(self._unmeasured.values()))
             return f"the race could not be measured: {failure.message}"

@@ -1,4 +1,4 @@
-"""Comparison of candidates for a dynamic dispatch with the default, at each of its sizes."""
+"""Comparison of candidates for a dynamic dispatch with the default at each of its sizes."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
     from tuninglink.tuning.programs.benchmark import Benchmark, SizedFunction
 
 _ROUNDS: Final = 11
-"""Rounds at each of the sizes. With fewer, the interval is too wide for small losses."""
+"""The rounds at each size. With fewer, the interval is too wide to show small losses."""
 
 _SECONDS: Final = 5.0
-"""Time at each of the sizes, as long as there are enough rounds."""
+"""The time at each size, in seconds, unless the rounds would be too few."""
 
 
 @dataclass(frozen=True)
 class SizeComparison:
-    """A dynamic dispatch at one combination of sizes, with the default and with a candidate.
+    """The comparison of a candidate with the default at one combination of sizes.
 
     Attributes:
-        sizes: the sizes, as a user writes them.
-        weight: how much they count.
+        sizes: the sizes, in the syntax of the command line.
+        weight: the weight of the sizes.
         default_us: the median time of the default, in microseconds.
-        tuned_us: that of the candidate.
-        speedup: from one to the other.
+        tuned_us: the median time of the candidate, in microseconds.
+        speedup: the speedup of the candidate.
     """
 
     sizes: str
@@ -55,8 +55,8 @@ class SizeChecks:
     Attributes:
         device: runs them.
         default: the compiler's choice.
-        seed: fixes orders and resamples.
-        check: returns what is wrong with the outputs of a candidate, or None; that is asked first.
+        seed: the seed of orders and resamples.
+        check: returns the failure of a candidate's outputs, or None; it is called first.
     """
 
     device: Device
@@ -66,13 +66,13 @@ class SizeChecks:
     _comparisons: dict[Benchmark, tuple[SizeComparison, ...]] = field(default_factory=dict)
 
     def failure(self, benchmark: Benchmark) -> Failure | None:
-        """Return what is wrong with a candidate, or at which sizes it is slower beyond doubt; None if it may win.
+        """Return the failure of a candidate, including sizes at which it is clearly slower; None if it may win.
 
         Raises:
             DeviceError: the device is gone.
         """
         failure = self.check(benchmark)
-        if failure is not None or len(benchmark.measured) < 2:  # noqa: PLR2004 - the race tells at one size
+        if failure is not None or len(benchmark.measured) < 2:  # noqa: PLR2004 - the race decides for one size
             return failure
         comparisons = compare_sizes(self.device, self.default, benchmark, self.seed)
         if isinstance(comparisons, Failure):
@@ -85,14 +85,14 @@ class SizeChecks:
         return Failure(FailureKind.SLOWER, message)
 
     def comparisons(self, benchmark: Benchmark | None) -> tuple[SizeComparison, ...]:
-        """Return the times of a candidate that was checked; nothing for any other and for a static dispatch."""
+        """Return the comparisons of a checked candidate; empty for others and for static dispatches."""
         return () if benchmark is None else self._comparisons.get(benchmark, ())
 
 
 def compare_sizes(
     device: Device, default: Benchmark, benchmark: Benchmark, seed: int
 ) -> tuple[SizeComparison, ...] | Failure:
-    """Compare a benchmark of a dynamic dispatch with the default at each of its sizes; stop at a failure.
+    """Compare a benchmark of a dynamic dispatch with the default at each size, up to the first failure.
 
     Raises:
         DeviceError: the device is gone.
@@ -115,10 +115,10 @@ def compare_at(
 
     Args:
         device: runs them.
-        default: what it is compared with.
-        benchmark: what is compared.
-        function: the sizes that both are for.
-        seed: fixes orders and resamples.
+        default: the benchmark of the default.
+        benchmark: the benchmark to compare.
+        function: the function for the sizes of both.
+        seed: the seed of orders and resamples.
 
     Raises:
         DeviceError: the device is gone.

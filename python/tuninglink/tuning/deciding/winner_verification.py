@@ -1,4 +1,4 @@
-"""Verification of winners: a spec has to give the binary that was measured."""
+"""Verification of winners: a spec must reproduce the measured binary."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class WinnerVerification:
-    """Compiles a task with specs for its winners, and compares the binaries with those that were measured.
+    """Compiles a task with specs for its winners, and compares the binaries with the measured ones.
 
     Attributes:
         prepared: the task.
         compiler: compiles it.
-        seconds: how long that may take.
+        seconds: the time limit of a compilation.
     """
 
     prepared: TunableTask
@@ -34,7 +34,7 @@ class WinnerVerification:
     _begun: dict[str, Future[Compiled | Failure]] = field(default_factory=dict)
 
     def begin(self, winner: Candidate) -> Future[Compiled | Failure]:
-        """Begin to compile the task with the spec for a winner, its provenance aside."""
+        """Start to compile the task with the spec for a winner, without provenance."""
         job = self._begun.get(winner.key)
         if job is None:
             spec, source = self.prepared.spec(winner, {}), self.prepared.task.source
@@ -43,10 +43,10 @@ class WinnerVerification:
         return job
 
     def finish(self, winner: Candidate, measured: Benchmark) -> None:
-        """Wait for the compilation of a winner, and compare.
+        """Wait for the compilation of a winner, and compare the binaries.
 
         Raises:
-            TuninglinkError: the binaries differ, which is a mistake of the tuner.
+            TuninglinkError: the binaries differ, which is a bug in the tuner.
         """
         compiled = self.begin(winner).result()
         if isinstance(compiled, Failure):

@@ -1,4 +1,4 @@
-"""The sets of flags under which dispatches are tuned: one, or two where tuning may overtake the best one."""
+"""The sets of flags under which dispatches are tuned: the best one, and one that tuning may make faster."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ if TYPE_CHECKING:
     from tuninglink.tuning.flag_sets.sets import FlagSet
 
 _LEAST_SECONDS: Final = 45.0
-"""Less time is not divided."""
+"""The least time, in seconds, that is divided between two sets."""
 
 _REACH: Final = 2.5
-"""Tuning dispatches is not expected to make up for more than this factor."""
+"""The largest slowdown that tuning of dispatches is expected to make up for."""
 
 
 def tuning_bases(result: FlagsResult, seconds: float) -> list[FlagSet]:
     """Return the sets under which dispatches are tuned, the best one first.
 
-    Where the best set tiles data, specs configure little of the program. Then the best set that does not tile data is
-    a base as well, which may be the default: the whole program decides in the end.
+    If the best set tiles data, specs configure little of the program. Then the best set without data tiling, perhaps
+    the default, is also a base, and whole-program times decide.
 
     Args:
-        result: what came of comparing the sets.
+        result: the comparison of the sets.
         seconds: the time for tuning.
     """
     best = result.best

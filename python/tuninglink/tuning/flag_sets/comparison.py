@@ -1,4 +1,4 @@
-"""Comparing sets of flags by the time of the whole program."""
+"""Comparison of sets of flags by whole-program times."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
     Job = Future[CompiledSource | str]
 
 _TIMING: Final = 0.25
-"""The part of the time that is kept for measuring."""
+"""The fraction of the time reserved for measuring."""
 
 _NEEDED_SECONDS: Final = 1800.0
-"""How long a program may compile without which there is nothing to compare."""
+"""The time limit for compiling programs that the comparison cannot do without."""
 
 
 @dataclass(frozen=True)
 class TunedSet:
-    """A set of flags with the spec that was tuned under it.
+    """A set of flags with the spec tuned under it.
 
     Attributes:
-        flag_set: the set; without flags for those that the user gives.
+        flag_set: the set; without flags, it stands for the user's flags.
         spec: the spec, as text.
-        entries: how many problems have an entry in it; without any, the set alone takes part.
+        entries: the number of problems with an entry; with 0, the set is compared without a spec.
     """
 
     flag_set: FlagSet
@@ -50,15 +50,15 @@ class TunedSet:
 
 @dataclass
 class FlagComparison:
-    """Compares sets of flags, alone or with specs, with the flags that a user gives.
+    """Compares sets of flags, alone or with specs, with the user's flags.
 
     Attributes:
         source: the program.
-        flags: the flags that the user gives.
-        seconds: how long all of it may take.
-        min_gain: the least gain for which a set is taken, as a fraction.
-        seed: fixes orders.
-        judge: compares what the program computes with what it should compute.
+        flags: the user's flags.
+        seconds: the time limit of the whole comparison.
+        min_gain: the least gain for selecting a set, as a fraction.
+        seed: the seed of orders.
+        judge: compares outputs with expected outputs.
     """
 
     source: ProgramSource
@@ -70,8 +70,8 @@ class FlagComparison:
     _began: float = field(default_factory=time.monotonic)
 
     def begin(self, compiler: SetCompiler, flag_set: FlagSet, spec: str = "") -> Job:
-        """Begin to compile the program under a set of flags, with a spec or without."""
-        # The default and the pairs that were tuned are never late: there is nothing to compare without them.
+        """Start to compile the program under a set of flags, with or without a spec."""
+        # The default and the tuned pairs have no deadline: the comparison needs them.
         is_needed = spec or not flag_set.flags
         seconds = _NEEDED_SECONDS if is_needed else (1 - _TIMING) * self.seconds
         flags = (*self.flags, *flag_set.flags)
@@ -86,8 +86,8 @@ class FlagComparison:
         """Compare sets of flags.
 
         Args:
-            default: the program with the flags that the user gives.
-            jobs: the program under the sets, as `begin` returns it.
+            default: the program with the user's flags.
+            jobs: the compilations under the sets, from `begin`.
             device: runs the program.
         """
         results = [SetResult(flag_set) for flag_set in jobs]
@@ -102,12 +102,12 @@ class FlagComparison:
         tuned: Sequence[TunedSet],
         device: Device,
     ) -> FlagsResult:
-        """Compare sets of flags with the specs that were tuned under them.
+        """Compare sets of flags with the specs tuned under them.
 
         Args:
             compiler: compiles them.
-            default: the program with the flags that the user gives.
-            jobs: the program under the sets without specs.
+            default: the program with the user's flags.
+            jobs: the compilations under the sets without specs.
             tuned: the sets with their specs.
             device: runs the program.
         """
@@ -127,7 +127,7 @@ class FlagComparison:
         results: list[Result],
         device: Device,
     ) -> FlagsResult:
-        """Time programs that are new, interleaved."""
+        """Time the distinct programs, interleaved."""
         if default.calls is None:
             return FlagsResult(reason="the functions of the program cannot be read")
         if not callable_functions(default.calls):
@@ -163,7 +163,7 @@ class FlagComparison:
         images: dict[int, bytes],
         results: list[Result],
     ) -> Failure | None:
-        """Compare outputs with those of the default; programs that fail are no longer timed."""
+        """Compare outputs with those of the default. Programs that fail are not timed."""
         expected = timer.outputs(default)
         if isinstance(expected, Failure):
             return expected
@@ -191,7 +191,7 @@ class FlagComparison:
     def _decide(
         self, times: ProgramTimes, numbers: Sequence[int], results: list[Result]
     ) -> FlagsResult:
-        """Take the fastest program that gains enough, and certainly more than the default does against itself."""
+        """Select the fastest program whose gain suffices and exceeds the noise of the default against itself."""
         for number, milliseconds, speedup in zip(
             numbers, times.milliseconds, times.speedups, strict=True
         ):

@@ -1,4 +1,4 @@
-"""Compiling a whole program under a set of flags, each in a process of its own: flags are global to a process."""
+"""Compilation of a whole program under sets of flags, each in a separate process: flags are global to a process."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ProgramSource:
-    """A program as a user gives it.
+    """A program given by the user.
 
     Attributes:
         path: its path.
-        first: the phase that it has gone through already.
-        sizes: the sizes of dynamic dimensions of its arguments, at which it is called.
-        calls: which of its functions count, and what they are called with.
+        first: the last phase that it has passed.
+        sizes: the sizes of dynamic dimensions of its arguments.
+        calls: its functions to call, and their arguments.
     """
 
     path: str
@@ -45,14 +45,14 @@ class ProgramSource:
 
 @dataclass(frozen=True)
 class CompiledSource:
-    """A program, compiled.
+    """A compiled program.
 
     Attributes:
         image: the module, a VM FlatBuffer.
-        calls: the calls that its time is made of; None if its functions cannot be read.
-        backends: the backends that it was compiled by.
-        seconds: how long that took.
-        is_data_tiled: whether the compiler chooses the layout of operands.
+        calls: the calls that make up its time; None if its functions cannot be read.
+        backends: the backends that compiled it.
+        seconds: the compilation time.
+        is_data_tiled: whether the compiler chose the layout of operands.
     """
 
     image: bytes = field(repr=False)
@@ -63,10 +63,10 @@ class CompiledSource:
 
 
 class SetCompiler:
-    """Compiles a program under sets of flags, those that are submitted first before others.
+    """Compiles a program under sets of flags, in order of submission.
 
     Args:
-        jobs: how many compile at once.
+        jobs: the number of parallel compilations.
     """
 
     def __init__(self, jobs: int) -> None:
@@ -86,11 +86,11 @@ class SetCompiler:
         Args:
             source: the program.
             flags: all flags of the compiler.
-            deadline: when it has to be done, in `time.monotonic()`'s seconds.
-            spec: a spec to apply, or nothing.
+            deadline: the time limit, in seconds of `time.monotonic()`.
+            spec: the spec to apply; empty for none.
 
         Returns:
-            A future of the program, or of why there is none.
+            A future of the program or of the failure.
         """
         return self._threads.submit(_compile, source, tuple(flags), deadline, spec)
 
@@ -98,7 +98,7 @@ class SetCompiler:
 def _compile(
     source: ProgramSource, flags: tuple[str, ...], deadline: float, spec: str
 ) -> CompiledSource | str:
-    """Compile a program in a process of its own."""
+    """Compile a program in a separate process."""
     left = deadline - time.monotonic()
     if left <= 0:
         return "it was not compiled: there was no time left"
@@ -116,11 +116,11 @@ def _compile(
 
 
 def compile_source(source: ProgramSource, spec: str) -> CompiledSource | str:
-    """Compile a program in this process, whose command line has the flags.
+    """Compile a program in this process, whose command line holds the flags.
 
     Args:
         source: the program.
-        spec: a spec to apply, or nothing.
+        spec: the spec to apply; empty for none.
 
     Returns:
         The program, or the first error.

@@ -1,4 +1,4 @@
-"""The times of a program, compiled in several ways, against the time of the default."""
+"""The times of variants of a program against the time of the default."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _FIRST_ROUNDS: Final = 8
 _ROUNDS: Final = 25
 _MOST_ROUNDS: Final = 200
 _FAR_BEHIND: Final = 3.0
-"""By how many times a call of a program may be slower than the fastest one for the program to be timed again."""
+"""The slowdown of a program's first call against the fastest one up to which the program is timed again."""
 
 _LONG_CALL: Final = 0.2
-"""Programs with shorter calls, in seconds, are all timed: loading them takes part of that."""
+"""The time of a first call, in seconds, below which programs are always timed: it includes loading."""
 
 _NARROW: Final = 0.02
-"""The width of intervals that more rounds need not make narrower, relative to the speedup."""
+"""The width of an interval, relative to the speedup, that is narrow enough."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class ProgramTimes:
         default_ms: the time of the default.
         noise: the speedup of the default against itself.
         milliseconds: the times of the programs.
-        speedups: their speedups.
+        speedups: the speedups of the programs.
     """
 
     default_ms: float
@@ -54,12 +54,12 @@ class ProgramTimes:
 
 
 class ProgramTimer:
-    """Runs the functions of a program that is compiled in several ways.
+    """Runs the functions of variants of a program.
 
     Args:
         device: the device.
         calls: the calls of the program.
-        seed: fixes orders.
+        seed: the seed of orders.
     """
 
     def __init__(self, device: Device, calls: ProgramCalls, seed: int) -> None:
@@ -70,7 +70,7 @@ class ProgramTimer:
         self._call_seconds: dict[bytes, float] = {}
 
     def outputs(self, image: bytes) -> Outputs | Failure:
-        """Return what all functions compute, or why they cannot be run."""
+        """Return the outputs of all functions, or the failure of a run."""
         arrays: Outputs = {}
         began = time.monotonic()
         for function in self._functions:
@@ -85,10 +85,10 @@ class ProgramTimer:
     def compare(
         self, default: bytes, images: Sequence[bytes], seconds: float
     ) -> ProgramTimes | Failure:
-        """Time programs in turn with the default, and with the default a second time.
+        """Time programs, interleaved with two copies of the default.
 
-        A program leaves when it cannot be the fastest any more, which may be after its call for `outputs`. The rounds end when the intervals of the others are
-        narrow, or the time is over.
+        A program leaves when it can no longer be the fastest, perhaps already after its call for `outputs`. The rounds
+        end when the remaining intervals are narrow or the time is over.
 
         Args:
             default: the default.
@@ -105,7 +105,7 @@ class ProgramTimer:
         }
         for index in speedups:
             milliseconds[index].append(1000 * self._call_seconds[images[index - 1]])
-        # 0 is the default's second run.
+        # 0 is the second copy of the default.
         running = [index for index in range(1, len(images) + 1) if index not in speedups]
         count = 0
         while True:
@@ -136,7 +136,7 @@ class ProgramTimer:
         )
 
     def _is_far_behind(self, image: bytes, images: Sequence[bytes]) -> bool:
-        """Return whether the one call that a program has made was too slow for it to be the fastest."""
+        """Return whether the first call of a program was too slow for it to be the fastest."""
         call_seconds = [
             self._call_seconds[other] for other in images if other in self._call_seconds
         ]
@@ -144,7 +144,7 @@ class ProgramTimer:
         return seconds > _LONG_CALL and seconds > _FAR_BEHIND * min(call_seconds)
 
     def _rough_speedup(self, default: bytes, image: bytes) -> ConfidenceInterval:
-        """Return the speedup of a program by one call."""
+        """Return the speedup of a program from one call."""
         seconds = self._call_seconds[image]
         ratio = self._call_seconds.get(default, seconds) / seconds
         return ConfidenceInterval(ratio / _FAR_BEHIND, ratio, ratio * _FAR_BEHIND)
@@ -168,12 +168,12 @@ class ProgramTimer:
 
 
 def callable_functions(calls: ProgramCalls) -> list[FunctionCall]:
-    """Return the functions of a program that can be called."""
+    """Return the callable functions of a program."""
     return [function for function in calls.functions if not function.obstacle]
 
 
 def _possible_winners(speedups: dict[int, ConfidenceInterval], running: Sequence[int]) -> list[int]:
-    """Return the programs that may still be the fastest."""
+    """Return the programs that can still be the fastest."""
     bar = max((speedups[index].low for index in running), default=0.0)
     return [index for index in running if speedups[index].high >= bar]
 

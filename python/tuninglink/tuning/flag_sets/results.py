@@ -1,4 +1,4 @@
-"""What comes of comparing sets of flags, as data."""
+"""The results of comparing sets of flags, as data."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SetResult:
-    """What came of one set of flags.
+    """The result of one set of flags.
 
     Attributes:
         flag_set: the set.
         milliseconds: the time of the program; None if it was not measured.
-        speedup: against the flags that the user gives; None if it was not measured.
-        error: how far the outputs are from what is expected, relative to their magnitude; None likewise.
-        note: why it was not measured, or is not taken; empty otherwise.
-        is_rejected: whether its outputs are not accepted.
-        is_data_tiled: whether the layout of operands is the compiler's choice, which specs cannot configure.
+        speedup: the speedup over the user's flags; None if it was not measured.
+        error: the relative error of the outputs; None likewise.
+        note: the reason why the set was not measured or is not selected; empty otherwise.
+        is_rejected: whether its outputs are rejected.
+        is_data_tiled: whether the compiler chooses the layout of operands, which specs cannot configure.
     """
 
     flag_set: FlagSet
@@ -40,10 +40,10 @@ class SetResult:
 
 @dataclass(frozen=True)
 class PairResult(SetResult):
-    """What came of a set of flags together with the spec that was tuned under it.
+    """The result of a set of flags with the spec tuned under it.
 
     Attributes:
-        entries: how many entries the spec has.
+        entries: the number of entries of the spec.
     """
 
     entries: int = 0
@@ -51,16 +51,16 @@ class PairResult(SetResult):
 
 @dataclass(frozen=True)
 class FlagsResult:
-    """What came of comparing sets of flags.
+    """The result of comparing sets of flags.
 
     Attributes:
         results: the sets, in the order in which they were tried.
-        best: the set that is taken; None if the flags that the user gives are the fastest.
-        default_ms: the time of the program with the flags that the user gives; None if it was not measured.
+        best: the selected set; None if the user's flags are the fastest.
+        default_ms: the time of the program with the user's flags; None if it was not measured.
         noise: the speedup of the default against itself; None likewise.
-        reason: why no set was compared; empty if some were.
-        default_is_tiled: whether the layout of operands is the compiler's choice already with the flags of the user.
-        pairs: the sets under which dispatches were tuned, with their specs, if there are several.
+        reason: the reason for comparing no sets; empty if some were compared.
+        default_is_tiled: whether the compiler already chooses the layout of operands with the user's flags.
+        pairs: the sets under which dispatches were tuned, with their specs, if there are several sets.
     """
 
     results: tuple[SetResult, ...] = ()

@@ -1,4 +1,4 @@
-"""The sets of compiler flags that are tried: a versioned list for each backend, those of plug-ins, and files."""
+"""The sets of compiler flags to try, from a versioned list for each backend, plug-ins and files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GROUP: Final = "tuninglink.flag_sets"
 """The entry-point group under which a plug-in registers a function from a backend to its flag sets."""
 
 LIST_VERSION: Final = 2
-"""The version of the lists below. It changes with them."""
+"""The version of the lists below. Change it with them."""
 
 NONE: Final = "none"
 """The value of `--flag-sets` for no sets."""
@@ -28,13 +28,13 @@ NONE: Final = "none"
 
 @dataclass(frozen=True)
 class FlagSet:
-    """Flags of the compiler that are tried together.
+    """Compiler flags that are tried together.
 
     Attributes:
-        name: what a report calls them.
+        name: the name in reports.
         flags: the flags, each `--name` or `--name=value`.
         changes_numerics: whether they were measured to change results beyond the tolerance.
-        word: a word in each program that they are for; empty for any program.
+        word: a word in the programs for which they are meant; empty for any program.
     """
 
     name: str
@@ -43,12 +43,12 @@ class FlagSet:
     word: str = ""
 
     def conflicts(self, flags: Sequence[str]) -> bool:
-        """Return whether one of the flags is given already, with whatever value."""
+        """Return whether one of the flags is already given, with any value."""
         given = {_flag_name(flag) for flag in flags}
         return any(_flag_name(flag) in given for flag in self.flags)
 
     def suits(self, program: str) -> bool:
-        """Return whether the set may be for a program, by the bytes of its file: text, bytecode or ONNX."""
+        """Return whether the set may apply to a program, from the bytes of its file: text, bytecode or ONNX."""
         path = Path(program)
         if not self.word or not path.is_file() or not path.stat().st_size:
             return True
@@ -60,7 +60,7 @@ class FlagSet:
 
 
 DEFAULT: Final = FlagSet("default", ())
-"""The flags that the user gives, and no others."""
+"""The user's flags without additions."""
 
 _TILING: Final = "--iree-opt-data-tiling"
 _IM2COL: Final = "--iree-global-opt-use-im2col-for-convs"
@@ -71,7 +71,7 @@ _ATTENTION: Final = (
     "iree-linalg-ext-convert-attention-to-online-attention,iree-linalg-ext-decompose-attention,"
     "canonicalize,cse))"
 )
-"""Attention as two products and a softmax, which have vectors and can be data-tiled; the scores go through memory."""
+"""Attention as two products and a softmax, which can be vectorized and data-tiled. The scores go through memory."""
 
 _CPU: Final = (
     FlagSet(
@@ -93,7 +93,7 @@ _CPU: Final = (
     FlagSet("data tiling, im2col, O3", (_TILING, _IM2COL, "--iree-opt-level=O3")),
     FlagSet("data tiling", (_TILING,)),
 )
-"""The most promising first: what was fastest on one of nine programs, compiled for one CPU.
+"""The sets that were fastest on at least one of nine programs, compiled for one CPU, most promising first.
 
 The set with im2col and without data tiling is for programs whose convolutions are tuned after im2col.
 """
@@ -115,14 +115,14 @@ def flag_sets(
     allows_numerics: bool = True,
     program: str = "",
 ) -> list[FlagSet]:
-    """Return the sets to try, the most promising first.
+    """Return the sets to try, most promising first.
 
     Args:
         backend: the backend of the compiler, such as `llvm-cpu`.
-        source: a file with sets, `none`, or nothing for our list and those of plug-ins.
-        flags: the flags that the user gives; sets with another value for one of them are left out.
-        allows_numerics: whether sets that change results beyond the tolerance are of interest.
-        program: the path of the program; sets that are certainly not for it are left out.
+        source: a file with sets, `none`, or empty for the built-in list and those of plug-ins.
+        flags: the user's flags; sets with another value for one of them are left out.
+        allows_numerics: whether to include sets that change results beyond the tolerance.
+        program: the path of the program; sets that cannot apply to it are left out.
 
     Raises:
         TuninglinkError: the file cannot be read, or a plug-in fails.
@@ -142,10 +142,10 @@ def flag_sets(
 
 
 def read_flag_sets(path: Path) -> list[FlagSet]:
-    """Read a file with one set a line, `NAME: FLAG…` or just flags; `#` begins a comment.
+    """Read a file with one set per line, `NAME: FLAG…` or just flags; `#` starts a comment.
 
     Raises:
-        TuninglinkError: the file cannot be read, or a line holds something else.
+        TuninglinkError: the file cannot be read, or a line has a different form.
     """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -157,7 +157,7 @@ def read_flag_sets(path: Path) -> list[FlagSet]:
         name, _, written = line.rpartition(": ")
         try:
             words = shlex.split(written, comments=True)
-        except ValueError:  # a quotation without an end
+        except ValueError:  # an unterminated quotation
             words = [written]
         if not words:
             continue
@@ -173,7 +173,7 @@ def _plug_ins(backend: str) -> list[FlagSet]:
     for plug_in in sorted(entry_points(group=GROUP), key=lambda entry_point: entry_point.name):
         try:
             sets += plug_in.load()(backend)
-        except Exception as failure:  # noqa: BLE001 - whatever the code of others raises
+        except Exception as failure:  # noqa: BLE001 - plug-ins may raise anything
             message = f"the flag sets of plug-in '{plug_in.name}' cannot be used: {failure}"
             raise TuninglinkError(error(message)) from None
     return sets

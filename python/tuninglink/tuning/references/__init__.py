@@ -1,1 +1,1 @@
-"""References: what a dispatch should compute, from computations that are independent of the tuned code."""
+"""References: the expected outputs of a dispatch, from computations independent of the tuned code."""

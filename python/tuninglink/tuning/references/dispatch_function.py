@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 NAME: Final = "dispatch"
 _SUM: Final = 4.0
 _CLEAN_UP: Final = "builtin.module(canonicalize)"
-"""Removes the offsets of bindings, which are left over."""
+"""The pipeline that removes unused offsets of bindings."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ class TensorFunction:
 
     Attributes:
         text: a module with the function `NAME`.
-        inputs: the tensors in bindings that its arguments are.
-        outputs: the bindings that its results are.
+        inputs: the tensors in bindings that correspond to its arguments.
+        outputs: the bindings that correspond to its results.
     """
 
     text: str
@@ -56,10 +56,10 @@ def tensor_function(source: bytes, layout: BufferLayout) -> TensorFunction:
 
     Args:
         source: its benchmark at `executable-sources`.
-        layout: the buffer that it runs on.
+        layout: the layout of its buffer.
 
     Raises:
-        UnsupportedOperationError: it loads parts of bindings, or of dynamic size.
+        UnsupportedOperationError: it loads parts of bindings or tensors of dynamic size.
     """
     benchmark = mlir.Module.parse(source, thread_context())
     (dispatch,) = collect(benchmark.operation, names.FUNCTION)
@@ -90,7 +90,7 @@ def tensor_function(source: bytes, layout: BufferLayout) -> TensorFunction:
 
 
 def summation_error(source: bytes) -> float:
-    """Return how far the sums of a dispatch may be off by another order, relative to their magnitude.
+    """Return the error of a dispatch's sums in a different order, relative to their magnitude.
 
     Roundings of partial sums that grow as a random walk deviate by 0.2 units of the accumulator's precision times
     `sqrt(terms)` (standard deviation); four units leave room for the largest of millions.
@@ -115,12 +115,12 @@ def summation_error(source: bytes) -> float:
 
 
 def _accumulator(op: StructuredOp, result: np.dtype) -> np.dtype:
-    """Return the type in which an operation adds up: attention does so in f32, others in the type of the result."""
+    """Return the accumulator type of an operation: f32 for attention, the result type for others."""
     return np.dtype(np.float32) if op.kind is OpKind.ATTENTION else result
 
 
 def _terms(op: StructuredOp) -> int:
-    """Return how many values are added up: in attention, by one of the two products after the other."""
+    """Return the number of summed values: in attention, those of both products."""
     loops = zip(op.iterator_types, op.sizes, strict=True)
     sizes = [size or 1 for kind, size in loops if kind == REDUCTION]
     return max(sizes) if op.kind is OpKind.ATTENTION else math.prod(sizes)

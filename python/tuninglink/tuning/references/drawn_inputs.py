@@ -1,4 +1,4 @@
-"""Elements of inputs without the inputs: bindings repeat a pattern, and may be gigabytes of weights."""
+"""Elements of inputs without the whole inputs: bindings repeat a pattern and may hold gigabytes of weights."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DrawnInputs:
-    """What the bindings of a benchmark hold before it runs.
+    """The contents of a benchmark's bindings before it runs.
 
     Attributes:
-        patterns: the patterns of each binding; later ones lie over earlier ones.
+        patterns: the patterns of each binding; later ones overwrite earlier ones.
     """
 
     patterns: Sequence[Sequence[Pattern]]
@@ -37,7 +37,7 @@ class DrawnInputs:
             position: their positions in row-major order.
 
         Raises:
-            UnsupportedOperationError: the elements do not lie at multiples of their size.
+            UnsupportedOperationError: the elements are not aligned to their size.
         """
         dtype = element_type(tensor.part.element_type)
         pattern = self._pattern(tensor)
@@ -50,10 +50,10 @@ class DrawnInputs:
         return result
 
     def _pattern(self, tensor: StoredTensor) -> Pattern:
-        """Return the last pattern that a tensor lies in.
+        """Return the last pattern that contains a tensor.
 
         Raises:
-            UnsupportedOperationError: it lies in several.
+            UnsupportedOperationError: the tensor spans several patterns.
         """
         begin, end = tensor.part.offset, tensor.part.offset + tensor.part.byte_length
         for pattern in reversed(self.patterns[tensor.binding]):

@@ -1,4 +1,4 @@
-"""Reproducers of compiled dispatches that crash, hang, or write what they should not, for the stock tools alone."""
+"""Reproducers of compiled dispatches that crash, hang or write out of bounds, for the stock tools only."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BENCHMARK: Final = "benchmark.mlir"
 REFERENCE: Final = "reference.mlir"
 
 _BYTE_VIEW: Final = (0x10000008, 1)
-"""The element type `i8` and the dense row-major encoding, as the runtime numbers them (`iree/hal/buffer_view.h`)."""
+"""The runtime's numbers of element type `i8` and the dense row-major encoding (`iree/hal/buffer_view.h`)."""
 
 _SCRIPT: Final = '''\
 #!/usr/bin/env python3
@@ -118,8 +118,8 @@ class RunnableBenchmark:
     """A benchmark of a dispatch as text.
 
     Attributes:
-        text: the module; its function returns the buffer that it works on.
-        phase: the phase that it is at.
+        text: the module; its function returns its buffer.
+        phase: the phase of the module.
         flags: the flags of the compiler.
     """
 
@@ -133,7 +133,7 @@ def runnable(module: mlir.Operation, phase: Phase, flags: Sequence[str]) -> Runn
 
     Args:
         module: a benchmark on a buffer; it is changed.
-        phase: the phase that it is at.
+        phase: the phase of the module.
         flags: the flags of the compiler.
     """
     function = next(op for op in body(module) if op.name == names.UTIL_FUNCTION)
@@ -183,11 +183,11 @@ def failing_run_script(
     Args:
         programs: the benchmark as `BENCHMARK`, and its reference as `REFERENCE` if there is one.
         function: the name of its function.
-        layout: the buffer that it runs on.
+        layout: the layout of its buffer.
         finding: the recorded failure.
-        device: the device of the runtime that runs it.
+        device: the runtime's device.
         seed: the seed of the inputs.
-        version: of the compiler.
+        version: the version of the compiler.
     """
     places = [
         (parts[0][0], binding.offset, binding.access is not Access.READ)

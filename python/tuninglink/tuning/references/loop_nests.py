@@ -1,4 +1,4 @@
-"""The loops of `linalg.generic` operations, evaluated with NumPy around some elements of their results."""
+"""NumPy evaluation of `linalg.generic` loops at some elements of their results."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
     Value = mlir.Value[Any]
 
 _MOST_ELEMENTS: Final = 1 << 26
-"""The largest array that evaluation may make: 512 MiB of float64."""
+"""The largest array for evaluation: 512 MiB of float64."""
 
 _MOST_STEPS: Final = 1 << 17
-"""The most iterations that are evaluated one after the other."""
+"""The limit on iterations that are evaluated in sequence."""
 
 _CHUNK: Final = 1 << 10
-"""Iterations whose inputs are evaluated at once."""
+"""The number of iterations whose inputs are evaluated together."""
 
 
 @dataclass
 class NestEvaluation:
-    """The loops of a `linalg.generic` around some elements of its results.
+    """An evaluation of a `linalg.generic` at some elements of its results.
 
-    Parallel loops have the positions that are asked for; reduction loops get axes of their own, behind those of
-    the positions. Operands that do not depend on a loop have size 1 there, so that nothing is computed twice.
+    Parallel loops take the requested positions. Reduction loops get additional axes after those of the positions.
+    Operands that do not depend on a loop have size 1 on its axis, so that nothing is computed twice.
 
     Attributes:
-        query: the question for elements of a result.
+        query: the query for elements of a result.
     """
 
     query: PointQuery
@@ -51,7 +51,7 @@ class NestEvaluation:
         """Return the elements.
 
         Raises:
-            UnsupportedOperationError: the nest is not of a form that is evaluated here.
+            UnsupportedOperationError: this form of nest is not supported.
         """
         value = self._terminator.operands[self.query.result]
         if not self._reductions:
@@ -98,7 +98,7 @@ class NestEvaluation:
 
     @cached_property
     def _sizes(self) -> dict[int, int]:
-        """The sizes of loops, from the operands that are indexed by one loop."""
+        """The sizes of loops, from operands indexed by a single loop."""
         sizes: dict[int, int] = {}
         for operand, map_ in zip(self._operation.operands, self._maps, strict=True):
             if not isinstance(operand.type, mlir.RankedTensorType):
@@ -111,7 +111,7 @@ class NestEvaluation:
         return sizes
 
     def _accumulates(self, value: Value) -> bool:
-        """Return whether a value in the region depends on what an output holds."""
+        """Return whether a value in the region depends on the content of an output."""
         if value in self._accumulators:
             return True
         owner = value.owner
@@ -122,10 +122,10 @@ class NestEvaluation:
     # --- Loops and operands --------------------------------------------------------------------------------
 
     def _enter(self, reductions: Sequence[Array]) -> None:
-        """Set the loops, and forgets the values of others.
+        """Set the loops, and forget the values of other iterations.
 
         Args:
-            reductions: the positions of the reduction loops, with one axis for each of them or one for all.
+            reductions: the positions of the reduction loops, with one axis for each loop or one for all.
         """
         self._axes = max((part.ndim for part in reductions), default=0)
         kinds = mlir.ArrayAttr(self._operation.attributes["iterator_types"])
@@ -146,7 +146,7 @@ class NestEvaluation:
                 self._values[argument] = self._operand(position, map_)
 
     def _initial(self, number: int) -> Array:
-        """Return what an output holds before the reduction loops, at the positions of the question."""
+        """Return the initial content of an output at the positions of the query."""
         position = len(self._maps) - len(self._operation.results) + number
         value = self._operand(position, self._maps[position])
         # The output does not depend on reduction loops: their axes have size 1.
@@ -190,7 +190,7 @@ class NestEvaluation:
         return result
 
     def _extracted(self, operation: mlir.Operation) -> Array:
-        """Return elements of a tensor; those out of bounds, which a `select` may drop, differ if loops are reversed."""
+        """Return elements of a tensor. Elements out of bounds, which a `select` may drop, differ if loops are reversed."""
         source, *indices = operation.operands
         places = [self._scalar(index) for index in indices]
         safe, inside = [], np.ones((), np.bool_)
@@ -206,7 +206,7 @@ class NestEvaluation:
     # --- Reductions ------------------------------------------------------------------------------------------
 
     def _combined(self, combine: np.ufunc, value: Value) -> Array:
-        """Combine the values of all iterations, in any order, with what the output held."""
+        """Combine the values of all iterations, in any order, with the initial output."""
         loops = []
         for axis, loop in enumerate(self._reductions):
             trailing = len(self._reductions) - axis - 1
@@ -224,7 +224,7 @@ class NestEvaluation:
         return result
 
     def _in_sequence(self) -> Array:
-        """Go through the iterations one after the other, with all that the region yields."""
+        """Evaluate the iterations in sequence, with all values that the region yields."""
         state: dict[Value, Array] = {}
         for positions in self._chunks():
             self._enter(positions)
@@ -242,7 +242,7 @@ class NestEvaluation:
         return state[self._accumulators[self.query.result]]
 
     def _chunks(self) -> Iterator[list[Array]]:
-        """Yield the positions of the reduction loops, some iterations at a time."""
+        """Yield the positions of the reduction loops in chunks of iterations."""
         sizes = [self._sizes[loop] for loop in self._reductions]
         count = math.prod(sizes)
         if count > _MOST_STEPS:
@@ -257,7 +257,7 @@ class NestEvaluation:
         Args:
             value: the value.
             step: the number of the iteration in its chunk.
-            values: values of this iteration, to which it is added.
+            values: values of this iteration, to which the value is added.
         """
         if value not in values:
             if self._accumulates(value):

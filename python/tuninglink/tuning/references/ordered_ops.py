@@ -1,4 +1,4 @@
-"""Operations on whole lines of a tensor, evaluated with NumPy: scatter, sort, topk, scan and arg_compare."""
+"""NumPy evaluation of operations on whole lines of a tensor: scatter, sort, topk, scan and arg_compare."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _ASCENDING: Final = {"arith.cmpf": (4, 5, 11, 12), "arith.cmpi": (2, 3, 6, 7)}
 
 
 def _line(query: PointQuery, operand: int, dimension: int) -> Array:
-    """Return the whole lines of an operand along a dimension, through the elements of a question; the last axis."""
+    """Return the lines of an operand through the elements of a query along a dimension, as the last axis."""
     size = query.shape(operand)[dimension]
     index = [part[..., np.newaxis] for part in np.broadcast_arrays(*query.index)]
     if index[0].size * size > _MOST_ELEMENTS:
@@ -44,24 +44,24 @@ def _line(query: PointQuery, operand: int, dimension: int) -> Array:
 
 
 def _along(query: PointQuery, dimension: int, lines: Array) -> Array:
-    """Return the element of each line at the position that is asked for."""
+    """Return the element of each line at the requested position."""
     place = np.broadcast_arrays(*query.index)[dimension][..., np.newaxis]
     result: Array = np.take_along_axis(lines, place, axis=-1)[..., 0]
     return result
 
 
 def _yielded(operation: mlir.Operation) -> tuple[mlir.Block, mlir.Operation]:
-    """Return the block of a region, and the operation whose result it yields."""
+    """Return the block of a region, and the operation that defines its yielded value."""
     block = operation.regions[0].blocks[0]
     terminator = list(block.operations)[-1]
     return block, defining_operation(terminator.operands[0])
 
 
 def _order(query: PointQuery) -> tuple[int, bool]:
-    """Return which pair of values a region compares, and whether larger ones come first.
+    """Return the index of the pair of values that a region compares, and whether larger ones come first.
 
     Raises:
-        UnsupportedOperationError: it does something other than compare two values.
+        UnsupportedOperationError: the region does something other than compare two values.
     """
     block, comparison = _yielded(query.operation)
     predicate = (
@@ -84,7 +84,7 @@ def _order(query: PointQuery) -> tuple[int, bool]:
 
 
 def _ranking(query: PointQuery, lines: Array, *, is_descending: bool) -> Array:
-    """Return the positions of the elements of lines in their order; equal ones as they stand, or reversed."""
+    """Return the sorted positions of the elements of lines; equal elements keep their order, or are reversed."""
     size = lines.shape[-1]
     keys = lines[..., ::-1] if query.is_reversed else lines
     ranking: Array = np.argsort(-keys if is_descending else keys, axis=-1, kind="stable")
@@ -114,7 +114,7 @@ def _topk(query: PointQuery) -> Array:
 
 
 def _arg_compared(query: PointQuery) -> Array:
-    """Evaluate `arg_compare`: the first element of a line in its order, or the position of it."""
+    """Evaluate `arg_compare`: the first element of a line in its order, or its position."""
     if len(query.operation.operands) != 3:  # noqa: PLR2004 - values, and both outputs
         raise UnsupportedOperationError(f"{query.operation.name} with an index")
     dimension = query.integer("dimension")
@@ -134,7 +134,7 @@ def _arg_compared(query: PointQuery) -> Array:
 
 
 def _scanned(query: PointQuery) -> Array:
-    """Evaluate `scan`: sums, or other combinations, of what comes before in a line."""
+    """Evaluate `scan`: sums, or other combinations, of the preceding elements of a line."""
     dimension = query.integer("dimension")
     _, combination = _yielded(query.operation)
     combine = REDUCTIONS.get(combination.name)
@@ -150,7 +150,7 @@ def _scanned(query: PointQuery) -> Array:
 
 
 def _scattered(query: PointQuery) -> Array:
-    """Evaluate `scatter`: all updates of an element, one after the other."""
+    """Evaluate `scatter`: all updates of an element in sequence."""
     order = query.integers("dimension_map")
     updates, original = query.shape(0), query.shape(2)
     window = original[len(order) :]

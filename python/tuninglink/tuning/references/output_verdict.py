@@ -7,7 +7,7 @@ from enum import Enum
 
 
 class Correctness(Enum):
-    """Whether a result is right; the value is what reports say."""
+    """The correctness of a result; the values appear in reports."""
 
     RIGHT = "right"
     WRONG = "wrong"
@@ -18,12 +18,12 @@ class Correctness(Enum):
 
 @dataclass(frozen=True)
 class OutputVerdict:
-    """What the reference says about a result.
+    """The verdict of the reference on a result.
 
     Attributes:
         correctness: the verdict.
-        reason: the numbers, or why there is no verdict.
-        samples: elements where the results differ most: binding, position, result, expected value.
+        reason: the figures, or the reason for a missing verdict.
+        samples: the elements with the largest differences: binding, position, result, expected value.
     """
 
     correctness: Correctness

@@ -1,4 +1,4 @@
-"""Questions for some elements of an operation's result."""
+"""Queries for some elements of an operation's result."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PointQuery:
-    """A question for some elements of a result.
+    """A query for some elements of a result.
 
     Attributes:
         at: evaluates elements of an operand, or a scalar.
         operation: the operation.
         result: the number of the result.
-        index: the positions of the elements in each dimension; arrays that broadcast.
-        is_reversed: whether the operation goes through its loops in reverse, where their order is not defined.
+        index: the positions of the elements in each dimension, as arrays that broadcast.
+        is_reversed: whether loops without a defined order run in reverse.
     """
 
     at: Callable[[Value, Sequence[Array]], Array]
@@ -48,7 +48,7 @@ class PointQuery:
         return static_shape(self.operation.operands[number])
 
     def integers(self, name: str) -> list[int]:
-        """Return an attribute that is a list of integers; an absent one is empty."""
+        """Return an attribute that is a list of integers; empty if absent."""
         if name not in self.operation.attributes:
             return []
         return list(mlir.DenseI64ArrayAttr(self.operation.attributes[name]))
@@ -71,10 +71,10 @@ def static_shape(value: Value) -> tuple[int, ...]:
 
 
 def defining_operation(value: Value) -> mlir.Operation:
-    """Return the operation whose result a value is.
+    """Return the operation that defines a value.
 
     Raises:
-        UnsupportedOperationError: it is an argument of a block.
+        UnsupportedOperationError: the value is a block argument.
     """
     owner = value.owner
     if isinstance(owner, mlir.Block):

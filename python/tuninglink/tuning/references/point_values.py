@@ -1,8 +1,8 @@
-"""Values of a dispatch's outputs at some of their elements, computed with NumPy from its inputs.
+"""Values of some elements of a dispatch's outputs, computed with NumPy from its inputs.
 
-The dispatch is read as it stands at `executable-sources`: loads of bindings, operations on tensors, stores. From a
-stored element, evaluation goes back to the inputs that it depends on, so that a few elements of a large product take
-milliseconds, and nothing of the compiler's code generation is involved.
+The dispatch is read at `executable-sources`: loads of bindings, operations on tensors, stores. Evaluation goes from a
+stored element back to the inputs on which it depends. A few elements of a large product take milliseconds. The
+compiler's code generation is not involved.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ _TO_GENERICS: Final = (
 
 @dataclass(frozen=True)
 class StoredOutput:
-    """A tensor that a dispatch stores.
+    """A tensor stored by a dispatch.
 
     Attributes:
-        target: the tensor in a binding that it is stored to.
+        target: the tensor in a binding to which it is stored.
         value: the tensor.
         shape: its sizes.
-        region: the part of the target that it takes.
+        region: the part of the target that it fills.
     """
 
     target: StoredTensor
@@ -76,15 +76,15 @@ class PointEvaluator:
 
     Args:
         benchmark: the benchmark of the dispatch at `executable-sources`; it is changed.
-        layout: the buffer that it runs on.
-        inputs: what the bindings hold before it runs.
-        is_reversed: whether it goes through loops in reverse: a value that changes by that is not defined.
+        layout: the layout of its buffer.
+        inputs: the contents of the bindings before it runs.
+        is_reversed: whether loops run in reverse: values that change by this are undefined.
 
     Attributes:
-        outputs: the tensors that it stores.
+        outputs: the stored tensors.
 
     Raises:
-        UnsupportedOperationError: the dispatch is not of a form that is evaluated here.
+        UnsupportedOperationError: this form of dispatch is not supported.
     """
 
     def __init__(
@@ -116,13 +116,13 @@ class PointEvaluator:
 
         Args:
             value: the tensor.
-            index: the positions in each dimension; arrays that broadcast.
+            index: the positions in each dimension, as arrays that broadcast.
 
         Returns:
             An array that broadcasts to the shape of the positions.
 
         Raises:
-            UnsupportedOperationError: an operation that it depends on is not evaluated here.
+            UnsupportedOperationError: an operation on which it depends is not supported.
         """
         key = (value, *((part.shape, part.tobytes()) for part in index))
         if key not in self._computed:
@@ -161,7 +161,7 @@ class PointEvaluator:
             self.at(operand, index if isinstance(operand.type, mlir.ShapedType) else ())
             for operand in operation.operands
         ]
-        return evaluate(operation, operands)  # element by element where it is on tensors
+        return evaluate(operation, operands)  # elementwise on tensors
 
     def _load(self, operation: mlir.Operation, index: Sequence[Array]) -> Array:
         tensor = tensor_of(operation.operands[0], self._layout)

@@ -1,4 +1,4 @@
-"""Comparison of some elements of outputs with what NumPy computes."""
+"""Comparison of some elements of outputs with NumPy's."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from tuninglink.tuning.programs.benchmark import BufferLayout
 
 _POINTS: Final = 128
-"""Elements that are computed with NumPy, for each output: half of them where two results differ most."""
+"""The number of elements per output computed with NumPy: half of them where two results differ most."""
 
 _END_POINTS: Final = 4
-"""Elements at the end of each dimension of an output."""
+"""The number of elements at the end of each dimension of an output."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,11 @@ class PointQuestion:
 
     Attributes:
         source: the benchmark of a dispatch at `executable-sources`.
-        layout: the buffer that it runs on.
-        actual: what a kernel wrote to each binding.
-        reference: what a reference stored, by `StoredTensor.key`; empty if there is none.
-        summation: how far sums may be off; see `summation_error`.
-        seed: the seed of the inputs, and of the choice of elements.
+        layout: the layout of its buffer.
+        actual: the contents of bindings written by a kernel.
+        reference: the outputs of a reference, by `StoredTensor.key`; empty without one.
+        summation: the tolerance of sums; see `summation_error`.
+        seed: the seed of the inputs and of the choice of elements.
     """
 
     source: bytes
@@ -56,15 +56,15 @@ class PointQuestion:
 
 @dataclass(frozen=True)
 class PointComparison:
-    """Elements of one output as three computations have them.
+    """Elements of one output from three computations.
 
     Attributes:
-        binding: the binding that it is stored to.
+        binding: the binding of the output.
         positions: the positions of the elements.
-        actual: the result that is judged.
+        actual: the judged result.
         reference: the reference; None if there is none.
-        exact: from NumPy.
-        tolerance: how far from it an element may be off.
+        exact: the values from NumPy.
+        tolerance: the tolerance of each element.
     """
 
     binding: int
@@ -75,7 +75,7 @@ class PointComparison:
     tolerance: np.ndarray
 
     def agrees(self, values: np.ndarray) -> bool:
-        """Return whether values are those of NumPy, within the tolerance."""
+        """Return whether values equal NumPy's within the tolerance."""
         with np.errstate(invalid="ignore"):
             near = np.abs(values - self.exact) <= self.tolerance
         return bool(
@@ -83,7 +83,7 @@ class PointComparison:
         )
 
     def samples(self) -> tuple[tuple[int, tuple[int, ...], float, float], ...]:
-        """Return the elements that are the farthest off."""
+        """Return the elements with the largest errors."""
         with np.errstate(invalid="ignore"):
             off = np.nan_to_num(np.abs(self.actual - self.exact), nan=np.inf)
         worst = np.argsort(-off, kind="stable")[:10]
@@ -94,7 +94,7 @@ class PointComparison:
 
 
 def compare_points(question: PointQuestion) -> list[PointComparison] | str:
-    """Compute some elements of each output with NumPy; return them, or why that is not possible."""
+    """Compute some elements of each output with NumPy; return them, or the reason why that is impossible."""
     layout, evaluators = question.layout, []
     try:
         for is_reversed, contents in enumerate(
@@ -131,7 +131,7 @@ def _compare_output(
     )
     expected = Expected(_stored(exact, dtype), _stored(moved, dtype))
     allowed = tolerance(part, expected, question.summation)
-    # What is only defined in one order of the loops says nothing.
+    # Values that depend on the order of the loops are inconclusive.
     allowed[np.isnan(moved) & ~np.isnan(exact)] = np.inf
     return PointComparison(
         output.target.binding,
@@ -155,9 +155,7 @@ def _chosen(
             off = np.nan_to_num(np.abs(actual - other), nan=np.inf)
         worst = np.argpartition(-off, min(_POINTS // 2, len(off) - 1))[: _POINTS // 2]
     ends = [np.array([0, len(actual) - 1])]
-    for dimension, size in enumerate(
-        shape
-    ):  # code for what does not fill a tile is where mistakes are
+    for dimension, size in enumerate(shape):  # code for partial tiles is the most error-prone
         index = [random.integers(0, limit, _END_POINTS) for limit in shape]
         index[dimension] = np.full(_END_POINTS, size - 1)
         ends.append(np.ravel_multi_index(index, shape))
