@@ -163,7 +163,7 @@ class _Writer:
 
 
 def _checked(checker: Checker, sources: Iterable[str], writer: _Writer) -> list[SpecReport]:
-    """Return the report of each spec; an interrupt writes those that are complete, and the part of the last."""
+    """Return the report of each spec; an interrupt writes the complete reports and the partial last one."""
     reports: list[SpecReport] = []
 
     def write_partial() -> None:
@@ -190,7 +190,7 @@ def _checker(
     upgrade: bool,
     processes: int,
 ) -> Checker:
-    """Return the checker that the options ask for.
+    """Return the checker for the options.
 
     Raises:
         TuninglinkError: the options do not go together, or a target or a flag is unknown.
@@ -213,7 +213,7 @@ def _checker(
 
 
 def _model(path: str, flags: Sequence[str], target: Target | None) -> Model | None:
-    """Return the model to check on, None without one.
+    """Return the model to check on; None without one.
 
     Raises:
         TuninglinkError: a flag or an option that is missing or not known.
@@ -245,7 +245,7 @@ def _render(
 
 
 def _inputs(arguments: Iterable[str]) -> Iterator[SpecFile | SpecReport]:
-    """Yield the specs that arguments name; for an argument that names none the report that says so."""
+    """Yield the specs named by arguments; for arguments without specs, yield a report with the error."""
     for argument in arguments:
         if argument == STANDARD_STREAM:
             yield SpecFile("<stdin>", process.read_standard_input())

@@ -30,11 +30,11 @@ _WORDS: Final = {
 }
 _NOT_ASKED: Final = "-"
 _MOST_OVERLAPS: Final = 20
-"""How many overlaps are listed below a table."""
+"""The limit on overlaps listed below a table."""
 
 
 def tables(reports: Sequence[SpecReport], output: str) -> str:
-    """Return the tables of all specs, for where they go."""
+    """Return the tables of all specs, rendered for their output."""
     stream = sys.stdout if output == STANDARD_STREAM else io.StringIO()
     return "\n".join(
         render_table(_COLUMNS, list(map(_row, report.entries)), _title(report), stream)
@@ -65,7 +65,7 @@ def _cell(answer: Answer | None) -> str:
 
 
 def _count(overlap: EntryOverlap | None) -> str:
-    """Return how many earlier entries an entry overlaps with."""
+    """Return the number of earlier entries that an entry overlaps."""
     if overlap is None:
         return ""
     is_exact = overlap.at_most == len(overlap.winners)
@@ -73,7 +73,7 @@ def _count(overlap: EntryOverlap | None) -> str:
 
 
 def _undecided(report: SpecReport) -> Iterator[str]:
-    """Say below the table why a cell has a question mark."""
+    """Yield the footnotes that explain question marks."""
     for undecided in report.undecided():
         question = undecided.question.replace("_", " ")
         first = undecided.entries[0].entry
@@ -82,7 +82,7 @@ def _undecided(report: SpecReport) -> Iterator[str]:
 
 
 def _in_model(report: SpecReport) -> Iterator[str]:
-    """Say below the table what each entry configures in the model."""
+    """Yield the footnotes on the dispatches that entries configure in the model."""
     for entry in report.entries:
         name = f"in the model: line {_line(entry.entry)}: '{entry.entry.matcher}'"
         if entry.in_model == ():
@@ -94,7 +94,7 @@ def _in_model(report: SpecReport) -> Iterator[str]:
 
 
 def _overlaps(report: SpecReport) -> Iterator[str]:
-    """Say below the table which entries overlap with earlier ones."""
+    """Yield the footnotes on entries that overlap earlier ones."""
     result = [
         (entry_report.entry, entry_report.overlap)
         for entry_report in report.entries

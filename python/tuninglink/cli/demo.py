@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 PROGRAM: Final = "mmt_2048x1280x5120.mlir"
 TUNED: Final = "matmul_1x1024x1024.mlir"
 DEVICE: Final = "local-sync"
-"""One thread decides on a busy machine, too."""
+"""A single thread gives decisions even on a busy machine."""
 
 THIS_CPU: Final = (
     "--iree-hal-target-device=local",
@@ -164,7 +164,7 @@ def _compile(example: Example) -> Compilation:
 
 
 def _effective(example: Example, result: Compilation) -> tuple[Applied, ...]:
-    """Return what took effect, which is at least one entry, with its own configuration.
+    """Return the applied entries, at least one, all with their own configuration.
 
     Raises:
         TuninglinkError: it is not.
@@ -183,7 +183,7 @@ def _row(example: Example, applied: Applied) -> tuple[str, ...]:
 
 
 def _order(example: Example) -> str:
-    """Say which specs are linked, in order of precedence."""
+    """Return a text with the linked specs in order of precedence."""
     default = default_spec(example.target)
     last = f"then the default spec for {example.target}" if default else "no default spec"
     return f"{_shown(example.spec)}, {last}"

@@ -1,4 +1,4 @@
-"""Writing explanations: as a table, as JSON, as a page."""
+"""Output of explanations as a table, as JSON or as a page."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def format_for(path: str, wanted: ExplanationFormat | None) -> ExplanationFormat:
-    """Return how an explanation is written: as is wanted, or as the name of its file tells."""
+    """Return the format of an explanation: the requested one, or the one for the suffix of its file."""
     by_name = {
         ".json": ExplanationFormat.JSON,
         ".html": ExplanationFormat.HTML,
@@ -44,10 +44,10 @@ def render(
 
     Args:
         explanation: the explanation.
-        report_format: how it is written.
-        stream: where it will go, which a table looks at; None for a file.
+        report_format: the format.
+        stream: the output stream, whose width determines a table; None for a file.
     """
-    # What one does not ask for need not be loaded.
+    # Load only the requested format.
     if report_format is ExplanationFormat.JSON:
         from tuninglink.explaining.json_report import to_json  # noqa: PLC0415
 
@@ -83,7 +83,7 @@ def _table(explanation: Explanation, stream: TextIO) -> str:
 
 
 def _dispatches(explanation: Explanation, stream: TextIO) -> str:
-    """Return what became of the dispatches: as blocks for a terminal, else one line a fact, for grep."""
+    """Return the dispatches with their outcomes: blocks on a terminal, else one line per fact, for grep."""
     result = [
         (row.dispatches[0], _facts(row, explanation))
         for row in explanation.rows
@@ -134,7 +134,7 @@ _STYLES = {
 
 
 def _facts(row: ProblemRow, explanation: Explanation) -> list[Fact]:
-    """Return what is to be said of equal dispatches, each with a word for what it is."""
+    """Return the labeled facts about equal dispatches."""
     dispatch = row.dispatches[0]
     facts = []
     for number, operation in enumerate(dispatch.operations):
@@ -165,7 +165,7 @@ def _cost(row: ProblemRow, explanation: Explanation) -> str:
 
 
 def _scaled(number: float) -> str:
-    """Return a number with three digits and a prefix of the SI."""
+    """Return a number with three digits and an SI prefix."""
     for prefix in ("", "k", "M", "G", "T"):
         if number < _THOUSAND or prefix == "T":
             return f"{number:.3g} {prefix}"
@@ -235,7 +235,7 @@ def _summary(explanation: Explanation) -> list[str]:
 
 
 def _part(explanation: Explanation, status: Status) -> str:
-    """Return what part of the program has a status: of what it costs, of its calls, and of its dispatches."""
+    """Return the share of the program with a status: of its cost, its calls and its dispatches."""
     part, whole = explanation.weight(status), explanation.weight()
     share = f"{100 * explanation.share(part):.0f} % of {explanation.measure}"
     calls = f"{100 * part.calls / whole.calls if whole.calls else 0:.0f} % of calls"

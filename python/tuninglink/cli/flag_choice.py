@@ -1,4 +1,4 @@
-"""The flags that a program is tuned under: sets of them are compared before anything else."""
+"""The choice of flags for tuning a program: a comparison of sets of flags before tuning."""
 
 from __future__ import annotations
 
@@ -34,33 +34,33 @@ if TYPE_CHECKING:
     from tuninglink.tuning.flag_sets.sets import FlagSet
 
 _PART: Final = 0.25
-"""The largest part of the budget that sets of flags take, unless nothing else is to be done."""
+"""The largest fraction of the budget for comparing sets of flags, unless there is no other work."""
 
 _FINAL_PART: Final = 0.15
-"""The largest part of the time that is left for comparing tuned sets."""
+"""The largest fraction of the remaining time for comparing tuned sets."""
 
 _FINAL_ROUNDS: Final = 60
 _LEAST_FINAL: Final = 3.0
 _MOST_FINAL: Final = 20.0
-"""What the rounds of that comparison take, between these seconds."""
+"""The bounds on the seconds for the rounds of that comparison."""
 
 _SUFFIX: Final = ".flags"
 
 _BACKENDS: Final = {"cuda": "cuda", "hip": "rocm", "rocm": "rocm", "llvm-cpu": "llvm-cpu"}
-"""Backends by the devices or backends that flags name."""
+"""Backends by the names of devices or backends in flags."""
 
 
 @dataclass(frozen=True)
 class FlagChoice:
-    """Sets of flags that were compared, and what it takes to compare those that were tuned.
+    """The comparison of sets of flags, which can be extended to tuned sets.
 
     Attributes:
-        options: what the arguments ask for.
-        result: what came of comparing the sets.
-        default: the program with the flags of the user; None if no sets were compared.
+        options: the options.
+        result: the result of the comparison.
+        default: the program with the user's flags; None if no sets were compared.
         jobs: the program under each set.
-        uri: the device that ran it.
-        seconds: the time that is left.
+        uri: the URI of the device.
+        seconds: the remaining time.
     """
 
     options: TuneOptions
@@ -72,11 +72,11 @@ class FlagChoice:
 
     @property
     def bases(self) -> list[FlagSet]:
-        """The sets under which dispatches are tuned, the best one first."""
+        """The sets under which dispatches are tuned, best first."""
         return tuning_bases(self.result, self.seconds)
 
     def set_result(self, flag_set: FlagSet) -> SetResult | None:
-        """Return what came of a set; None for the flags of the user."""
+        """Return the result of a set; None for the user's flags."""
         return next((result for result in self.result.results if result.flag_set == flag_set), None)
 
     @property
@@ -89,7 +89,7 @@ class FlagChoice:
         return min(price, _FINAL_PART * self.seconds)
 
     def compare_tuned(self, tuned: Sequence[TunedSet], seconds: float) -> FlagsResult:
-        """Compare sets with the specs that were tuned under them; the fastest as a whole is the best."""
+        """Compare sets with the specs tuned under them by whole-program times."""
         assert self.default is not None
         say("comparing the tuned sets of flags")
         comparison = _comparison(self.options, max(seconds, self.final_seconds))
@@ -106,7 +106,7 @@ class FlagChoice:
 def choose_flags(options: TuneOptions) -> FlagChoice:
     """Compare sets of flags.
 
-    It compiles and runs in other processes: the flags of this one may still be set.
+    Compilations and runs use other processes, so process-wide flags of this one can still be set.
 
     Raises:
         TuninglinkError: the file with sets cannot be read.
@@ -121,14 +121,14 @@ def choose_flags(options: TuneOptions) -> FlagChoice:
 
 
 def _compare(options: TuneOptions) -> FlagChoice:
-    """Compare the sets of flags for the backend that the program is compiled by."""
+    """Compare the sets of flags for the program's backend."""
     settings = options.settings
     part = 1.0 if options.only_flags else _PART
     comparison = _comparison(options, part * time_left(settings.seconds))
     with SetCompiler(_jobs(options)) as compiler:
         job = comparison.begin(compiler, DEFAULT)
         expected = _backend_of(options.flags)
-        # What the flags name is compiled along with the default.
+        # The sets for the named backend are compiled along with the default.
         jobs = {set_: comparison.begin(compiler, set_) for set_ in _sets(expected, options)}
         default = job.result()
         if isinstance(default, str):
@@ -172,7 +172,7 @@ def _device(uri: str, options: TuneOptions) -> DeviceProcess:
 
 
 def _backend_of(flags: Sequence[str]) -> str:
-    """Return the backend that flags name; nothing if they name none."""
+    """Return the backend that flags name; empty if they name none."""
     values = {value for flag in flags for value in flag.partition("=")[2].split(",")}
     return next((backend for name, backend in _BACKENDS.items() if name in values), "")
 
@@ -185,10 +185,10 @@ def _sets(backend: str, options: TuneOptions) -> list[FlagSet]:
 
 
 def write_flags(options: TuneOptions, result: FlagsResult) -> None:
-    """Write the response file with the flags of the best set, or remove one that is stale.
+    """Write the response file with the flags of the best set, or remove a stale one.
 
     Raises:
-        TuninglinkError: it cannot be written.
+        TuninglinkError: the file cannot be written.
     """
     if options.output == STANDARD_STREAM:
         if options.only_flags:
@@ -202,7 +202,7 @@ def write_flags(options: TuneOptions, result: FlagsResult) -> None:
 
 
 def _is_given(path: Path, options: TuneOptions) -> bool:
-    """Return whether the flags of a response file are given, as by a project file that names it."""
+    """Return whether the flags of a response file are already given, for example by a project file."""
     try:
         flags = path.read_text().split()
     except OSError:
@@ -215,7 +215,7 @@ def _response(result: FlagsResult) -> bytes:
 
 
 def _obstacle(options: TuneOptions) -> str:
-    """Return why no sets of flags are compared; nothing if they are."""
+    """Return the reason for comparing no sets of flags; empty if they are compared."""
     if options.flag_sets == NONE:
         return "it was not asked for"
     if options.input == STANDARD_STREAM:
@@ -231,7 +231,7 @@ def _obstacle(options: TuneOptions) -> str:
 
 
 def _show(result: FlagsResult) -> None:
-    """Show what came of a comparison."""
+    """Show the result of a comparison."""
     for set_result in result.results:
         entries = f", {set_result.entries} tuned" if isinstance(set_result, PairResult) else ""
         say(f"  {set_result.flag_set.name}{entries}: {_outcome(set_result)}")
@@ -253,6 +253,6 @@ def _outcome(result: SetResult) -> str:
 
 
 def say(text: str) -> None:
-    """Show a line of progress, unless the command is to be quiet."""
+    """Show a line of progress, unless `--quiet` is given."""
     if not is_quiet():
         print(text, file=sys.stderr, flush=True)  # noqa: T201

@@ -1,4 +1,4 @@
-"""What commands that measure candidates have in common: devices, a compiler, a database, and an end on request."""
+"""Common parts of commands that measure candidates: devices, compiler, database and interruption."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
 
 
 _END_SECONDS: Final = 0.5
-"""The time in which results are written and processes end."""
+"""The time for writing results and ending processes, in seconds."""
 
 _LEAST_SECONDS: Final = 1.0
 
 
 def check_outputs(options: MeasuringOptions) -> None:
-    """Refuse results that cannot be written before anything is measured.
+    """Check before measuring that results can be written.
 
     Raises:
         TuninglinkError: the output, the database or the directory for failures is not writable.
@@ -55,16 +55,16 @@ def check_outputs(options: MeasuringOptions) -> None:
 
 
 def time_left(seconds: float) -> float:
-    """Return what is left for measuring of the time that a command may take, with its start and its end."""
+    """Return the part of a command's time limit for measuring, without its start and end."""
     return max(_LEAST_SECONDS, seconds - process.elapsed() - _END_SECONDS)
 
 
 @dataclass(frozen=True)
 class Measuring:
-    """How a command measures.
+    """The measurements of a command.
 
     Attributes:
-        options: what its arguments ask for.
+        options: its options.
         uris: the devices.
     """
 
@@ -73,10 +73,10 @@ class Measuring:
 
     @contextmanager
     def tuner(self, timeline: Timeline) -> Iterator[TaskTuner]:
-        """Open all that it takes to tune tasks, for as long as the block runs.
+        """Open everything that tuning requires, for the duration of a block.
 
         Args:
-            timeline: counts what the stages take.
+            timeline: records the time of the stages.
 
         Raises:
             TuninglinkError: a device, the database or a directory cannot be opened.
@@ -107,7 +107,7 @@ class Measuring:
         """Open the devices and start the compiler, here or on the workers of a cluster."""
         uris, flags, settings = self.uris, self.options.flags, self.options.settings
         if not self.options.cluster:
-            # First the compiler, whose processes start while the devices open.
+            # Start the compiler first: its processes start while the devices open.
             compiler = opened.enter_context(CandidateCompiler(flags, settings.jobs))
             return opened.enter_context(Devices(uris, timing, settings.timeout)), compiler
         try:
@@ -124,18 +124,18 @@ class Measuring:
 
 
 _ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""The signals that end a run early: an interrupt, the end of a job, and a terminal that is closed."""
+"""The signals that end a run early: interrupt, termination, and a closed terminal."""
 
 
 @contextmanager
 def stopping(budget: Budget, program: str) -> Iterator[None]:
-    """Let a signal end the budget while the block runs, and a second one end the process.
+    """End the budget on a signal during a block, and end the process on a second one.
 
-    A signal that the process was started to ignore stays ignored.
+    Signals that the parent process ignores stay ignored.
 
     Args:
-        budget: what ends.
-        program: what says so; nothing where the end is announced elsewhere.
+        budget: the budget to end.
+        program: the program name in the message; empty for no message.
     """
     watched = [number for number in _ENDING if signal.getsignal(number) != signal.SIG_IGN]
 
@@ -148,7 +148,7 @@ def stopping(budget: Budget, program: str) -> Iterator[None]:
         with suppress(OSError):  # the terminal may be closed
             os.write(2, f"\n{program}: interrupted; ending with what is known so far\n".encode())
 
-    watcher = signal.set_wakeup_fd(-1)  # whoever reads it would end the process
+    watcher = signal.set_wakeup_fd(-1)  # its reader would end the process
     before = {number: signal.signal(number, stop) for number in watched}
     try:
         yield
@@ -159,4 +159,4 @@ def stopping(budget: Budget, program: str) -> Iterator[None]:
 
 
 _SIGNALED: Final = 128
-"""What a shell adds to the number of the signal that ended a program."""
+"""The offset of shell exit codes for signals."""

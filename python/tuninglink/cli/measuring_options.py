@@ -42,16 +42,16 @@ MEASURING_HELP: Final = """\
 
 @dataclass(frozen=True, kw_only=True)
 class MeasuringOptions:
-    """What arguments ask for.
+    """The options of a command that measures candidates.
 
     Attributes:
-        output: where the spec goes, `-` for standard output.
-        upgrade: whether specs that were written for an older compiler are upgraded.
-        database: the file of the database, or nothing.
-        failures: a directory for candidates that fail to compile, or nothing.
-        cluster: the address of Dask's scheduler, whose workers do the work; empty for this machine.
-        settings: how to tune.
-        flags: flags of the compiler.
+        output: the path of the spec; `-` for standard output.
+        upgrade: whether specs for an older compiler are upgraded.
+        database: the file of the database; empty for none.
+        failures: the directory for candidates that fail to compile; empty for none.
+        cluster: the address of the Dask scheduler; empty for this machine.
+        settings: the settings of tuning.
+        flags: the compiler flags.
     """
 
     output: str = STANDARD_STREAM
@@ -81,7 +81,7 @@ def _budget(text: str) -> float:
 
 
 def read_fraction(text: str) -> float:
-    """Read a fraction, as in `2%` or `0.02`; a `ValueError` says what is expected."""
+    """Parse a fraction such as `2%` or `0.02`; a `ValueError` states the expected form."""
     match_ = re.fullmatch(r"(\d+(?:\.\d+)?)(%?)", text)
     value = float(match_[1]) / (100 if match_[2] else 1) if match_ else -1.0
     if not 0.0 <= value <= 1.0:
@@ -118,10 +118,10 @@ _SETTINGS: Final = frozenset(TuningSettings.__dataclass_fields__)
 
 
 def measuring_values(reader: FlagReader) -> dict[str, Any]:
-    """Return what flags say, by the names of the options' fields.
+    """Return the values of flags, by the names of the options' fields.
 
     Raises:
-        CompileError: a flag is of no use where nothing but a spec is written, or a benchmark has no time.
+        CompileError: a flag does not apply where only a spec is written, or a benchmark has no time.
     """
     _refuse_compile_flags(reader.flags)
     settings = {name: value for name, value in reader.values.items() if name in _SETTINGS}
@@ -142,7 +142,7 @@ _DEFAULT_SECONDS: Final = 600.0
 
 
 def _limited(settings: TuningSettings) -> TuningSettings:
-    """Return settings with a limit: where there is neither time nor trials, ten minutes."""
+    """Return settings with a limit: ten minutes if neither time nor trials are limited."""
     if settings.timeout <= 0:
         remedy = note("a hanging benchmark is killed after it")
         raise CompileError(error("invalid value '0' for flag '--timeout'", notes=[remedy]))

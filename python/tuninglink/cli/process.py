@@ -1,4 +1,4 @@
-"""What every command has in common: exit codes, standard streams, and how failures end."""
+"""Common parts of all commands: exit codes, standard streams and error handling."""
 
 from __future__ import annotations
 
@@ -31,8 +31,7 @@ _began: list[float] = []
 def run(body: Callable[[], int]) -> int:
     """Run the body of a command and return the exit code of the process.
 
-    A mistake of the user ends with its diagnostics on standard error. If the reader of a pipe has closed it, the
-    command fails without a message.
+    A user error prints its diagnostics on standard error. A closed pipe fails silently.
     """
     _began.append(time.monotonic() - _age())
     try:
@@ -52,13 +51,13 @@ def run(body: Callable[[], int]) -> int:
 
 
 def elapsed() -> float:
-    """Return the seconds since the process of the command began; 0 where no command runs."""
+    """Return the seconds since the start of the command's process; 0 outside of commands."""
     return time.monotonic() - _began[-1] if _began else 0.0
 
 
 def _age() -> float:
-    """Return the seconds since this process began."""
-    # The name of the program, in parentheses, may hold anything.
+    """Return the seconds since the start of this process."""
+    # The program name, in parentheses, may contain any character.
     fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
     began = int(fields[19]) / os.sysconf("SC_CLK_TCK")
     return max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - began)
@@ -70,22 +69,22 @@ def keep(*objects: object) -> None:
 
 
 def show(*diagnostics: Diagnostic) -> None:
-    """Print diagnostics to standard error, remarks unless the command is to be quiet."""
+    """Print diagnostics to standard error; remarks are omitted with `--quiet`."""
     for diagnostic in diagnostics:
         if diagnostic.severity is not Severity.REMARK or not is_quiet():
             print_diagnostic(diagnostic, _sources)
 
 
 def shown_diagnostics() -> DiagnosticSink:
-    """Return a sink that shows what it is given at once."""
+    """Return a sink that shows diagnostics immediately."""
     return DiagnosticSink(show)
 
 
 def read_standard_input(name: str = "<stdin>") -> bytes:
-    """Return all of standard input, which diagnostics then can quote from as `name`.
+    """Return all of standard input, and register it as `name` for quotes in diagnostics.
 
     Raises:
-        TuninglinkError: it cannot be read.
+        TuninglinkError: standard input cannot be read.
     """
     try:
         content = sys.stdin.buffer.read()
@@ -96,7 +95,7 @@ def read_standard_input(name: str = "<stdin>") -> bytes:
 
 
 def read_input(path: str) -> tuple[str, bytes]:
-    """Return what diagnostics call an input, and its content; `-` is standard input.
+    """Return the name of an input in diagnostics, and its content; `-` is standard input.
 
     Raises:
         TuninglinkError: the file cannot be read.
@@ -110,10 +109,10 @@ def read_input(path: str) -> tuple[str, bytes]:
 
 
 def refuse_binary_on_terminal() -> None:
-    """Check that standard output is something to write bytecode to.
+    """Check that standard output accepts bytecode.
 
     Raises:
-        TuninglinkError: it is a terminal.
+        TuninglinkError: standard output is a terminal.
     """
     if sys.stdout.isatty():
         message = "bytecode is not written to a terminal; name a file with -o"

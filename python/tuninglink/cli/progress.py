@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PATIENCE = 1.0
-"""The seconds after which somebody who watches wants to know."""
+"""The delay before progress is shown, in seconds."""
 
 _SHOW_CURSOR = b"\033[?25h"
 
 
 class Steps:
-    """The steps of an activity. Calling it begins the next one.
+    """The steps of an activity. A call starts the next step.
 
     Args:
-        what: the activity. Its text is asked for again and again, so it may change.
+        what: the activity. Its text is read repeatedly, so it may change.
     """
 
     def __init__(self, what: object) -> None:
@@ -34,7 +34,7 @@ class Steps:
         self._began = self._step_began = time.monotonic()
 
     def __call__(self, step: str) -> None:
-        """Begin a step, with a name such as `generating code`."""
+        """Start a step, with a name such as `generating code`."""
         self._tell()
         self._step, self._step_began = step, time.monotonic()
 
@@ -53,16 +53,16 @@ class Steps:
         return f"{self._what}: {self._step}" if self._step else str(self._what)
 
     def line(self) -> str:
-        """Return the activity, its step and the time that has passed since the activity began."""
+        """Return the activity, its step and the time since its start."""
         return f"{self} ({time.monotonic() - self._began:.0f} s)"
 
 
 @contextmanager
 def progress(what: object) -> Iterator[Steps]:
-    """Show on the terminal, if there is one, that `what` is going on once the block has taken a second.
+    """Show an activity on the terminal, if there is one, once the block has taken a second.
 
     Args:
-        what: the activity. Its text is asked for again and again, so it may change.
+        what: the activity. Its text is read repeatedly, so it may change.
     """
     steps = Steps(what)
     with ExitStack() as shown:

@@ -1,4 +1,4 @@
-"""What a project file adds to a command line."""
+"""Options from a project file."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ PROJECT_FLAGS: Final = {
     ),
     "no-project": Flag("no_project", switch=True, help="Use no project file."),
 }
-"""The flags about the project, which are read before the other flags of a command."""
+"""The flags for the project, which are parsed before the other flags of a command."""
 
 HELP: Final = flag_lines(PROJECT_FLAGS)
 
 
 def with_project(arguments: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
-    """Add what a project says to a command that takes flags of the compiler.
+    """Add the options of a project to a command that takes compiler flags.
 
-    A flag that is given takes the place of the project's.
+    A given flag overrides the project's.
 
     Returns:
-        The arguments with the project's flags behind them, and what names the project's specs.
+        The arguments followed by the project's flags, and the arguments for the project's specs.
 
     Raises:
         TuninglinkError: the project file or its lock cannot be read, or is malformed.
@@ -54,14 +54,14 @@ def with_project(arguments: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
 
 
 def project_specs(file: Path | None = None, *, no_project: bool = False) -> tuple[str, ...]:
-    """Return the specs of the project as arguments, for a command that was given none.
+    """Return the specs of the project as arguments, for a command without specs.
 
     Args:
         file: the project file; None for the one in the working directory or above it.
-        no_project: whether no project file is to be used.
+        no_project: whether to ignore project files.
 
     Raises:
-        TuninglinkError: no project names specs, or its file or lock cannot be read.
+        TuninglinkError: there is no project with specs, or its file or lock cannot be read.
     """
     if no_project:
         raise TuninglinkError(error("no spec is given, and --no-project is"))
@@ -75,7 +75,7 @@ def project_specs(file: Path | None = None, *, no_project: bool = False) -> tupl
 
 
 def _take_project(arguments: list[str]) -> Project | None:
-    """Return the project that arguments ask for, and take what says so out of them."""
+    """Remove the project flags from arguments, and return the project."""
     uses_project = True
     for position, argument in reversed(list(enumerate(arguments))):
         name, equals, value = argument.partition("=")

@@ -1,4 +1,4 @@
-"""Reading the arguments of `tuninglink retune`."""
+"""Parsing of the arguments of `tuninglink retune`."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class RetuneOptions(MeasuringOptions):
-    """What the arguments ask for; the output is a directory for several specs.
+    """The options of `tuninglink retune`. For several specs, the output is a directory.
 
     Attributes:
-        specs: the specs, as they are named.
-        model: the path of a program on whose dispatches entries are measured as well, or nothing.
-        improves: whether better configurations are searched for.
-        report_format: how the report is written.
+        specs: the specs, as named by the user.
+        model: the path of a program on whose dispatches entries are also measured; empty for none.
+        improves: whether to search for better configurations.
+        report_format: the format of the report.
     """
 
     specs: tuple[str, ...]
@@ -41,10 +41,10 @@ _FLAGS: Final = {
 
 
 def parse_retune_arguments(arguments: Sequence[str]) -> RetuneOptions:
-    """Read the arguments that come after the program's name.
+    """Parse the arguments after the program's name.
 
     Raises:
-        CompileError: a value is malformed or missing, or a flag is unknown or of no use.
+        CompileError: a value is malformed or missing, or a flag is unknown or does not apply.
     """
     reader = FlagReader(_FLAGS, arguments)
     return RetuneOptions(specs=reader.inputs, **measuring_values(reader))

@@ -1,4 +1,4 @@
-"""What `tuninglink retune` does once its arguments are read."""
+"""The work of `tuninglink retune` after its arguments are parsed."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def retune(options: RetuneOptions, command: str) -> TuninglinkError | None:
     """Retune specs, and write the new ones and the report.
 
     Args:
-        options: what the arguments ask for.
-        command: what an interrupt is answered by.
+        options: the options.
+        command: the command name for the message on an interrupt.
 
     Returns:
-        What ended it early.
+        The error that ended retuning early; None without one.
 
     Raises:
-        TuninglinkError: a spec cannot be read, nothing can be measured, or a result not written.
+        TuninglinkError: a spec cannot be read, no entry can be measured, or a result cannot be written.
     """
     specs = _read(options)
     outputs = _outputs(options.output, specs)
@@ -66,10 +66,10 @@ def _read(options: RetuneOptions) -> list[Spec]:
 
 
 def _outputs(output: str, specs: Sequence[Spec]) -> list[str]:
-    """Return where each new spec goes.
+    """Return the output path of each new spec.
 
     Raises:
-        TuninglinkError: nothing can be written there.
+        TuninglinkError: a path is not writable.
     """
     if len(specs) == 1:
         return [output]
@@ -105,7 +105,7 @@ def _retune(specs: Sequence[Spec], options: RetuneOptions, command: str) -> Retu
 
 
 def _tell(result: EntryResult) -> None:
-    """Remark on an entry that stays without being measured, or without a decision."""
+    """Emit a remark on an entry that stays unmeasured or undecided."""
     if result.verdict in (EntryVerdict.UNTOUCHED, EntryVerdict.UNDECIDED):
         message = f"entry '{result.entry.matcher}' stays as it is: {result.reason}"
         process.show(Diagnostic(Severity.REMARK, message, result.entry.place))

@@ -1,4 +1,4 @@
-"""Saying how tuning goes on, on standard error."""
+"""Progress of tuning on standard error."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 
 @dataclass
 class _TaskProgress:
-    """What was shown of a task.
+    """The displayed state of a task.
 
     Attributes:
         default_us: the time of the compiler's choice.
         best_us: the best time so far.
-        tried: how many candidates were tried.
-        failed: how many of them failed.
+        tried: the number of tried candidates.
+        failed: the number of failed candidates.
     """
 
     default_us: float
@@ -49,31 +49,31 @@ class _TaskProgress:
 
 
 class ProgressLines(Listener):
-    """Writes a line for each step, and on a terminal one that changes with each trial."""
+    """A listener that writes a line for each step and, on a terminal, a line that changes with each trial."""
 
     def __init__(self) -> None:
         self._is_watched = sys.stderr.isatty()
         self._tasks: dict[str, _TaskProgress] = {}
 
     def found(self, program: DispatchedProgram, devices: Sequence[DeviceDescription]) -> None:
-        """Name the devices."""
+        """Show the devices."""
         names = ", ".join(device.uri for device in devices)
         problems = _count(len(program.tasks), "problem")
         calls = sum(task.calls for task in program.tasks)
         self._say(f"{problems} in {_count(calls, 'call')}, on {devices[0].name} ({names})")
 
     def omitted(self, omission: Omission) -> None:
-        """Name what is not tuned."""
+        """Show an omission."""
         self._say(f"not tuned: {omission}")
 
     def begun(self, prepared: TunableTask, share: float, default_us: float) -> None:
-        """Name what is tuned next."""
+        """Show the next task."""
         self._tasks[prepared.task.key] = _TaskProgress(default_us, default_us)
         what = f"{prepared.task.short_name}: {prepared.spaces.problem}"
         self._say(f"{what}: {duration(default_us)}, {share:.0%} of the time")
 
     def tried(self, prepared: TunableTask, trial: TrialResult, budget: Budget) -> None:
-        """Show the best so far."""
+        """Show the best time so far."""
         task = self._tasks[prepared.task.key]
         task.tried += 1
         task.failed += trial.failure is not None
@@ -90,14 +90,14 @@ class ProgressLines(Listener):
         self._say(f"  {name}: {task.tried} tried{failed}, {best}{rest}", is_fleeting=not is_best)
 
     def racing(self, prepared: TunableTask, finalists: int) -> None:
-        """Say that the best candidates are compared."""
+        """Show that the best candidates race."""
         candidates = _count(finalists, "candidate")
         self._say(
             f"  {prepared.task.short_name}: comparing {candidates} with the compiler's choice"
         )
 
     def specializing(self, prepared: TunableTask, ranges: int) -> None:
-        """Say that a dynamic task is tuned for ranges of its sizes."""
+        """Show that a dynamic task is tuned for ranges of sizes."""
         count = _count(ranges, "range")
         self._say(f"{prepared.task.short_name}: looking for configurations for {count} of sizes")
 
@@ -109,7 +109,7 @@ class ProgressLines(Listener):
         )
 
     def ended(self, result: TaskResult) -> None:
-        """Say what became of a task."""
+        """Show the result of a task."""
         for candidate, failure in result.wrong:
             self._say(f"  wrong result of {candidate}: {failure.message}")
         self._say(f"{result.task.short_name}: {summary(result)}")
@@ -123,11 +123,11 @@ class ProgressLines(Listener):
             self._say(f"  at {comparison.sizes}: {comparison.speedup}, {times}{own}")
 
     def comparing(self) -> None:
-        """Say that the whole program is run."""
+        """Show that the whole program runs."""
         self._say("running the whole program with the spec and without")
 
     def compared(self, verdict: ModelVerdict) -> None:
-        """Say how that went."""
+        """Show the result of the whole program."""
         for failure in verdict.failures:
             self._say(f"  an entry was left out, as the program fails with it: {failure}")
         self._say_outputs(verdict.outputs)
@@ -144,7 +144,7 @@ class ProgressLines(Listener):
             self._say(f"  {note}")
 
     def _say_outputs(self, outputs: OutputComparison | None) -> None:
-        """Say how right the program is, and warn if it is not."""
+        """Show the error of the program's outputs, with a warning if they are wrong."""
         if outputs is None:
             return
         self._say(f"  {outputs}")
@@ -154,7 +154,7 @@ class ProgressLines(Listener):
             self._say(f"  {outputs.note}")
 
     def finished(self, timeline: Timeline) -> None:
-        """Say where the time went."""
+        """Show the time of the stages."""
         total = timeline.total
         stages = sorted(timeline.times.items(), key=lambda item: -item[1].seconds)
         parts = ", ".join(f"{name.value} {spent.seconds:.1f} s" for name, spent in stages)

@@ -1,4 +1,4 @@
-"""What `tuninglink tune` does once its arguments are read."""
+"""The work of `tuninglink tune` after its arguments are parsed."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Tuned:
-    """What tuning the dispatches of a program came to.
+    """The result of tuning the dispatches of a program.
 
     Attributes:
         spec: the spec, as text.
-        entries: how many problems have an entry in it.
+        entries: the number of problems with an entry.
         report: the report.
-        failure: what ended it early; None if nothing did.
+        failure: the error that ended it early; None without one.
         is_interrupted: whether a signal ended it early.
     """
 
@@ -53,9 +53,9 @@ def tune(options: TuneOptions, set_flags: Sequence[str], command: str) -> Tuned:
     """Tune the dispatches of a program.
 
     Args:
-        options: what the arguments ask for, with the flags of the set.
-        set_flags: those of the flags that a comparison of sets has chosen.
-        command: what an interrupt is answered by.
+        options: the options, with the flags of the set.
+        set_flags: the flags chosen by the comparison of sets.
+        command: the command name for the message on an interrupt.
 
     Raises:
         TuninglinkError: the program cannot be tuned.
@@ -110,7 +110,7 @@ def _default_devices(program: DispatchedProgram) -> tuple[str, ...]:
     """Return the device that runs the first problem.
 
     Raises:
-        TuninglinkError: there is no problem, or no known driver.
+        TuninglinkError: the program has no problem, or the driver is unknown.
     """
     if not program.tasks:
         notes = [str(omission) for omission in program.omissions]
@@ -119,7 +119,7 @@ def _default_devices(program: DispatchedProgram) -> tuple[str, ...]:
 
 
 def _specs(program: DispatchedProgram, options: TuneOptions) -> list[Spec]:
-    """Return the specs whose configurations are candidates: those given, and the targets' default specs."""
+    """Return the specs whose configurations are candidates: given specs, and the targets' default specs."""
     upgrade, sink = options.upgrade, process.shown_diagnostics()
     specs = [*SpecFiles(read_specs(options.specs, sink), upgrade=upgrade, diagnostics=sink)]
     if options.default_specs:

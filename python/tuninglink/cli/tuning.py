@@ -1,4 +1,4 @@
-"""Tuning a program: sets of flags first, then its dispatches under the best ones, and the fastest pair is written."""
+"""Tuning of a program: sets of flags, then dispatches under the best sets, then the fastest pair of both."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ if TYPE_CHECKING:
     from tuninglink.tuning.flag_sets.sets import FlagSet
 
 _TILED_PART: Final = 0.35
-"""The part of the time for the set that tiles data, under which specs configure less."""
+"""The fraction of the time for the set with data tiling, under which specs configure less."""
 
 
 def tune_program(options: TuneOptions, command: str) -> TuninglinkError | None:
     """Tune a program, and write the spec, the flags and the report.
 
     Args:
-        options: what the arguments ask for.
-        command: what an interrupt is answered by.
+        options: the options.
+        command: the command name for the message on an interrupt.
 
     Returns:
-        What ended it early; None if nothing did.
+        The error that ended tuning early; None without one.
 
     Raises:
-        TuninglinkError: the program cannot be tuned, or a result not be written.
+        TuninglinkError: the program cannot be tuned, or a result cannot be written.
     """
     check_outputs(options)
     if options.report:
@@ -70,7 +70,7 @@ def _tune_bases(
     """Tune the dispatches under several sets; return the fastest pair of flags and spec.
 
     Raises:
-        TuninglinkError: the program can be tuned under none of them.
+        TuninglinkError: the program cannot be tuned under any of them.
     """
     end = time.monotonic() + choice.seconds - choice.final_seconds
     tuned: dict[FlagSet, Tuned] = {}
@@ -100,9 +100,7 @@ def _tune_bases(
     if is_interrupted:
         return tuned[best], result
     if choice.options.output != STANDARD_STREAM:
-        _write(
-            choice.options, tuned[best], result
-        )  # an interrupt of the comparison does not lose it
+        _write(choice.options, tuned[best], result)  # keep it if the comparison is interrupted
     left = end + choice.final_seconds - time.monotonic()
     return _fastest_pair(choice, [_contestant(base, tuned) for base in bases], tuned, left)
 
@@ -113,7 +111,7 @@ def _fastest_pair(
     tuned: Mapping[FlagSet, Tuned],
     seconds: float,
 ) -> tuple[Tuned, FlagsResult]:
-    """Return the pair of flags and spec with which the program is fastest; if that cannot be told, the first one."""
+    """Return the fastest pair of flags and spec; the first one if the comparison fails."""
     result = choice.compare_tuned(contestants, seconds)
     best = next(iter(tuned))
     if result.reason:
@@ -126,7 +124,7 @@ def _fastest_pair(
 
 
 def _contestant(base: FlagSet, tuned: Mapping[FlagSet, Tuned]) -> TunedSet:
-    """Return a set with its spec; without one if its dispatches were not tuned."""
+    """Return a set with its spec, if its dispatches were tuned."""
     return (
         TunedSet(base, tuned[base].spec, tuned[base].entries) if base in tuned else TunedSet(base)
     )
@@ -139,8 +137,10 @@ def _with_flags(options: TuneOptions, base: FlagSet, seconds: float) -> TuneOpti
 
 
 def _write(options: TuneOptions, tuned: Tuned, result: FlagsResult) -> TuninglinkError | None:
-    """Write the spec, the flags and the report; return what ended tuning early."""
-    write_output(options.output, tuned.spec.encode())  # first: nothing that fails later loses it
+    """Write the spec, the flags and the report; return the error that ended tuning early."""
+    write_output(
+        options.output, tuned.spec.encode()
+    )  # first, so that later failures do not lose it
     write_flags(options, result)
     if options.report:
         write_report(with_flag_sets(tuned.report, result), Path(options.report))

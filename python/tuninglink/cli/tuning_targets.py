@@ -1,4 +1,4 @@
-"""Targets of tuning: the lines to copy where none is named, and a warning about generic CPUs."""
+"""Targets of tuning: flags to copy if no target is given, and a warning about generic CPUs."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _EXAMPLES: Final = {
 
 
 def with_target_help(failure: CompileError, flags: Sequence[str]) -> CompileError:
-    """Return the error of a compilation; without a target flag, one with the flags to copy.
+    """Return the error of a compilation; without a target flag, its remedy lists the flags to copy.
 
     Args:
         failure: the error.
-        flags: flags of the compiler.
+        flags: the compiler flags.
     """
     lacks_target = "HAL device" in str(failure) or "HAL target" in str(failure)
     if not lacks_target or any(flag.startswith(_TARGET_FLAGS) for flag in flags):

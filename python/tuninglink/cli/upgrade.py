@@ -147,7 +147,7 @@ def _upgraded(
 
 
 def _check(specs: Sequence[str]) -> int:
-    """Show what is old in specs, or not readable, and return the exit code."""
+    """Show outdated or unreadable parts of specs, and return the exit code."""
     from tuninglink.specs.loading import load_spec  # noqa: PLC0415 - loads the compiler
 
     code = process.SUCCESS
@@ -162,10 +162,10 @@ def _check(specs: Sequence[str]) -> int:
 
 
 def _check_links(data: bytes, name: str) -> None:
-    """Check that a spec can be linked; a library without an entry point need not be.
+    """Check that a spec can be linked, unless it is a library without an entry point.
 
     Raises:
-        SpecError: it cannot.
+        SpecError: it cannot be linked.
     """
     from tuninglink.mlir.contexts import thread_context  # noqa: PLC0415 - loads the compiler
     from tuninglink.specs import Spec, has_entry_point  # noqa: PLC0415
@@ -207,7 +207,7 @@ def _version(text: str) -> tuple[int, int]:
 
 
 def _check_bytecode(name: str, data: bytes) -> None:
-    """Check that bytecode needs no upgrade; it cannot have one."""
+    """Check that bytecode, which cannot be upgraded, needs no upgrade."""
     from tuninglink.mlir.contexts import thread_context  # noqa: PLC0415 - loads the compiler
 
     try:
@@ -221,7 +221,7 @@ def _check_bytecode(name: str, data: bytes) -> None:
 
 
 def _show(upgraded: Upgraded) -> None:
-    """Say what nobody should miss: what is kept out, what was decided, and what is left as it is."""
+    """Show the important remarks: entries kept out, decisions, and unchanged parts."""
     for hint in upgraded.hints:
         process.show(hint)
     for omission in upgraded.kept_out:
@@ -241,7 +241,7 @@ _WORDS: Final = {
 
 
 def check_configurations(spec: Spec, target: Target) -> str:
-    """Return a line about each entry: whether its configuration is valid on a program made for it."""
+    """Return a line per entry that states whether its configuration is valid on a generated program."""
     attribute = executable_target(compile_flags(target), spec.module.context)
     registry = ProviderRegistry(process.show)
     checks = ConfigurationChecks(registry, DEFAULT_LIMITS)

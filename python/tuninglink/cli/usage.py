@@ -1,4 +1,4 @@
-"""Help texts of the commands that read their arguments as `iree-compile` does, made from their flags."""
+"""Help texts, generated from flags, of the commands that parse arguments like `iree-compile`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _INDENT: Final = "  "
 _COLUMN: Final = 21
-"""The width of the column with the flags, and of the gap behind it."""
+"""The width of the column of flags and of the gap after it."""
 
 _WIDTH: Final = 118
 
@@ -24,21 +24,21 @@ COMMON_FLAGS: Final = {
     "verbose": Flag("", switch=True, short="v", help="Say on standard error what takes how long."),
     "help": Flag("", switch=True, help="Show this message and exit."),
 }
-"""The flags of every command, which are read before its own."""
+"""The flags of every command, which are parsed before its own."""
 
 
 @dataclass(frozen=True)
 class Usage:
-    """How a command is used.
+    """The usage of a command.
 
     Attributes:
         command: the words of the command, such as `tuninglink compile`.
-        arguments: its arguments in short.
-        summary: what it does, in a sentence.
-        description: more about it, wrapped; paragraphs are separated by empty lines.
+        arguments: a summary of its arguments.
+        summary: a one-sentence summary.
+        description: the description, wrapped, with paragraphs separated by empty lines.
         flags: its flags by name; those without help are left out.
         examples: command lines.
-        more: what stands between flags and examples, or nothing.
+        more: text between flags and examples; empty for none.
     """
 
     command: str
@@ -63,7 +63,7 @@ class Usage:
 
 
 def flag_lines(flags: Mapping[str, Flag]) -> str:
-    """Return a line or more for each flag that has a help text."""
+    """Return the lines for flags with a help text."""
     return "".join(
         f"{line}\n" for name, flag in flags.items() if flag.help for line in _lines(name, flag)
     )

@@ -1,4 +1,4 @@
-"""How much the commands say beside their results."""
+"""The verbosity of commands."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Verbosity(IntEnum):
-    """How much is said on standard error."""
+    """The verbosity on standard error."""
 
     QUIET = 0
     NORMAL = 1
@@ -21,7 +21,7 @@ EPILOG: Final = (
     "Every command takes `-q`, `--quiet` (errors and warnings only: no remarks, no progress) and `-v`, "
     "`--verbose` (what takes how long, on standard error)."
 )
-"""What the help of a command says about its verbosity."""
+"""The help text on verbosity."""
 
 _WORDS: Final = {
     **dict.fromkeys(("-q", "--quiet"), Verbosity.QUIET),
@@ -33,7 +33,7 @@ _chosen = [Verbosity.NORMAL]
 def take_verbosity(arguments: Iterable[str]) -> list[str]:
     """Set the verbosity of this process from its arguments, and return the other arguments.
 
-    The last flag wins. What stands behind `--` is left alone.
+    The last flag wins. Arguments after `--` are not parsed.
     """
     rest: list[str] = []
     words = iter(arguments)
@@ -58,7 +58,7 @@ def set_verbosity(chosen: Verbosity) -> None:
 
 
 def is_quiet() -> bool:
-    """Whether nothing but errors and warnings is shown."""
+    """Whether only errors and warnings are shown."""
     return _chosen[0] is Verbosity.QUIET
 
 

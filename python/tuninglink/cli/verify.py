@@ -1,4 +1,4 @@
-"""`tuninglink verify`: whether a program's dispatches compute what they should."""
+"""`tuninglink verify`: verification of a program's dispatches against references."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ dumped; - is standard input. It is compiled with the flags that you give.
 def verify_command(arguments: Sequence[str]) -> int:
     """Run `tuninglink verify` with the arguments after the command's name.
 
-    It sets the flags of the whole process, so a process can run it once.
+    It sets process-wide flags, so a process can run it only once.
 
     Returns:
         The exit code: 1 if a result is wrong or a dispatch fails.
@@ -60,6 +60,6 @@ def verify_command(arguments: Sequence[str]) -> int:
     options = parse_verify_arguments(arguments)
     check_targets(options.flags)
     set_up_command_line(PROGRAM, options.flags)
-    from tuninglink.cli.verify_run import verify  # noqa: PLC0415 - usage errors come before it is loaded
+    from tuninglink.cli.verify_run import verify  # noqa: PLC0415 - usage errors do not need to load it
 
     return process.SUCCESS if verify(options) else process.FAILURE

@@ -1,4 +1,4 @@
-"""Reading the arguments of `tuninglink verify`."""
+"""Parsing of the arguments of `tuninglink verify`."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ class VerifyOptions:
 
     Attributes:
         input: the path of the program, `-` for standard input.
-        flags: flags of the compiler.
+        flags: the compiler flags.
         specs: specs to apply.
-        upgrade: whether specs that were written for an older compiler are upgraded.
-        devices: the device, or nothing for the one that runs the program.
-        patterns: only dispatches with one of these in their name; none for all.
-        failures: a directory for scripts that show wrong results, or nothing.
-        report_format: how the report is written.
-        jobs: how many compilations run at once; None for one for each core.
-        timeout: the seconds after which a compilation, a run or a reference counts as hanging.
+        upgrade: whether specs for an older compiler are upgraded.
+        devices: the device; empty to choose one that runs the program.
+        patterns: substrings of the names of dispatches to verify; empty for all.
+        failures: the directory for scripts that show wrong results; empty for none.
+        report_format: the format of the report.
+        jobs: the number of parallel compilations; None for one per core.
+        timeout: the time limit of a compilation, a run or a reference, in seconds.
         seed: the seed of the inputs.
-        compile_from: the phase that the program has gone through already.
+        compile_from: the last phase that the program has passed.
         sizes: the sizes of dynamic dimensions.
-        functions: the functions of the program that count; none for all.
-        inputs: what they are called with.
-        expected: what they should return for these inputs.
+        functions: the functions of the program to call; empty for all.
+        inputs: their arguments.
+        expected: their expected results for these inputs.
         parameters: files with the program's weights.
         traces: whether dispatches are compared as the program runs, instead of alone.
     """
@@ -72,7 +72,7 @@ class VerifyOptions:
 
     @property
     def calls(self) -> CallOptions:
-        """How the whole program is called."""
+        """The options for calling the whole program."""
         return CallOptions(self.functions, self.inputs, self.parameters, self.expected)
 
 
@@ -165,10 +165,10 @@ VERIFY_FLAGS: Final = {
 
 
 def parse_verify_arguments(arguments: Sequence[str]) -> VerifyOptions:
-    """Read the arguments that come after the command's name.
+    """Parse the arguments after the command's name.
 
     Raises:
-        CompileError: there is no input, a value is malformed or missing, or a flag is unknown.
+        CompileError: the input is missing, a value is malformed or missing, or a flag is unknown.
     """
     reader = FlagReader(VERIFY_FLAGS, arguments)
     if reader.input is None:

@@ -1,4 +1,4 @@
-"""The work of `tuninglink verify` once its arguments are read."""
+"""The work of `tuninglink verify` after its arguments are parsed."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ def verify(options: VerifyOptions) -> bool:
     """Verify a program and print the report.
 
     Returns:
-        Whether no dispatch fails or gives a wrong result.
+        Whether all dispatches run and give right results.
 
     Raises:
-        TuninglinkError: the program cannot be compiled, or no device runs it.
+        TuninglinkError: the program cannot be compiled, or no device can run it.
     """
     if options.failures:
         check_directory(options.failures)
@@ -79,7 +79,7 @@ def verify(options: VerifyOptions) -> bool:
 
 
 def _spec(options: VerifyOptions) -> str:
-    """Return the given specs, linked, as text; nothing if there are none."""
+    """Return the given specs, linked, as text; empty without specs."""
     sink = process.shown_diagnostics()
     files = read_specs(options.specs, sink)
     specs = [*SpecFiles(files, upgrade=options.upgrade, diagnostics=sink)]
@@ -87,7 +87,7 @@ def _spec(options: VerifyOptions) -> str:
 
 
 def _tasks(program: DispatchedProgram, options: VerifyOptions) -> list[TuningTask]:
-    """Return the dispatches that are to be verified.
+    """Return the dispatches to verify.
 
     Raises:
         TuninglinkError: there are none.
@@ -109,7 +109,7 @@ def _verified(
     uri: str,
     options: VerifyOptions,
 ) -> tuple[list[VerifiedDispatch], ProgramVerdict | None]:
-    """Verify dispatches and the whole program, and write a line for each as it is known."""
+    """Verify dispatches and the whole program, and write a line as each result arrives."""
     reproducers = (
         Reproducers(options.failures, options.flags, options.seed) if options.failures else None
     )
@@ -202,7 +202,7 @@ _ORDER = (
     Correctness.UNCHECKED,
     Correctness.RIGHT,
 )
-"""The order of the report: what needs attention comes first."""
+"""The order of the report: results that need attention come first."""
 
 
 def _as_object(

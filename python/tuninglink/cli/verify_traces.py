@@ -1,4 +1,4 @@
-"""`tuninglink verify --trace`: dispatches compared on the values that they get as the program runs."""
+"""`tuninglink verify --trace`: comparison of dispatches on their actual values in a run of the program."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def verify_traces(program: DispatchedProgram, spec: str, uri: str, options: Veri
     """Compare the dispatches of a program as it runs, and print the report.
 
     Returns:
-        Whether no dispatch and no output differs.
+        Whether all dispatches and outputs agree.
 
     Raises:
-        TuninglinkError: the program cannot be run, on the device or on the reference target.
+        TuninglinkError: the program cannot be run on the device or on the reference target.
     """
     if program.calls is None or not program.tasks:
         raise TuninglinkError(error("only a whole program can be traced"))
@@ -103,7 +103,7 @@ def _print(function: TracedFunction, plain: Outputs) -> None:
 
 
 def _errors(function: TracedFunction, plain: Outputs) -> dict[str, float]:
-    """Return the errors of the outputs of a function, by what they are compared with."""
+    """Return the errors of the outputs of a function, by the name of the comparison."""
     untraced, traced, reference = plain[function.call.label], function.outputs, function.expected
     errors = {
         _UNTRACED: relative_error(untraced, reference),

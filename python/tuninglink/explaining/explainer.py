@@ -200,26 +200,26 @@ class _Part:
         applied = self._applied.get(dispatch, [])
         if not applied:
             return Status.UNMATCHED
-        is_kept = all(each.is_own is False for _, each in applied)
+        is_kept = all(application.is_own is False for _, application in applied)
         return Status.KEPT if is_kept else Status.TUNED
 
     def _report(self, dispatch: Dispatch, choices: CompilersChoices) -> DispatchReport:
-        result = self._find(dispatch)
-        status = self._status_of(dispatch.name) if result else Status.NOT_TUNABLE
+        ops = self._find(dispatch)
+        status = self._status_of(dispatch.name) if ops else Status.NOT_TUNABLE
         catalog = self._catalog.of(dispatch.target)
         operations = []
-        for position, each in enumerate(result):
-            report = self._operation(each, catalog, status)
-            hint = layout_hint(OpInfo(each.seen or each.operation), dispatch.target)
+        for position, op in enumerate(ops):
+            report = self._operation(op, catalog, status)
+            hint = layout_hint(OpInfo(op.seen or op.operation), dispatch.target)
             report = replace(report, hint=hint)
             if status is Status.TUNED:
-                report = choices.add_to(report, dispatch.name, position, len(result))
+                report = choices.add_to(report, dispatch.name, position, len(ops))
             operations.append(report)
         if status is Status.UNMATCHED:
             status = _without_match(operations)
-            for each in result:
-                if each.seen is not None:
-                    self._advice.add(dispatch.name, dispatch.target, OpInfo(each.seen))
+            for op in ops:
+                if op.seen is not None:
+                    self._advice.add(dispatch.name, dispatch.target, OpInfo(op.seen))
         return DispatchReport(
             name=dispatch.name,
             functions=functions(dispatch.module),
@@ -234,12 +234,13 @@ class _Part:
         applied = self._applied.get(dispatch.name)
         if applied:
             return [
-                _DispatchOp(op, _same(op, dispatch.module, prepared), each) for op, each in applied
+                _DispatchOp(op, _same(op, dispatch.module, prepared), application)
+                for op, application in applied
             ]
-        roots = [op for each in find_root_ops(dispatch.module) for op in each.roots]
+        roots = [op for group in find_root_ops(dispatch.module) for op in group.roots]
         if prepared is None or prepared == dispatch.module:
             return [_DispatchOp(op, None if prepared is None else op, None) for op in roots]
-        seen = [op for each in find_root_ops(prepared) for op in each.roots]
+        seen = [op for group in find_root_ops(prepared) for op in group.roots]
         if len(seen) != len(roots):
             return [_DispatchOp(op, None, None) for op in roots]
         return [_DispatchOp(op, one, None) for op, one in zip(roots, seen, strict=True)]
@@ -275,7 +276,7 @@ class _Part:
         elif found.seen is not None and status is Status.UNMATCHED:
             nearest = catalog.nearest(op)
             report = replace(report, nearest=nearest)
-            if found.is_rewritten and any(not each.differences for each in nearest):
+            if found.is_rewritten and any(not miss.differences for miss in nearest):
                 # The compiler replaces the op, and drops the configuration of the old one.
                 unsure.append(
                     "whether an entry configured it: the backend rewrote it afterwards, "
@@ -293,7 +294,7 @@ def _same(
     if prepared is None or prepared == configured:
         return None if prepared is None else operation
     place = str(operation.location)
-    roots = [op for each in find_root_ops(prepared) for op in each.roots]
+    roots = [op for group in find_root_ops(prepared) for op in group.roots]
     same = [op for op in roots if op.name == operation.name and str(op.location) == place]
     return same[0] if len(same) == 1 else None
 

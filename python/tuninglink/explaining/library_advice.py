@@ -52,11 +52,13 @@ class LibraryAdvice:
 
     def coverage(self) -> tuple[LibraryCoverage, ...]:
         """Return the coverage of the libraries, those with the most dispatches first."""
-        result = [
+        coverages = [
             LibraryCoverage(name, frozenset(dispatches))
             for name, dispatches in self._dispatches.items()
         ]
-        return tuple(sorted(result, key=lambda each: (-len(each.dispatches), each.source)))
+        return tuple(
+            sorted(coverages, key=lambda coverage: (-len(coverage.dispatches), coverage.source))
+        )
 
 
 class _Library:

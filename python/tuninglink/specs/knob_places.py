@@ -91,7 +91,7 @@ def _in_aliases(
         if alias is None or alias.name in aliases:
             continue
         aliases.add(alias.name)
-        result = _first(outline.source, alias.value, alias.end, knob)
-        if result is not None:
-            yield result
+        place = _first(outline.source, alias.value, alias.end, knob)
+        if place is not None:
+            yield place
         yield from _in_aliases(outline, alias.value, alias.end, knob, aliases)

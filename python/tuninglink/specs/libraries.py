@@ -59,15 +59,15 @@ def library_files(name: str) -> tuple[LibraryFile, ...]:
     shipped = _specs_in(shipped_directory())
     if name in shipped:
         return (_read(name, shipped[name]),)
-    result = {
+    files_by_name = {
         f"{library}/{stem}": files
         for entry_point in _entry_points().select(name=library)
         for stem, files in _specs_in(resources.files(entry_point.module)).items()
         if only in ("", stem)
     }
-    if not result:
+    if not files_by_name:
         raise SpecError(error(f"there is no library '{name}'", notes=[note(_known())]))
-    return tuple(_read(stem, files) for stem, files in sorted(result.items()))
+    return tuple(_read(stem, files) for stem, files in sorted(files_by_name.items()))
 
 
 def library_names() -> list[str]:

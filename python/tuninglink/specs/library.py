@@ -182,13 +182,13 @@ class ShippedSpec:
 
 def shipped() -> tuple[ShippedSpec, ...]:
     """Return the shipped default specs, sorted by the names of their targets."""
-    result = []
+    specs = []
     for name in _shipped_names():
         target = Target.parse(name)
         file = DefaultLibrary().find(target)
         assert file
-        result.append(ShippedSpec(target, file.path, _loaded_once(file)))
-    return tuple(result)
+        specs.append(ShippedSpec(target, file.path, _loaded_once(file)))
+    return tuple(specs)
 
 
 def _shipped_directory() -> Traversable:

@@ -222,10 +222,10 @@ def _callees(caller: _Resolved) -> Iterator[_Resolved]:
     table, sequence = caller
     for operation in collect(sequence, names.INCLUDE, names.FOREACH_MATCH):
         if operation.name == names.INCLUDE:
-            result = [table.callee(operation)]
+            targets = [table.callee(operation)]
         else:
-            result = [table.resolve(action) for _, action in table.pairs(operation)]
-        yield from filter(None, result)
+            targets = [table.resolve(action) for _, action in table.pairs(operation)]
+        yield from filter(None, targets)
 
 
 def _read_yielded(
@@ -266,7 +266,7 @@ def _read_annotations(
     def source(value: Handle) -> mlir.Attribute | int:
         return constants[value] if value in constants else argument(value)
 
-    result: list[Annotation] = []
+    annotations: list[Annotation] = []
     for operation in body(sequence):
         operands = list(operation.operands)
         if operation.name not in _ACTION_OPERATIONS:
@@ -277,15 +277,25 @@ def _read_annotations(
             name = operation.attributes["name"]
             assert isinstance(name, mlir.StringAttr)
             value = source(operands[1]) if operands[1:] else mlir.UnitAttr.get(operation.context)
-            result.append(Annotation(argument(operands[0]), name.value, value))
+            annotations.append(Annotation(argument(operands[0]), name.value, value))
         elif operation.name == names.INCLUDE:
             callee = table.callee(operation)
             # A sequence that includes itself is not a list of annotations.
             included = known.get(callee[1]) if callee else None
             if included is None or operation.results:
                 return None
-            for each in included:
-                value = source(operands[each.value]) if isinstance(each.value, int) else each.value
-                result.append(Annotation(argument(operands[each.operand]), each.name, value))
+            for annotation in included:
+                value = (
+                    source(operands[annotation.value])
+                    if isinstance(annotation.value, int)
+                    else annotation.value
+                )
+                annotations.append(
+                    Annotation(
+                        argument(operands[annotation.operand]),
+                        annotation.name,
+                        value,
+                    )
+                )
     # The last annotation of an attribute wins.
-    return tuple(reversed(dict.fromkeys(reversed(result))))
+    return tuple(reversed(dict.fromkeys(reversed(annotations))))

@@ -113,10 +113,10 @@ class SpecArgument:
         Raises:
             SpecError: no spec exists there, one cannot be read, or its hash differs.
         """
-        result = tuple(self._files(diagnostics))
+        files = tuple(self._files(diagnostics))
         if self.sha256:
-            self._check_hash(result)
-        return result
+            self._check_hash(files)
+        return files
 
     def _files(self, diagnostics: DiagnosticSink) -> Iterator[SpecFile]:
         if self.source == AUTOMATIC:

@@ -40,16 +40,16 @@ def tune(
     calls: CallOptions = ALL_CALLS,
     listener: Listener | None = None,
 ) -> TuningResult:
-    """Tune a program on a device; what `tuninglink tune` does without files.
+    """Tune a program on a device, as `tuninglink tune` does, without writing files.
 
     Args:
         path: the program.
-        flags: flags of the compiler, as far as they belong to one compilation.
-        settings: how to tune; without limits it does not end before the candidates do.
+        flags: compiler flags that are not process-wide.
+        settings: the settings; without limits, tuning ends when the candidates run out.
         specs: specs whose configurations are candidates.
-        sizes: the sizes at which dynamic dispatches are tuned, as `--dim` takes them: `0.0=1,8:2,64`.
-        calls: which functions of the program count, and what they are called with.
-        listener: is told about each step.
+        sizes: the sizes at which dynamic dispatches are tuned, in the syntax of `--dim`: `0.0=1,8:2,64`.
+        calls: the functions of the program to call, and their arguments.
+        listener: receives progress events.
 
     Raises:
         ValueError: a text gives no sizes.

@@ -1,4 +1,4 @@
-"""Being told how tuning goes on."""
+"""Progress callbacks of the tuner."""
 
 from __future__ import annotations
 
@@ -18,37 +18,37 @@ if TYPE_CHECKING:
 
 
 class Listener:
-    """Is told about each step of a tuner; this one does nothing with it."""
+    """A listener to the steps of a tuner. The base class ignores all events."""
 
     def found(self, program: DispatchedProgram, devices: Sequence[DeviceDescription]) -> None:
-        """The dispatches of a program are known, and the devices are open."""
+        """Handle the dispatches of a program, once the devices are open."""
 
     def omitted(self, omission: Omission) -> None:
-        """Dispatches are not tuned."""
+        """Handle the omission of dispatches."""
 
     def begun(self, prepared: TunableTask, share: float, default_us: float) -> None:
-        """A task is tuned next."""
+        """Handle the start of a task."""
 
     def tried(self, prepared: TunableTask, trial: TrialResult, budget: Budget) -> None:
-        """A candidate was tried."""
+        """Handle a trial."""
 
     def racing(self, prepared: TunableTask, finalists: int) -> None:
-        """The best candidates of a task are compared."""
+        """Handle the start of a race."""
 
     def specializing(self, prepared: TunableTask, ranges: int) -> None:
-        """A dynamic task is tuned for ranges of its sizes next."""
+        """Handle the start of tuning a dynamic task for ranges of sizes."""
 
     def default_is_wrong(self, task: TuningTask, judgement: OutputVerdict) -> None:
-        """The compiler's own choice computes something else than the dispatch should."""
+        """Handle a compiler's choice that computes a wrong result."""
 
     def ended(self, result: TaskResult) -> None:
-        """It is known what became of a task."""
+        """Handle the result of a task."""
 
     def comparing(self) -> None:
-        """The whole program is about to be run."""
+        """Handle the start of whole-program runs."""
 
     def compared(self, verdict: ModelVerdict) -> None:
-        """The whole program was run, or could not be."""
+        """Handle the end of whole-program runs, failed ones included."""
 
     def finished(self, timeline: Timeline) -> None:
-        """Tuning is over."""
+        """Handle the end of tuning."""

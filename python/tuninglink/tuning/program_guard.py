@@ -1,4 +1,4 @@
-"""The guard of a run: the whole program, without the spec and with it, in the end."""
+"""The guard of a run: a final comparison of the whole program with and without the spec."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
     from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 
 _REFERENCE_SECONDS: Final = 6.0
-"""The time that is kept for the run of the reference."""
+"""The time reserved for the reference, in seconds."""
 
 _MOST_REFERENCE_SECONDS: Final = 120.0
-"""The time limit of the reference, whatever the budget is."""
+"""The time limit of the reference for any budget, in seconds."""
 
 _LEAST_PART: Final = 0.7
-"""The whole program is compared if this part of the price is left."""
+"""The whole program is compared if this fraction of the price is left."""
 
 
 class ProgramGuard:
-    """Runs the whole program in the end of a run.
+    """Compares the whole program at the end of a run.
 
     Args:
         program: the program.
-        task_tuner: has the compiler and the devices.
-        ledger: the time.
+        task_tuner: provides the compiler and the devices.
+        ledger: the time of the run.
     """
 
     def __init__(self, program: DispatchedProgram, task_tuner: TaskTuner, ledger: Ledger) -> None:
@@ -65,17 +65,17 @@ class ProgramGuard:
             )
             self._reference = self._opened.enter_context(reference)
             if not self._task_tuner.is_local:
-                reference.begin()  # the device that measures is another one
+                reference.begin()  # it does not use the measuring device
         return self
 
     def __exit__(self, *_: object) -> None:
         self._opened.close()
 
     def reserve(self, defaults: DefaultQueue) -> None:
-        """Reserve the time of the comparison.
+        """Reserve time for the comparison.
 
         Args:
-            defaults: the defaults, some of which have been measured.
+            defaults: the defaults, some of them measured.
         """
         if not self._task_tuner.settings.runs_model:
             return
@@ -90,13 +90,13 @@ class ProgramGuard:
 
     @property
     def _expects(self) -> bool:
-        """Whether there is something to compare the default with."""
+        """Whether the default can be compared with a reference or given outputs."""
         calls = self._program.calls
         given = calls is not None and any(call.expected for call in calls.functions)
         return given or self._reference is not None
 
     def begin(self) -> None:
-        """Begin to compile the program without a spec, unless that would disturb measurements."""
+        """Start to compile the program without a spec, unless this would disturb measurements."""
         task_tuner = self._task_tuner
         is_needed = task_tuner.settings.runs_model and not self._ledger.whole.is_stopped
         if is_needed and not task_tuner.is_local:
@@ -108,12 +108,12 @@ class ProgramGuard:
         write: Callable[[Sequence[TaskResult]], str],
         failure: TuninglinkError | None,
     ) -> ModelVerdict:
-        """Run the whole program with the entries and without, unless there is a reason not to.
+        """Run the whole program with and without the entries, unless there is a reason not to.
 
         Args:
-            results: what came of the tasks.
-            write: writes the spec with some of them.
-            failure: what ended tuning early; None if nothing did.
+            results: the results of the tasks.
+            write: writes the spec with the given results.
+            failure: the error that ended tuning early; None without one.
         """
         listener = self._task_tuner.listener
         won = [result for result in results if result.verdict is TaskOutcome.WON]
@@ -128,13 +128,13 @@ class ProgramGuard:
         try:
             verdict = judge_entries(won, runs, write) if won else judge_default(runs)
         except TuninglinkError as gone:
-            # What was won is worth writing even if the device is gone by now.
+            # Keep the entries even if the device is lost.
             verdict = ModelVerdict(tuple(won), reason=gone.diagnostics[0].message)
         listener.compared(verdict)
         return verdict
 
     def _obstacle(self, failure: TuninglinkError | None) -> str:
-        """Return why the program is not run; empty if it is."""
+        """Return the reason for not running the program; empty if it runs."""
         whole = self._ledger.whole
         if not self._task_tuner.settings.runs_model:
             return "it was not asked for"

@@ -1,4 +1,4 @@
-"""What a user asks of the tuner."""
+"""The settings of the tuner."""
 
 from __future__ import annotations
 
@@ -10,39 +10,39 @@ from tuninglink.tuning.devices.timing import Caches
 
 
 class Numerics(Enum):
-    """Which results of tuned programs are accepted; the value is what a user writes."""
+    """The acceptance policy for results of tuned programs. The values are those of the flag."""
 
     BITWISE = "bitwise"
-    """Those that equal the default's bit for bit."""
+    """Accept results that are bitwise equal to the default's."""
 
     ROUNDING = "rounding"
-    """Those that rounding in another order explains."""
+    """Accept differences that a different order of rounding explains."""
 
     ANY = "any"
-    """All, as far as the whole program is concerned."""
+    """Accept all results of the whole program."""
 
 
 @dataclass(frozen=True)
 class TuningSettings:
-    """How to tune.
+    """The settings of a tuning run.
 
     Attributes:
-        devices: the devices, equal ones; none for the one that runs what the program is compiled for.
-        seconds: how long tuning may take, the run of the whole program aside.
-        trials: how many candidates of a dispatch may be tried; None for no limit.
-        top: how many tasks are tuned, the heaviest ones; None for all.
-        patterns: only tasks with one of these in the name of a dispatch or its function; none for all.
-        min_share: only tasks with this share of the time of all dispatches.
+        devices: the devices, which must be equal; empty to choose the one for the program's target.
+        seconds: the time limit, without the run of the whole program.
+        trials: the limit on the candidates of a dispatch; None for no limit.
+        top: the number of heaviest tasks to tune; None for all.
+        patterns: substrings of the names of dispatches or functions to tune; empty for all.
+        min_share: the least share of a task in the time of all dispatches.
         min_gain: the least gain worth an entry, as a fraction.
-        jobs: how many compilations run at once; None for as many as there are cores.
-        timeout: the seconds after which a compilation or a benchmark counts as hanging.
-        caches: whether data is in the caches when a dispatch begins.
-        seed: fixes samples, inputs and orders.
+        jobs: the number of parallel compilations; None for the number of cores.
+        timeout: the time limit of a compilation or a benchmark, in seconds.
+        caches: whether data is in the caches when a dispatch starts.
+        seed: the seed of samples, inputs and orders.
         search: the name of the search.
-        runs_model: whether the whole program is run in the end.
-        generalizes: whether entries for ranges of sizes are looked for.
+        runs_model: whether the whole program is run at the end.
+        generalizes: whether to search for entries for ranges of sizes.
         checks_defaults: whether the compiler's choices are compared with references.
-        numerics: which results are accepted.
+        numerics: the acceptance policy for results.
     """
 
     devices: tuple[str, ...] = ()

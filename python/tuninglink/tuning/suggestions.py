@@ -1,4 +1,4 @@
-"""Configurations worth trying, without a device: those that the estimate expects to be fastest."""
+"""Promising configurations without a device: those with the best estimates."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _SEED: Final = 0
 
 @dataclass(frozen=True)
 class Suggestions:
-    """The configurations for a dispatch that are expected to be fastest.
+    """The configurations for a dispatch with the best estimates.
 
     Attributes:
         prepared: the dispatch.
-        candidates: the configurations, the one that is expected to be fastest first. Each is proven to compile.
+        candidates: the configurations, best estimate first. Each is proven to compile.
     """
 
     prepared: PreparedTask
@@ -46,13 +46,13 @@ class Suggestions:
 
 @dataclass(frozen=True)
 class Question:
-    """Which configurations are asked for.
+    """A request for configurations.
 
     Attributes:
-        flags: flags of the compiler.
-        count: how many of each dispatch, at most.
+        flags: the compiler flags.
+        count: the limit per dispatch.
         pipelines: names of pipelines to choose from, such as `TileAndFuse`; all if empty.
-        names_dispatches: whether dispatches were named; else those that only compute element by element are left out.
+        names_dispatches: whether dispatches were named; else purely elementwise dispatches are left out.
     """
 
     flags: Sequence[str]
@@ -64,7 +64,7 @@ class Question:
 def suggest(
     task: TuningTask, question: Question, registry: ProviderRegistry
 ) -> Suggestions | Omission:
-    """Return configurations for a dispatch, or why there are none.
+    """Return configurations for a dispatch, or the reason for having none.
 
     The flags must have been set for the process before.
     """

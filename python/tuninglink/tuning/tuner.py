@@ -1,4 +1,4 @@
-"""The tuner: from a program to a spec that wins, in stages that can be used alone."""
+"""The tuner: from a program to a winning spec, in stages that can be used separately."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ if TYPE_CHECKING:
     from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 
 _GENERALIZING: Final = 0.3
-"""The part of the time that is kept for generalized entries, where they are wanted."""
+"""The fraction of the time reserved for generalized entries, if requested."""
 
 _RANGES: Final = 0.4
-"""The part of the time that is kept for ranges of sizes of dynamic dispatches."""
+"""The fraction of the time reserved for ranges of sizes of dynamic dispatches."""
 
 _REFERENCE_SECONDS: Final = 2.0
-"""The time that is kept for comparing finalists with references where the processors measure."""
+"""The time reserved for comparing finalists with references where the CPU is the device."""
 
 _START_SECONDS: Final = 3.0
-"""What a task takes before its first trials are measured."""
+"""The time of a task before its first measurement."""
 
 
 class Tuner:
@@ -55,12 +55,12 @@ class Tuner:
 
     Args:
         program: the program.
-        flags: flags of the compiler; those of the whole process must have been set before.
+        flags: compiler flags; process-wide flags must already be set.
         task_tuner: compiles, measures and decides.
-        ledger: the time.
+        ledger: the time of the run.
         specs: specs whose configurations are candidates.
-        set_flags: those of the flags that a comparison of sets has chosen, which the provenance of entries names.
-        warn: receives warnings, such as of plug-ins that cannot be used.
+        set_flags: the flags chosen by the comparison of sets, for the provenance of entries.
+        warn: receives warnings, for example about broken plug-ins.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Tuner:
         self._prepared_tasks: dict[str, PreparedTask] = {}
 
     def run(self) -> TuningResult:
-        """Tune until the budget is over or stopped; return what was won so far.
+        """Tune until the budget is over or stopped, and return the results so far.
 
         Raises:
             TuninglinkError: nothing of the program can be tuned on the devices.
@@ -105,7 +105,7 @@ class Tuner:
             tasks = self._selected(self._program.tasks)
             scheduler.run(tasks, partial(self._reserve, guard), guard.begin)
         except FATAL as fatal:
-            failure = fatal  # what was won so far is worth writing
+            failure = fatal  # the results so far are kept
         results = sorted(scheduler.results, key=lambda result: -result.share)
         if self._is_dynamic and failure is None:
             with self._ledger.spending(Account.RANGES) as budget:
@@ -136,7 +136,7 @@ class Tuner:
         )
 
     def _reserve(self, guard: ProgramGuard, defaults: DefaultQueue) -> None:
-        """Reserve time for the whole program and for ranges, and name the least budget if there is less."""
+        """Reserve time for the whole program and for ranges, and report the least budget if it is too small."""
         ledger, settings = self._ledger, self._task_tuner.settings
         if self._is_dynamic:
             ledger.reserve(Account.RANGES, _RANGES * ledger.whole.remaining)
@@ -166,18 +166,18 @@ class Tuner:
             self._warn(Diagnostic(Severity.WARNING, message))
 
     def spec(self, results: Sequence[TaskResult], *, is_guarded: bool = True) -> str:
-        """Return the spec of what was won, as text.
+        """Return the spec with the winners, as text.
 
         Args:
-            results: what became of the tasks.
-            is_guarded: whether the whole program was run with the spec; else the provenance of its entries says so.
+            results: the results of the tasks.
+            is_guarded: whether the whole program was run with the spec; if not, the provenance of entries records it.
         """
         won = [result for result in results if result.verdict is TaskOutcome.WON]
         entries = [entry for result in won for entry in self._entries(result)]
         general = [
             self._general[result.task.key] for result in won if result.task.key in self._general
         ]
-        # What was measured for one size comes before what holds for several.
+        # Entries for one size precede those for ranges.
         entries += general
         provenance: dict[str, object] = {} if is_guarded else {"guarded": False}
         if self._set_flags:
@@ -188,7 +188,7 @@ class Tuner:
         return write_spec("tuned", entries)
 
     def _entry(self, result: TaskResult) -> SpecEntry | None:
-        """Return the entry of a winner; what the tuner prepares has one, and only that can share a spec."""
+        """Return the entry of a winner, which tasks prepared by the tuner always have."""
         if result.winner is None or not isinstance(result.prepared, PreparedTask):
             return None
         entry = result.prepared.entry(result.winner.candidate, self._task_tuner.provenance(result))
@@ -220,7 +220,7 @@ class Tuner:
             try:
                 improved[number] = ranges.improve(results[number], part)
             except FATAL:
-                break  # what was won so far is worth writing
+                break  # the results so far are kept
             except Exception as failure:  # noqa: BLE001 - an error loses the ranges of one task only
                 reason = f"no ranges for {results[number].task.name}: {reason_of(failure)}"
                 self._warn(Diagnostic(Severity.WARNING, reason))
@@ -232,14 +232,14 @@ class Tuner:
         return prepare(task, self._flags, specs, self._registry, self._device_limits())
 
     def _generalize(self, results: Sequence[TaskResult], budget: Budget) -> None:
-        """Look for ranges of sizes in which winners do not lose."""
+        """Search for ranges of sizes in which winners do not lose."""
         generalizer = Generalizer(self._task_tuner, self._flags, budget)
         for result in results:
             try:
                 entry = self._entry(result) if result.verdict is TaskOutcome.WON else None
                 general = generalizer.generalize(entry) if entry is not None else None
             except FATAL:
-                return  # the entries of single sizes are worth writing
+                return  # the entries for single sizes are kept
             except Exception as failure:  # noqa: BLE001 - an error loses one range only
                 reason = f"no range for {result.task.name}: {reason_of(failure)}"
                 self._warn(Diagnostic(Severity.WARNING, reason))
@@ -252,7 +252,7 @@ class Tuner:
         self._task_tuner.listener.omitted(omission)
 
     def _selected(self, tasks: Sequence[TuningTask]) -> list[TuningTask]:
-        """Return the tasks that the user selects and the device runs.
+        """Return the tasks selected by the user and supported by the device.
 
         Raises:
             TuninglinkError: there are none.
@@ -275,7 +275,7 @@ class Tuner:
         return selected
 
     def _prepare(self, task: TuningTask) -> PreparedTask:
-        """Prepare a task, once.
+        """Prepare a task, unless it is already prepared.
 
         Raises:
             CompileError: the compiler fails on the dispatch.

@@ -159,8 +159,10 @@ class _Guards:
         return self._helped(self._callees.helpers(table).configured_in(), [root])
 
     def _helped(self, helper: str, operands: list[Handle]) -> Handle:
-        result: Handle = include([helper], operands, [self._any_op], FAILURES_PROPAGATE).results[0]
-        return result
+        configured: Handle = include(
+            [helper], operands, [self._any_op], FAILURES_PROPAGATE
+        ).results[0]
+        return configured
 
     def _include(self, table: SequenceTable, operation: mlir.Operation, state: State) -> None:
         path = reference(operation.attributes["target"])

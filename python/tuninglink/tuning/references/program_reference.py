@@ -34,14 +34,14 @@ _LEAST_SECONDS: Final = 1.0
 
 @dataclass
 class ProgramReference:
-    """What a whole program should compute, in a separate process.
+    """The expected outputs of a whole program, computed in a separate process.
 
     Attributes:
         content: the program at `executable-sources`, as text.
-        backend: the backend that it is tuned for.
+        backend: the backend for which it is tuned.
         seed: the seed of random inputs.
         seconds: the time limit of its compilation and of its runs, together.
-        pool: the process that compiles and runs it.
+        pool: the pool with the process that compiles and runs it.
     """
 
     content: bytes = field(repr=False)
@@ -64,7 +64,7 @@ class ProgramReference:
         return program_reference_target(self.backend)
 
     def begin(self) -> None:
-        """Begin to compile the reference, unless that has begun."""
+        """Start to compile the reference, unless it has been started."""
         self._begun()
 
     def _begun(self) -> Future[Compiled | str]:
@@ -77,11 +77,11 @@ class ProgramReference:
     def outputs(
         self, calls: ProgramCalls, functions: Sequence[FunctionCall], integers: tuple[int, int]
     ) -> Outputs | str:
-        """Return what functions compute, by their labels, or why that is not known; wait for it.
+        """Wait for the outputs of functions, and return them by label, or the reason for having none.
 
         Args:
             calls: the calls of the program.
-            functions: those of its functions that are called.
+            functions: the called functions.
             integers: the least and the largest random integer among the inputs.
         """
         if integers not in self._outputs:
@@ -133,7 +133,7 @@ def compile_reference(content: bytes, target: ReferenceTarget) -> Compiled | str
 def run_reference(
     program: CompiledProgram, device: str, seed: int
 ) -> tuple[NDArray[Any], ...] | str:
-    """Return what a call of a compiled program computes, or why it fails."""
+    """Return the outputs of a call of a compiled program, or the reason for its failure."""
     try:
         return reference_measurer(device, seed).program_outputs(program)
     except MeasurementError as failure:

@@ -1,4 +1,4 @@
-"""Verification of a program, dispatch by dispatch: whether it computes what it should."""
+"""Verification of a program, dispatch by dispatch."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from tuninglink.tuning.references.references import References
 
 _AHEAD: Final = 2
-"""Dispatches whose references are computed while another one runs."""
+"""The number of dispatches whose references are computed ahead."""
 
 
 @dataclass(frozen=True)
 class VerifiedDispatch:
-    """A dispatch that was verified.
+    """A verified dispatch.
 
     Attributes:
         task: the dispatch.
-        judgement: whether its result is right.
-        failure: why it has no result; None if it has one.
+        judgement: the verdict on its result.
+        failure: the reason for a missing result; None if it has one.
     """
 
     task: TuningTask
@@ -36,7 +36,7 @@ class VerifiedDispatch:
 
     @property
     def is_right(self) -> bool:
-        """Whether neither a reference nor a failure shows otherwise."""
+        """Whether the dispatch runs and its result is not shown to be wrong."""
         return self.judgement.correctness not in (Correctness.WRONG, Correctness.FAILED)
 
 
@@ -47,8 +47,8 @@ class ProgramVerification:
     Attributes:
         compiler: compiles them.
         device: runs them.
-        references: what they should compute.
-        seconds: how long one may compile.
+        references: their references.
+        seconds: the time limit of a compilation.
     """
 
     compiler: CandidateCompiler
@@ -57,11 +57,11 @@ class ProgramVerification:
     seconds: float
 
     def run(self, tasks: Sequence[TuningTask], spec: str = "") -> Iterator[VerifiedDispatch]:
-        """Yield one dispatch after another.
+        """Yield the verified dispatches in order.
 
         Args:
             tasks: the dispatches.
-            spec: a spec to apply, or nothing.
+            spec: the spec to apply; empty for none.
 
         Raises:
             DeviceError: the device is gone.
@@ -84,7 +84,7 @@ class ProgramVerification:
 
 
 def _failed(task: TuningTask, failure: Failure, what: str) -> VerifiedDispatch:
-    """Return a dispatch without a result, which is its own fault unless the machine is the cause."""
+    """Return a dispatch without a result, which counts as wrong unless the machine is the cause."""
     correctness = Correctness.UNCHECKED if failure.is_external else Correctness.FAILED
     verdict = OutputVerdict(correctness, f"it {what}: {failure.message}")
     return VerifiedDispatch(task, verdict, failure)

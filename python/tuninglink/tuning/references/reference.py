@@ -1,4 +1,4 @@
-"""The reference of a task: what its dispatch should compute, from code for another target."""
+"""The reference of a task: the expected outputs of its dispatch, from code for another target."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Reference:
-    """What a dispatch should compute.
+    """The expected outputs of a dispatch.
 
     Attributes:
-        target: the name of the target whose code computed it.
-        outputs: the tensors that it stores, and what they should hold.
+        target: the name of the target whose code computed them.
+        outputs: the stored tensors with their expected contents.
     """
 
     target: str
@@ -38,17 +38,17 @@ class Reference:
 
     @property
     def byte_length(self) -> int:
-        """The memory that it takes."""
+        """Its memory use, in bytes."""
         return sum(
             expected.values.nbytes + expected.perturbed.nbytes for _, expected in self.outputs
         )
 
     def compare(self, outputs: Outputs, summation: float) -> Failure | None:
-        """Return what is wrong with the outputs of a kernel; None if they are right.
+        """Return the failure of a kernel's outputs; None if they are right.
 
         Args:
-            outputs: what it wrote.
-            summation: how far sums may be off; see `summation_error`.
+            outputs: the outputs.
+            summation: the tolerance of sums; see `summation_error`.
         """
         if outputs.violation is not None:
             return Failure(FailureKind.OUT_OF_BOUNDS, outputs.violation)
@@ -74,7 +74,7 @@ def set_up_process() -> None:
 
 
 def reference_measurer(device: str, seed: int) -> Measurer:
-    """Return what runs code of references in this process, which has one seed."""
+    """Return the measurer that runs code of references in this process, which has one seed."""
     if device not in _measurers:
         _measurers[device] = Measurer(device, (), Settings(seed=seed))
     return _measurers[device]
@@ -83,13 +83,13 @@ def reference_measurer(device: str, seed: int) -> Measurer:
 def compute_reference(
     source: bytes, function: str, layout: BufferLayout, target: ReferenceTarget, seed: int
 ) -> Reference | str:
-    """Return the reference of a benchmark, or why there is none; for the process of references.
+    """Return the reference of a benchmark, or the reason for having none. Runs in the process of references.
 
     Args:
         source: the benchmark at `executable-sources`.
         function: the name of its function.
-        layout: the buffer that it runs on.
-        target: what the reference is compiled for.
+        layout: the layout of its buffer.
+        target: the target of the reference.
         seed: the seed of the inputs.
     """
     try:

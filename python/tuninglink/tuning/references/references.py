@@ -1,4 +1,4 @@
-"""References of tasks, and what they say about results: right, wrong, or not decided."""
+"""References of tasks, and their verdicts on results: right, wrong, or not decided."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ if TYPE_CHECKING:
 
 _BUDGET_PART: Final = 0.1
 _LEAST_SECONDS: Final = 5.0
-"""What one reference may take: this part of a budget, but at least so many seconds."""
+"""The time limit of one reference: a fraction of a budget, but at least so many seconds."""
 
 _AT_ONCE: Final = 2
-"""References that are computed at once."""
+"""The number of references computed in parallel."""
 
 _FAILED_JOB: Final = (JobError, JobTimeoutError, WorkerCrashedError)
 
 
 @dataclass
 class References:
-    """Computes references in processes of their own, each task's once.
+    """Computes references in separate processes, once per task.
 
     Attributes:
         seed: the seed of the inputs.
         seconds: the time limit of the reference of one dispatch: compilation and two runs.
         pool: the processes that compile and run the code of references.
-        point_pool: the process that evaluates single elements, which wait for no reference.
+        point_pool: the process that evaluates single elements, separate so that these do not wait for references.
     """
 
     seed: int
@@ -58,7 +58,7 @@ class References:
 
     @classmethod
     def within(cls, budget: float, seed: int) -> Self:
-        """Return references of which none takes more than a tenth of a budget, in seconds."""
+        """Return references that each take at most a tenth of a budget, in seconds."""
         return cls(seed, min(cls.seconds, max(_LEAST_SECONDS, _BUDGET_PART * budget)))
 
     def __enter__(self) -> Self:
@@ -69,7 +69,7 @@ class References:
         self.point_pool.close()
 
     def begin(self, task: TuningTask) -> None:
-        """Begin to compute the reference of a task, unless that has begun; in any thread."""
+        """Start to compute the reference of a task, unless it has been started. Thread-safe."""
         self._begun(task)
 
     def _begun(self, task: TuningTask) -> Future[Reference | str]:
@@ -83,7 +83,7 @@ class References:
             return self._jobs[task.key]
 
     def reference(self, task: TuningTask) -> Reference | str:
-        """Return the reference of a task, or why there is none; wait for it."""
+        """Wait for the reference of a task, and return it, or the reason for having none."""
         try:
             return self._begun(task).result()
         except _FAILED_JOB as failure:
@@ -94,7 +94,7 @@ class References:
         self._jobs.pop(task.key, None)
 
     def judge_by_points(self, task: TuningTask, outputs: Outputs) -> OutputVerdict | None:
-        """Say whether a result is right, without the code of a reference unless NumPy doubts it.
+        """Judge a result with NumPy, and with the code of a reference only if NumPy disagrees.
 
         Args:
             task: the task.
@@ -109,10 +109,10 @@ class References:
         return _as_numpy(points) if points and _agree(points) else self.judge(task, outputs)
 
     def judge(self, task: TuningTask, outputs: Outputs) -> OutputVerdict:
-        """Say whether a result of a task is right.
+        """Judge a result of a task.
 
-        It is called wrong only if a second computation, with NumPy, agrees with the reference where both differ
-        most. Where there is no code for another target, NumPy alone decides.
+        A result is wrong only if NumPy agrees with the reference at the elements where result and reference differ most.
+        Without code for another target, NumPy alone decides.
 
         Args:
             task: the task.
@@ -121,7 +121,7 @@ class References:
         if outputs.violation is not None:
             return OutputVerdict(Correctness.WRONG, outputs.violation)
         if task.target.backend == SCALAR_BACKEND:
-            # The scalar code of another lowering may take minutes, NumPy computes some elements in milliseconds.
+            # Scalar code may take minutes; NumPy computes some elements in milliseconds.
             points = self._points(task, outputs, {})
             if not isinstance(points, str) and _agree(points):
                 return _as_numpy(points)
@@ -171,7 +171,7 @@ def _as_numpy(points: Sequence[PointComparison]) -> OutputVerdict:
 
 
 def _verdict(points: Sequence[PointComparison], failure: Failure | None) -> OutputVerdict:
-    """Return the verdict of NumPy on a result that differs from the reference, or that has none."""
+    """Return the verdict of NumPy on a result that differs from the reference or has no reference."""
     if _agree(points):
         if failure is None:
             return _as_numpy(points)

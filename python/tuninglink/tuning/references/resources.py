@@ -1,4 +1,4 @@
-"""The contents of `dense_resource` constants, which the bindings of MLIR do not give."""
+"""The contents of `dense_resource` constants, to which the MLIR bindings give no access."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 _SECTION: Final = "\n{-#"
 _BLOB: Final = re.compile(r'^\s*"?([^\s":]+)"?:\s*"0x([0-9A-Fa-f]*)"', re.MULTILINE)
 _ALIGNMENT_DIGITS: Final = 8
-"""Digits of the alignment, 32 bits, with which a blob begins (MLIR's AsmResourceBlob)."""
+"""The digits of the 32-bit alignment at the start of a blob (MLIR's AsmResourceBlob)."""
 
 
 def resource_values(module: mlir.Operation) -> dict[str, Bytes]:
-    """Return the bytes of all resources of a module by name, as its text has them."""
+    """Return the bytes of all resources in the text of a module, by name."""
     text = str(module)
     start = text.rfind(_SECTION)
     if start < 0:

@@ -28,13 +28,13 @@ _DEVICE_TARGET: Final = "#hal.device.target<"
 
 @dataclass(frozen=True)
 class ReferenceTarget:
-    """A target whose code is a reference for that of others.
+    """A target whose code is a reference for other targets.
 
     Attributes:
-        name: what messages call it.
-        device: the device of the runtime that runs it.
-        flags: the flags of the compiler that select it.
-        pipeline: the pipeline that all dispatches get, as an attribute in text; none leaves it to the compiler.
+        name: its name in messages.
+        device: the runtime's device.
+        flags: the compiler flags that select it.
+        pipeline: the pipeline of all dispatches, as the text of an attribute; empty leaves the choice to the compiler.
     """
 
     name: str
@@ -83,7 +83,7 @@ def program_reference_target(backend: str) -> ReferenceTarget:
 
 @cache
 def _targets_in_text(flags: tuple[str, ...]) -> tuple[str, str]:
-    """Return the target of executables and the device that flags select, as attributes in text."""
+    """Return the executable target and the device selected by flags, as texts of attributes."""
     with compiler_run(_PROBE, flags) as run:
         run.advance(Phase.START, Phase.EXECUTABLE_SOURCES)
         (variant,) = collect(run.module, names.EXECUTABLE_VARIANT)
@@ -110,7 +110,7 @@ def retarget(source: bytes, target: ReferenceTarget) -> bytes:
 
 
 def retarget_program(content: bytes, target: ReferenceTarget) -> bytes:
-    """Return a whole program for another target, as text: bytecode would lose its resources.
+    """Return a whole program for another target, as text, since bytecode would lose its resources.
 
     Args:
         content: the program at `executable-sources`.
@@ -146,6 +146,6 @@ def _retargeted(source: bytes, target: ReferenceTarget) -> mlir.Operation:
 
 
 def _is_device(operation: mlir.Operation) -> bool:
-    # The value of another global may be large: its type is looked at first.
+    # Check the type first: the values of other globals may be large.
     is_global = str(operation.attributes.get("type")) == "!hal.device"
     return is_global and str(operation.attributes.get("initial_value")).startswith(_DEVICE_TARGET)

@@ -1,4 +1,4 @@
-"""What is known from earlier runs, and what this one adds to it: the tuner's view of the database."""
+"""The journal of results: the tuner's view of the database."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ FINAL: Final = "final"
 
 @dataclass(frozen=True)
 class RecordedRace:
-    """A race that an earlier run has finished.
+    """A race finished by an earlier run.
 
     Attributes:
-        winner: the key of the configuration that was confirmed.
+        winner: the key of the confirmed configuration.
         blocks: the times of the default and of the winner, by block and round.
     """
 
@@ -54,13 +54,13 @@ class RecordedRace:
 
 @dataclass(frozen=True)
 class Journal:
-    """Records trials, and finds those of earlier runs.
+    """Records trials, and looks up those of earlier runs.
 
     Attributes:
-        database: where they are kept.
-        device: what measures.
-        settings: how it is tuned.
-        flags: flags of the compiler.
+        database: the database.
+        device: the measuring device.
+        settings: the settings of tuning.
+        flags: the compiler flags.
     """
 
     database: Database
@@ -70,7 +70,7 @@ class Journal:
     _compiler: str = field(default_factory=lambda: metadata.version("iree-base-compiler"))
 
     def known(self, prepared: TunableTask) -> Mapping[str, TrialResult]:
-        """Return what came of the candidates of a task in this environment, by their keys."""
+        """Return the results of a task's candidates in this environment, by their keys."""
         result: dict[str, TrialResult] = {}
         for trial in self._trials(prepared.task):
             if trial.stage == SCREEN and trial.origin != CandidateOrigin.DEFAULT.value:
@@ -79,13 +79,13 @@ class Journal:
                     candidate, trial.median, trial.failure, 0.0
                 )
             elif trial.failure is not None and trial.configuration.key in result:
-                measured = result[trial.configuration.key]  # and it failed in a race
+                measured = result[trial.configuration.key]  # it failed in a race
                 failed = replace(measured, microseconds=None, failure=trial.failure)
                 result[trial.configuration.key] = failed
         return result
 
     def race(self, prepared: TunableTask, winner: str | None = None) -> RecordedRace | None:
-        """Return the last race of a task against its default that was finished in this environment.
+        """Return the last finished race of a task against its default in this environment.
 
         Args:
             prepared: the task.
@@ -101,7 +101,7 @@ class Journal:
         return _recorded(*races[-1]) if races else None
 
     def prior(self, prepared: TunableTask) -> PriorData:
-        """Return what is known of the same task elsewhere, and of similar ones.
+        """Return the records of the same task in other environments, and of similar tasks.
 
         Raises:
             DatabaseError: it cannot be read.
@@ -111,7 +111,7 @@ class Journal:
         return PriorData.read(self.database, problem, task.key, environment)
 
     def record(self, prepared: TunableTask, result: TrialResult) -> None:
-        """Add what came of a candidate, unless the machine is the cause of its failure: it is tried again then.
+        """Record the result of a candidate, unless the machine caused its failure: then it is tried again.
 
         Raises:
             DatabaseError: it cannot be written.
@@ -130,7 +130,7 @@ class Journal:
         self.database.record(replace(trial, failure=result.failure))
 
     def record_default(self, prepared: TunableTask, microseconds: float) -> None:
-        """Add the time of the compiler's choice, unless there is one of this environment.
+        """Record the time of the compiler's choice, unless this environment has one.
 
         Raises:
             DatabaseError: it cannot be written.
@@ -151,13 +151,13 @@ class Journal:
         race: RaceResult,
         judgement: OutputVerdict | None = None,
     ) -> None:
-        """Add what came of a race.
+        """Record a race.
 
         Args:
             prepared: the task.
-            finalists: the candidates that raced.
-            race: how it ended.
-            judgement: what the reference says about the compiler's choice; None where it was not asked.
+            finalists: the finalists.
+            race: the result of the race.
+            judgement: the verdict of the reference on the compiler's choice; None without one.
 
         Raises:
             DatabaseError: it cannot be written.
@@ -233,15 +233,15 @@ class Journal:
 
 
 def _recorded(default: Trial, winner: Trial) -> RecordedRace:
-    """Return a race by what was recorded of its confirmation."""
+    """Return a race from the records of its confirmation."""
     rounds = tuple(zip(default.samples, winner.samples, strict=False))
-    # The rounds are recorded block after block, and the blocks of a confirmation are equally long.
+    # Rounds are recorded by block, and the blocks of a confirmation have equal lengths.
     bounds = [len(rounds) * position // BLOCKS for position in range(BLOCKS + 1)]
     blocks = [rounds[first:end] for first, end in pairwise(bounds)]
     return RecordedRace(winner.configuration.key, tuple(block for block in blocks if block))
 
 
 def _candidate(spaces: CandidateSpaces, trial: Trial) -> Candidate:
-    """Return the candidate of a trial; where no space speaks of it any more, the default's place."""
+    """Return the candidate of a trial, or a plain record of it if no space contains it any more."""
     candidate = spaces.candidate(trial.configuration.pipeline, trial.configuration.knobs)
     return candidate or spaces.default

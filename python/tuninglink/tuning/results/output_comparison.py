@@ -1,4 +1,4 @@
-"""How far the outputs of whole programs are from what they should be."""
+"""Errors of the outputs of whole programs."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from dataclasses import dataclass
 from typing import Final
 
 _MOST: Final = 4.0
-"""A tuned program may have at most so many times the error of the default."""
+"""The factor over the default's error up to which a tuned program is accepted."""
 
 _ROUNDING_PART: Final = 0.1
-"""An error of this part of the tolerance is rounding in another order, however exact the default is."""
+"""The fraction of the tolerance up to which an error is accepted even if the default is more exact."""
 
 _NOT_WORSE: Final = 1.1
-"""Errors of two wrong programs within this ratio are alike."""
+"""The ratio within which the errors of two wrong programs are alike."""
 
 
 @dataclass(frozen=True)
 class OutputComparison:
-    """How far the outputs of a program are from what they should be, without a spec and with it.
+    """The errors of a program's outputs, without and with a spec.
 
     Errors are Frobenius norms of differences, relative to the expected values; the largest of all outputs.
 
     Attributes:
-        source: where the expected outputs come from, such as `llvm-cpu`.
-        tolerance: the largest error of a program that is right.
+        source: the origin of the expected outputs, such as `llvm-cpu`.
+        tolerance: the largest error of a correct program.
         default_error: the error without a spec; None if the expected outputs are those of the default.
-        tuned_error: the error with the spec; None if there is no spec.
-        note: why a better source is missing; empty if none is.
+        tuned_error: the error with the spec; None without a spec.
+        note: the reason why a better source is missing; empty if none is missing.
     """
 
     source: str
@@ -38,7 +38,7 @@ class OutputComparison:
 
     @property
     def default_is_wrong(self) -> bool:
-        """Whether the error without a spec is larger than rounding explains."""
+        """Whether the error without a spec exceeds the tolerance."""
         return self.default_error is not None and self.default_error > self.tolerance
 
     @property
@@ -59,12 +59,12 @@ class OutputComparison:
 
     @property
     def is_accepted(self) -> bool:
-        """Whether the tuned program is as right as it has to be."""
+        """Whether the tuned program is accepted."""
         return self.tuned_error is None or self.tuned_error <= self.limit
 
     @property
     def failure(self) -> str:
-        """What is wrong with the tuned program; empty if it is accepted."""
+        """The fault of the tuned program; empty if it is accepted."""
         if self.is_accepted:
             return ""
         return (
@@ -74,7 +74,7 @@ class OutputComparison:
 
     @property
     def finding(self) -> str:
-        """What is wrong with the default; empty if it is right or was not compared."""
+        """The fault of the default; empty if it is right or was not compared."""
         if not self.default_is_wrong:
             return ""
         error = f"relative error {_number(self.default_error)}, at most {_number(self.tolerance)} is rounding"

@@ -1,4 +1,4 @@
-"""What comes of tuning, as data."""
+"""The results of tuning, as data."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ _WRONG: Final = frozenset({FailureKind.WRONG, FailureKind.OUT_OF_BOUNDS})
 
 @dataclass(frozen=True)
 class TrialResult:
-    """What came of one candidate.
+    """The result of one candidate.
 
     Attributes:
         candidate: the candidate.
         microseconds: its time for an iteration, relative to the default on the device that measured it and scaled
             to the default's time; None if it failed.
         failure: why it failed.
-        seconds: when it was known, in `time.monotonic()`'s seconds; 0 for what an earlier run has found out.
-        benchmark: the compiled benchmark, where it was compiled in this run.
-        timing: the samples, where they were taken in this run.
-        always_races: whether it races however slow it was: it comes from a spec, or has won elsewhere.
+        seconds: the time of the result, in seconds of `time.monotonic()`; 0 for results of earlier runs.
+        benchmark: the compiled benchmark, if it was compiled in this run.
+        timing: the samples, if they were taken in this run.
+        always_races: whether it races at any speed: it comes from a spec, or won elsewhere.
     """
 
     candidate: Candidate
@@ -55,41 +55,41 @@ class TrialResult:
 
 
 class TaskOutcome(Enum):
-    """What became of a task."""
+    """The outcome of a task."""
 
     WON = "won"
-    """A candidate is faster, and an entry is written for it."""
+    """A candidate is faster and gets an entry."""
 
     DEFAULT = "default"
     """No candidate is faster than the compiler's choice."""
 
     UNDECIDED = "undecided"
-    """Measurements did not tell."""
+    """Measurements were inconclusive."""
 
     LEFT_OUT = "left-out"
     """A candidate is faster, but the whole program is slower with it."""
 
 
 class Ending(Enum):
-    """Why no more candidates of a task were tried."""
+    """The reason for trying no more candidates of a task."""
 
     CONVERGED = "converged"
-    """Further gains were not expected."""
+    """No further gains were expected."""
 
     BUDGET = "budget"
-    """The time was over, or went to other tasks."""
+    """The time was used up, or went to other tasks."""
 
     TRIALS = "trials"
-    """As many were tried as may be."""
+    """The limit on trials was reached."""
 
     EXHAUSTED = "all tried"
-    """There are no more."""
+    """All candidates were tried."""
 
     NO_CANDIDATES = "no candidates"
-    """There are none."""
+    """The task has no candidates."""
 
     ALL_FAILED = "all failed"
-    """There are no more, and all of them failed."""
+    """All candidates were tried, and all failed."""
 
     INTERRUPTED = "interrupted"
     """The run was interrupted."""
@@ -97,22 +97,22 @@ class Ending(Enum):
 
 @dataclass(frozen=True)
 class TaskResult:
-    """What came of a task.
+    """The result of a task.
 
     Attributes:
         prepared: the task.
         share: its share of the time of all dispatches.
-        default_us: the time of the compiler's choice.
-        trials: all candidates that were tried, in order.
-        verdict: what became of it.
-        winner: the fastest candidate, where there is one that is faster.
-        decision: the rounds that say so; None if there was no race, or nobody finished it.
-        ending: why no more candidates were tried; None where none were to be tried.
-        failures: finalists that compute something else or fail when they are measured again, with what is wrong.
-        reason: why there is no decision although a candidate may be faster; empty otherwise.
+        default_us: the time of the compiler's choice, in microseconds.
+        trials: all trials, in order.
+        verdict: the outcome.
+        winner: the fastest candidate; None if none is faster than the default.
+        decision: the decision of the race; None without a finished race.
+        ending: the reason for trying no more candidates; None if none were to be tried.
+        failures: the finalists with wrong results or failures in the race.
+        reason: the reason for a missing decision although a candidate may be faster; empty otherwise.
         date: the day, in ISO 8601.
-        judgement: what the reference says about the compiler's choice; None where it was not asked.
-        sizes: of a dynamic dispatch with a winner, its times at each of the sizes.
+        judgement: the verdict of the reference on the compiler's choice; None without one.
+        sizes: the times of a dynamic dispatch with a winner at each of the sizes.
         ranges: of a dynamic dispatch, the ranges of sizes with a configuration of their own; their decisions are against the
             compiler's choice for the dynamic dispatch.
     """
@@ -134,17 +134,17 @@ class TaskResult:
 
     @property
     def task(self) -> TuningTask:
-        """The task itself."""
+        """The task."""
         return self.prepared.task
 
     @property
     def default_is_wrong(self) -> bool:
-        """Whether the compiler's choice computes something else than it should."""
+        """Whether the compiler's choice computes a wrong result."""
         return self.judgement is not None and self.judgement.correctness is Correctness.WRONG
 
     @property
     def wrong(self) -> list[tuple[Candidate, Failure]]:
-        """Candidates that are fast and compute something else, with what is wrong."""
+        """The fast candidates with wrong results, and their failures."""
         return [failure for failure in self.failures if failure[1].kind in _WRONG]
 
 
@@ -154,10 +154,10 @@ class FunctionComparison:
 
     Attributes:
         name: its name.
-        weight: how many calls of it count.
+        weight: the number of its calls.
         default_ms: the median time of a call without the spec, in milliseconds.
-        tuned_ms: with it.
-        speedup: how much faster it is with the spec.
+        tuned_ms: the median time with the spec.
+        speedup: the speedup with the spec.
     """
 
     name: str
@@ -173,12 +173,12 @@ class ModelComparison:
 
     Attributes:
         default_ms: the median time without the spec, in milliseconds: of all functions, each as often as it counts.
-        tuned_ms: with it.
-        speedup: how much faster it is with the spec.
+        tuned_ms: the median time with the spec.
+        speedup: the speedup with the spec.
         functions: the times by function.
-        notes: what a reader should know of it.
-        failure: why the program fails with the spec but not without, or is wrong; empty if it runs and is right.
-        outputs: what it computes, against what it should compute; None if it does not run.
+        notes: remarks on the comparison.
+        failure: the failure or wrong result with the spec; empty if the program runs and is right.
+        outputs: the errors of its outputs; None if it does not run.
     """
 
     default_ms: float
@@ -191,7 +191,7 @@ class ModelComparison:
 
     @property
     def is_slower(self) -> bool:
-        """Whether the program is slower with the spec, or fails; one that the spec mends may take any time."""
+        """Whether the program fails or is slower with the spec. A program that the spec mends may be slower."""
         if self.failure:
             return True
         is_mended = self.outputs is not None and self.outputs.is_mended
@@ -200,18 +200,18 @@ class ModelComparison:
 
 @dataclass(frozen=True)
 class TuningResult:
-    """What came of tuning a program.
+    """The result of tuning a program.
 
     Attributes:
-        spec: the spec, as text; with no entries if nothing was won.
-        tasks: what came of each task that was tuned.
-        omissions: what was not tuned, and why.
-        model: how the whole program fares; None if it was not run.
-        model_note: why not.
-        outputs: what the whole program computes, against what it should compute; None if it was not run.
-        began: when tuning began, in `time.monotonic()`'s seconds.
-        stages: what its stages took.
-        failure: what ended it early, such as a device that is gone; None if nothing did.
+        spec: the spec, as text; without entries if there is no winner.
+        tasks: the results of the tuned tasks.
+        omissions: the omitted dispatches with reasons.
+        model: the comparison of the whole program; None if it was not run.
+        model_note: the reason for not running it.
+        outputs: the errors of the whole program's outputs; None if it was not run.
+        began: the start of tuning, in seconds of `time.monotonic()`.
+        stages: the time of its stages.
+        failure: the error that ended it early, such as a lost device; None without one.
     """
 
     spec: str
@@ -226,7 +226,7 @@ class TuningResult:
 
     @property
     def seconds(self) -> float:
-        """How long it took."""
+        """The duration of tuning, in seconds."""
         return sum(stage.seconds for stage in self.stages.values())
 
     @property
@@ -236,5 +236,5 @@ class TuningResult:
 
     @property
     def won(self) -> list[TaskResult]:
-        """The tasks that have an entry in the spec."""
+        """The tasks with an entry in the spec."""
         return [task for task in self.tasks if task.verdict is TaskOutcome.WON]

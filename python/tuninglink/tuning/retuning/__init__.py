@@ -1,1 +1,1 @@
-"""Retuning: the entries of specs against the compiler's own choices of today."""
+"""Retuning: comparison of specs' entries with the current compiler's choices."""

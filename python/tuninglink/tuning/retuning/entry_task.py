@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 class RefusedError(Exception):
-    """The compiler refuses what an entry configures; says why."""
+    """The compiler rejects the configuration of an entry; the message is the reason."""
 
 
 class ProblemSource(Enum):
-    """Where a problem of an entry comes from."""
+    """The source of a problem."""
 
     PAYLOAD = "payload"
     MODEL = "model"
@@ -36,13 +36,13 @@ class ProblemSource(Enum):
 
 @dataclass(frozen=True)
 class EntryTask(TunableTask):
-    """A task that an entry configures.
+    """A task configured by an entry.
 
     Attributes:
-        source: where it comes from.
+        source: the source of the problem.
         own: the configuration of the entry.
-        single: a spec with the entry only.
-        is_exact: whether the entry matches nothing but this problem, as far as sizes go.
+        single: a spec with only the entry.
+        is_exact: whether the entry matches only the sizes of this problem.
     """
 
     source: ProblemSource
@@ -58,17 +58,17 @@ class EntryTask(TunableTask):
         return revision.finish([0]).text()
 
     def takes(self, candidate: Candidate) -> bool:
-        """Return whether the entry can be given the configuration of a candidate."""
+        """Return whether the entry can take the configuration of a candidate."""
         return Revision(self.single).configures_with(0) == set(candidate.attributes)
 
     def configured(self, candidate: Candidate) -> EntryTask:
-        """Return the task with an entry that gives another configuration."""
+        """Return the task with another configuration in the entry."""
         revision = Revision(self.single)
         revision.configure(0, candidate.attributes)
         return replace(self, own=candidate, single=revision.finish([0]))
 
     def around_own(self) -> EntryTask:
-        """Return the task with the entry's configuration in the place of the compiler's choice, to improve on it."""
+        """Return the task with the entry's configuration as the default, to improve on it."""
         return replace(self, spaces=self.spaces.around(self.own))
 
 
@@ -81,15 +81,15 @@ def prepare_entry(
     registry: ProviderRegistry,
     limits: Mapping[str, int],
 ) -> EntryTask:
-    """Find out what an entry configures in a task, and what else there could be.
+    """Determine the configuration of an entry in a task, and the other candidates.
 
     Args:
         task: the task.
-        source: where it comes from.
-        single: a spec with the entry only.
-        flags: flags of the compiler; those of the whole process must have been set before.
-        registry: who knows spaces.
-        limits: what is known of the device, beside the target's limits.
+        source: the source of the problem.
+        single: a spec with only the entry.
+        flags: compiler flags; process-wide flags must already be set.
+        registry: the providers of spaces.
+        limits: limits of the device, in addition to the target's.
 
     Raises:
         CompileError: the compiler fails on the dispatch without the entry.

@@ -1,4 +1,4 @@
-"""The problems of entries: the programs that are made for them, and the dispatches of a model that they configure."""
+"""The problems of entries: generated programs, and the dispatches of a model that entries configure."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class EntryProblems:
     """Finds the problems of entries.
 
     Attributes:
-        flags: flags of the compiler; those of the whole process must have been set before.
-        target: what is compiled for.
-        registry: who knows spaces.
-        limits: what is known of the device, beside the target's limits.
+        flags: compiler flags; process-wide flags must already be set.
+        target: the target.
+        registry: the providers of spaces.
+        limits: limits of the device, in addition to the target's.
     """
 
     flags: Sequence[str]
@@ -48,7 +48,7 @@ class EntryProblems:
     def add_model(self, model: DispatchedProgram, specs: Sequence[Spec]) -> None:
         """Add the dispatches of a model to the problems of the entries of specs that configure them.
 
-        A dispatch that does not compile with a spec is none of them.
+        Dispatches that do not compile with a spec are skipped.
         """
         for task in model.tasks:
             for spec in specs:

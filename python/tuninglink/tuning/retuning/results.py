@@ -1,4 +1,4 @@
-"""What comes of retuning, as data."""
+"""The results of retuning, as data."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from tuninglink.tuning.retuning.entry_task import EntryTask
 
 _CHANGING: Final = ("compiler", "device", "driver", "default_us", "tuned_us")
-"""What is worth saying if it is not what it was when an entry was measured last."""
+"""The provenance fields whose changes since the last measurement are reported."""
 
 
 class Standing(Enum):
-    """How an entry stands against the compiler's choice on one problem."""
+    """The standing of an entry against the compiler's choice on one problem."""
 
     FASTER = "faster"
     NOT_FASTER = "not-faster"
-    """It gains less than what is worth an entry."""
+    """Its gain is too small for an entry."""
 
     SLOWER = "slower"
     SAME = "same"
@@ -36,20 +36,20 @@ class Standing(Enum):
 
     UNDECIDED = "undecided"
     FAILED = "failed"
-    """What it configures does not compile, fails, or computes something else."""
+    """Its configuration does not compile, fails, or computes a wrong result."""
 
 
 @dataclass(frozen=True)
 class EntryComparison:
-    """An entry against the compiler's choice on one problem.
+    """The comparison of an entry with the compiler's choice on one problem.
 
     Attributes:
         task: the problem.
-        standing: how the entry stands.
+        standing: the standing of the entry.
         measured: the compiler's choice.
-        decision: the rounds that say so; None if there was no race.
-        benchmark: what the entry configures; None if it does not compile.
-        failure: what is wrong with it, None for nothing.
+        decision: the decision of the race; None without a race.
+        benchmark: the benchmark with the entry; None if it does not compile.
+        failure: the failure with the entry; None without one.
     """
 
     task: EntryTask
@@ -69,31 +69,31 @@ class EntryComparison:
 
 
 class EntryVerdict(Enum):
-    """What becomes of an entry."""
+    """The verdict on an entry."""
 
     DROPPED = "dropped"
     KEPT = "kept"
     IMPROVED = "improved"
     UNDECIDED = "undecided"
-    """It stays, as nothing was decided about it."""
+    """It stays, since the comparison was undecided."""
 
     UNTOUCHED = "untouched"
-    """It stays, as it was not measured."""
+    """It stays, since it was not measured."""
 
 
 @dataclass(frozen=True)
 class EntryResult:
-    """What becomes of an entry.
+    """The result for an entry.
 
     Attributes:
         spec: its spec.
-        position: its position there.
-        verdict: what becomes of it.
-        reason: why; empty where the comparisons say it.
-        before: the provenance that it had.
-        after: the provenance with what was measured now.
-        comparisons: how it stands against the compiler's choice.
-        configuration: the better configuration of an entry that was improved; None for any other.
+        position: its position in the spec.
+        verdict: the verdict.
+        reason: the reason; empty if the comparisons show it.
+        before: its previous provenance.
+        after: its provenance with the new measurements.
+        comparisons: the comparisons with the compiler's choice.
+        configuration: the better configuration of an improved entry; None for others.
     """
 
     spec: Spec
@@ -117,7 +117,7 @@ class EntryResult:
 
     @property
     def changes(self) -> list[str]:
-        """What is not what it was when the entry was measured last, in words."""
+        """The changes since the last measurement of the entry, in words."""
         return [
             f"{name} {_shown(self.before[name])} -> {_shown(self.after[name])}"
             for name in _CHANGING
@@ -127,18 +127,18 @@ class EntryResult:
 
 @dataclass(frozen=True)
 class RetuningResult:
-    """What comes of retuning specs.
+    """The result of retuning specs.
 
     Attributes:
-        entries: what becomes of each entry of each spec, in order.
-        failure: what ended it early, such as a device that is gone; None if nothing did.
+        entries: the results for all entries of all specs, in order.
+        failure: the error that ended it early, such as a lost device; None without one.
     """
 
     entries: Sequence[EntryResult]
     failure: TuninglinkError | None = None
 
     def of(self, spec: Spec) -> list[EntryResult]:
-        """Return what becomes of the entries of a spec."""
+        """Return the results for the entries of a spec."""
         return [entry for entry in self.entries if entry.spec is spec]
 
 
@@ -150,16 +150,16 @@ _VERDICTS: Final = {
     Standing.NOT_FASTER: (EntryVerdict.DROPPED, "it is not faster than the compiler's choice on"),
     Standing.SAME: (EntryVerdict.DROPPED, "the compiler's own choice gives the same code on"),
 }
-"""What becomes of an entry for the first of these standings that it has on any problem, and why."""
+"""The verdict and reason for an entry, by the first of these standings that it has on any problem."""
 
 
 def judge(comparisons: Sequence[EntryComparison]) -> tuple[EntryVerdict, str]:
-    """Decide about an entry.
+    """Return the verdict on an entry.
 
     It is dropped if it fails or is slower on any problem, or gains nothing on all of them.
 
     Args:
-        comparisons: how it stands, at least on one problem.
+        comparisons: its comparisons, at least one.
 
     Returns:
         The verdict, and the reason.

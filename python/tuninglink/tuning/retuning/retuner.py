@@ -54,7 +54,7 @@ _STANDINGS: Final = {
 
 
 def target_of(flags: Sequence[str]) -> Target:
-    """Return what flags of the compiler compile for; those of the whole process must have been set before.
+    """Return the target of compiler flags; process-wide flags must already be set.
 
     Raises:
         CompileError: the compiler does not know it.
@@ -72,14 +72,14 @@ class Retuner:
 
     Attributes:
         specs: the specs.
-        flags: flags of the compiler; those of the whole process must have been set before.
-        tuner: compares, and searches.
-        budget: the time.
-        target: what is compiled for.
-        model: a program on whose dispatches entries are measured as well; None for none.
-        improves: whether better configurations are searched for.
-        warn: is told about plug-ins that cannot be used.
-        tell: is told what becomes of each entry, as soon as that is known.
+        flags: compiler flags; process-wide flags must already be set.
+        tuner: compares and searches.
+        budget: the time limit.
+        target: the target.
+        model: a program on whose dispatches entries are also measured; None for none.
+        improves: whether to search for better configurations.
+        warn: receives warnings about broken plug-ins.
+        tell: receives the result of each entry as soon as it is decided.
     """
 
     specs: Sequence[Spec]
@@ -101,7 +101,7 @@ class Retuner:
         self._problems = EntryProblems(self.flags, self.target, registry, limits)
 
     def run(self) -> RetuningResult:
-        """Decide until the budget is over or stopped; the entries that it does not come to stay as they are.
+        """Decide until the budget is over or stopped. Remaining entries stay unchanged.
 
         Raises:
             TuninglinkError: the devices do not run what is compiled for the target.
@@ -121,7 +121,7 @@ class Retuner:
             if self.improves:
                 self._improve_all()
         except FATAL as gone:
-            # What was decided so far is worth writing.
+            # Keep the decisions so far.
             failure = gone
         for spec, position in entries[len(self._results) :]:
             self._add(self._untouched(spec, position, "retuning ended before its turn"))
@@ -207,7 +207,7 @@ class Retuner:
         return EntryComparison(task, _standing(result), measured, result.decision, benchmark)
 
     def _provenance(self, comparisons: Sequence[EntryComparison]) -> dict[str, object]:
-        """Return what is known now about the configuration of an entry: of the problem on which it wins, if any."""
+        """Return the new provenance of an entry, from the problem on which it wins, if any."""
         decided = [comparison for comparison in comparisons if comparison.decision is not None]
         if not decided:
             return {}
@@ -217,7 +217,7 @@ class Retuner:
         values = self.tuner.provenance(
             TaskResult(first.task, 1.0, us, (), verdict, decision=first.decision)
         )
-        del values["trials"]  # of the search that has found it, which was another
+        del values["trials"]  # they belong to the original search
         return values
 
     # --- Improving -------------------------------------------------------------------------------------------
@@ -245,7 +245,7 @@ class Retuner:
                 self.tell(improved)
 
     def _improve(self, result: EntryResult, budget: Budget) -> EntryResult | None:
-        """Search for a configuration that is faster than that of an entry, beyond doubt."""
+        """Search for a configuration that is clearly faster than that of an entry."""
         compared, tuner = result.comparisons[-1], self.tuner
         assert compared.benchmark is not None
         own = replace(compared.measured, benchmark=compared.benchmark)
@@ -278,7 +278,7 @@ def _benchmark(task: TuningTask, compiled: Compiled) -> Benchmark:
 
 
 def _failed(failure: Failure) -> Standing:
-    """Return the standing of an entry that fails; one that takes too long may do so as the machine is busy."""
+    """Return the standing of a failing entry. Timeouts are undecided, since the machine may be busy."""
     is_late = failure.kind in (FailureKind.COMPILE_TIMEOUT, FailureKind.TIMEOUT)
     return Standing.UNDECIDED if is_late else Standing.FAILED
 
@@ -291,6 +291,6 @@ def _standing(result: TaskResult) -> Standing:
 
 
 def _improvable(result: EntryResult) -> bool:
-    """Return whether what is measured on the problems of an entry holds for whatever it matches."""
+    """Return whether measurements on the problems of an entry hold for everything it matches."""
     first = result.comparisons[0].task
     return first.is_exact and first.takes(first.own)

@@ -1,4 +1,4 @@
-"""Searches: which candidate is tried next."""
+"""Searches, which choose the next candidates."""
 
 from tuninglink.tuning.search.base import Search
 from tuninglink.tuning.search.registry import DEFAULT_SEARCH, check_search, search_named

@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from tuninglink.tuning.search.pool import CandidatePool
 
 FIRST_CANDIDATES: Final = 400
-"""How many candidates of the spaces are drawn to begin with: the device waits for the first ones."""
+"""The number of candidates of the first draw, for which the device waits."""
 
 MOST_CANDIDATES: Final = 1500
-"""How many candidates of the spaces a search draws at a time; a space may have millions."""
+"""The number of candidates of a later draw; a space may have millions."""
 
 _EMPTY_DRAWS: Final = 3
-"""After so many draws without a new candidate, all were tried."""
+"""The number of draws without a new candidate after which all count as tried."""
 
 
 class Search(ABC):
-    """Chooses the candidates of one problem, in the light of the times of those before.
+    """Chooses candidates of one problem, based on the times of earlier ones.
 
     The same pool, seed and times give the same candidates.
 
@@ -71,7 +71,7 @@ class Search(ABC):
                 self.tell(pool.default, default_microseconds)
 
     def ask(self, count: int) -> list[Candidate]:
-        """Return the next candidates, at most `count`; none when all were tried.
+        """Return the next candidates, at most `count`; empty if all were tried.
 
         Times of earlier ones may still be missing.
         """
@@ -93,7 +93,7 @@ class Search(ABC):
 
     @abstractmethod
     def propose(self, count: int) -> Iterable[Candidate]:
-        """Return candidates, best first; those that were asked for before are skipped.
+        """Return candidates, best first. Candidates returned before are skipped.
 
         Args:
             count: how many are wanted. More cost nothing, fewer mean to be asked again; if all are old, the search
@@ -101,7 +101,7 @@ class Search(ABC):
         """
 
     def drawn(self, count: int) -> Sequence[Candidate]:
-        """Return candidates from the spaces in random order, the same ones each time."""
+        """Return candidates from the spaces in random order, always the same ones."""
         if count not in self._drawn:
             result = list(self._pool.sample(count, self._seed))
             self._chance.shuffle(result)
@@ -109,7 +109,7 @@ class Search(ABC):
         return self._drawn[count]
 
     def further(self) -> list[Candidate]:
-        """Return new candidates from the spaces, other ones each time; none if several draws hold nothing new."""
+        """Return new candidates from the spaces, different ones each time; empty if several draws hold no new one."""
         for _ in range(_EMPTY_DRAWS):
             self._draws += 1
             drawn = self._pool.sample(MOST_CANDIDATES, self._seed + self._draws)
@@ -124,7 +124,7 @@ class Search(ABC):
         return [candidate for candidate, _ in ranked[:count]]
 
     def is_new(self, candidate: Candidate) -> bool:
-        """Return whether a candidate was not asked for yet."""
+        """Return whether a candidate was not returned before."""
         return candidate.key not in self._asked
 
     def _new(self, candidates: Iterable[Candidate], count: int) -> list[Candidate]:

@@ -107,7 +107,7 @@ def cpu_estimate(shape: CpuShape) -> float:
 
 
 def cpu_features(shape: CpuShape) -> dict[str, float]:
-    """Return what follows from the tiles of a candidate."""
+    """Return the features derived from the tiles of a candidate."""
     rows, columns, steps = shape.vector
     task_rows, task_columns = shape.task
     return {

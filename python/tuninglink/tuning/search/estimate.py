@@ -1,4 +1,4 @@
-"""The order of candidates by what an estimate expects, before anything is measured."""
+"""The order of candidates by estimated time, before any measurement."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ESTIMATED_KINDS: Final = frozenset({"contraction", "convolution", "attention"})
 
 
 def estimate(described: Mapping[str, float]) -> float:
-    """Return the logarithm of the time that is expected of a candidate, up to a constant; 0 if unknown.
+    """Return the logarithm of a candidate's estimated time, up to a constant; 0 if unknown.
 
     Args:
         described: its features.
@@ -35,7 +35,7 @@ def fastest_first(problem: SearchProblem, candidates: Sequence[Candidate]) -> li
 
 
 def _alternating(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return candidates with one of each pipeline in turn, those of a pipeline in their order."""
+    """Return candidates with the pipelines in turn, each in its original order."""
     by_pipeline: dict[str, list[Candidate]] = {}
     for candidate in candidates:
         by_pipeline.setdefault(candidate.pipeline, []).append(candidate)

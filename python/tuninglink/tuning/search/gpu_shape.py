@@ -72,18 +72,18 @@ class Shape:
 
     @property
     def accumulators(self) -> float:
-        """The elements that a thread adds up."""
+        """The number of accumulators per thread."""
         return (math.prod(self.tile[:3]) + self.intermediates) / self.threads
 
     @property
     def shared_bytes(self) -> float:
-        """What the operands of one step take in shared memory, if both are promoted."""
+        """The shared memory for the operands of one step if both are promoted."""
         batch, m, n, k = self.tile
         return batch * (m + n) * k * self.operand_bytes
 
     @property
     def resident(self) -> int:
-        """How many workgroups a compute unit holds at once."""
+        """The number of workgroups resident on a compute unit."""
         registers = min(255, self.accumulators + sum(self.subgroup) / 4 + _BASE_REGISTERS)
         by_registers = _REGISTERS / (registers * 32) // self.subgroups
         return int(max(1, min(32, by_registers, _FEW_BYTES // max(self.shared_bytes, 1))))
@@ -130,7 +130,7 @@ def shape_of(problem: SearchProblem, candidate: Candidate) -> Shape | None:
 
 
 def _aspect(problem: SearchProblem, knobs: Mapping[str, int]) -> float | None:
-    """Return how many times as many rows as columns a subgroup takes, None if no knob says so."""
+    """Return the ratio of rows to columns of a subgroup; None without knobs for it."""
     sides = {"m": 1.0, "n": 1.0}
     has_tiles = False
     for loop, role in enumerate(problem.roles):
@@ -166,7 +166,7 @@ def estimate(shape: Shape) -> float:
 
 
 def gpu_features(shape: Shape) -> dict[str, float]:
-    """Return what follows from the tiles of a candidate."""
+    """Return the features derived from the tiles of a candidate."""
     _, m, n, k = shape.tile
     rows, columns = shape.subgroup
     waves = shape.workgroups / shape.units

@@ -1,4 +1,4 @@
-"""What was measured of problems other than the one that is tuned."""
+"""Measurements of problems other than the tuned one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MeasuredProblem:
-    """What was measured of another problem.
+    """The measurements of another problem.
 
     Attributes:
         problem: the problem.
