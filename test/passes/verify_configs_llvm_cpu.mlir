@@ -150,7 +150,7 @@ func.func @without_distribution(%lhs: tensor<256x512xf32>, %rhs: tensor<512x256x
 // Nobody knows what this level does.
 func.func @unknown_level(%lhs: tensor<256x512xf32>, %rhs: tensor<512x256xf32>, %init: tensor<256x256xf32>) -> tensor<256x256xf32>
     attributes {hal.executable.target = #x86_64, translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>} {
-  // expected-remark@+1 {{the configuration was not decided: tuninglink's CPU provider's constraints cover configurations of another form: 'other' is no level of tiling}}
+  // expected-remark@+1 {{the configuration was not decided: tuninglink's CPU provider's constraints cover configurations of another form: 'other' is not a level of tiling}}
   %result = linalg.matmul {lowering_config = #iree_cpu.lowering_config<distribution = [64, 64, 0], other = [1, 2], vector_common_parallel = [8, 4, 0], vector_reduction = [0, 0, 4]>}
       ins(%lhs, %rhs : tensor<256x512xf32>, tensor<512x256xf32>) outs(%init : tensor<256x256xf32>) -> tensor<256x256xf32>
   return %result : tensor<256x256xf32>

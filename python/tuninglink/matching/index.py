@@ -86,7 +86,7 @@ def _plan(
     if reason is not None:
         if diagnostics:
             diagnostics.remark(
-                "this spec is no list of matchers and stays as it is", module, [reason]
+                "this spec is not a list of matchers and stays as it is", module, [reason]
             )
         return None
     reader = IndexReader(anatomy)

@@ -64,7 +64,7 @@ class Reading:
         arguments = list(blocks[0].arguments) if blocks else []
         try:
             if len(arguments) != 1:
-                raise NotUnderstoodError("it is no sequence of one argument")  # noqa: TRY301 - handled like all others
+                raise NotUnderstoodError("it is not a sequence of one argument")  # noqa: TRY301 - handled like all others
             if not self.cache.is_any_op(arguments[0].type):
                 raise NotUnderstoodError("it takes a typed op, and any other is an error")  # noqa: TRY301
             self._meanings[arguments[0]] = ROOT
@@ -178,7 +178,7 @@ class Reading:
         """Return the operand or result that a matcher op tests."""
         meaning = self.meaning(op)
         if not isinstance(meaning, pred.ValueRef):
-            raise NotUnderstoodError("it looks at what is no single operand or result")
+            raise NotUnderstoodError("it looks at several operands or results")
         return meaning
 
     def dimension(self, op: mlir.Operation) -> pred.Dimension:

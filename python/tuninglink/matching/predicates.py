@@ -36,7 +36,7 @@ UNMASKED_INPUTS: Final = 4
 """The number of inputs of an attention without a mask: query, key, value and scale."""
 
 STEPS: Final = ("strides", "dilations")
-"""The roles of convolutions that are no loops."""
+"""The roles of convolutions that are not loops."""
 
 
 @dataclass(frozen=True)

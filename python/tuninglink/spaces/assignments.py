@@ -58,7 +58,7 @@ def _integer(name: str, value: object) -> int:
     except TypeError:
         number = None
     if number is None:
-        raise AssignmentError(error(f"the value of knob '{name}' is no integer: {value!r}"))
+        raise AssignmentError(error(f"the value of knob '{name}' is not an integer: {value!r}"))
     if number.bit_length() > MOST_BITS:
         raise AssignmentError(error(f"the value of knob '{name}' has more than {MOST_BITS} bits"))
     return number

@@ -188,7 +188,7 @@ class DictionarySlot(Slot):
     ) -> None:
         """Read the entries of a dictionary; `prefix` comes before their names in messages."""
         if actual is None:
-            raise MismatchError(f"'{prefix.rstrip('.')}' is no dictionary")
+            raise MismatchError(f"'{prefix.rstrip('.')}' is not a dictionary")
         allowed = self.entries.keys() | (self.others if self.others is not None else actual.keys())
         for name, attribute in actual.items():
             if name not in allowed:

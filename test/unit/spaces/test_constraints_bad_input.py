@@ -214,7 +214,7 @@ def test_integers_of_other_libraries_are_integers(value: object) -> None:
 )
 @pytest.mark.parametrize("question", ["check", "nearest", "explain_unsat"])
 def test_what_is_no_integer_is_refused_in_words(question: str, value: object) -> None:
-    with pytest.raises(AssignmentError, match="the value of knob 'tile' is no integer: "):
+    with pytest.raises(AssignmentError, match="the value of knob 'tile' is not an integer: "):
         getattr(halves(64), question)({"kind": 0, "tile": value})
 
 

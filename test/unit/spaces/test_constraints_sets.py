@@ -352,9 +352,9 @@ def test_nothing_to_choose_from() -> None:
     [
         ({"x": 1, "y": 1, "z": 1}, "pipeline #test has no knob 'z'; its knobs: x, y"),
         ({"x": 1}, "there is no value for knob 'y'"),
-        ({"x": 1.5, "y": 1}, "the value of knob 'x' is no integer: 1.5"),
-        ({"x": True, "y": 1}, "the value of knob 'x' is no integer: True"),
-        ({"x": None, "y": 1}, "the value of knob 'x' is no integer: None"),
+        ({"x": 1.5, "y": 1}, "the value of knob 'x' is not an integer: 1.5"),
+        ({"x": True, "y": 1}, "the value of knob 'x' is not an integer: True"),
+        ({"x": None, "y": 1}, "the value of knob 'x' is not an integer: None"),
     ],
 )
 def test_bad_assignments_are_refused_in_words(assignment: dict[str, int], message: str) -> None:

@@ -157,7 +157,7 @@ def _terms(expression: mlir.AffineExpr) -> tuple[dict[int, int], int]:
             scaled, factor = _terms(expression.rhs)  # MLIR puts the constant there.
             if not scaled:
                 return {loop: each * factor for loop, each in factors.items()}, constant * factor
-    raise ValueError(f"'{expression}' is no sum of loops")
+    raise ValueError(f"'{expression}' is not a sum of loops")
 
 
 def _attention_parts(maps: Sequence[mlir.AffineMap]) -> dict[str, tuple[int, ...]]:

@@ -77,7 +77,7 @@ class CpuSpace(Space):
         self._expect_levels(levels)
         strange = [each for each in levels if each not in {level.value for level in CpuLevel}]
         if strange:
-            raise MismatchError(f"'{strange[0]}' is no level of tiling")
+            raise MismatchError(f"'{strange[0]}' is not a level of tiling")
         result = {LOOP_PEELING: int(_peels(configuration))}
         for level in CpuLevel:
             sizes = self._sizes(level.value, levels) if level.value in levels else ()
@@ -127,7 +127,7 @@ class CpuSpace(Space):
     def _sizes(self, name: str, levels: Mapping[str, Tiling | None]) -> tuple[int, ...]:
         tiling = levels[name]
         if tiling is None:
-            raise MismatchError(f"'{name}' is no list of sizes")
+            raise MismatchError(f"'{name}' is not a list of sizes")
         if tiling.scalable:
             raise MismatchError(f"'{name}' has scalable sizes")
         if tiling.interchange:

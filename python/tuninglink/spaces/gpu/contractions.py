@@ -25,7 +25,7 @@ FOR_FEW_ROWS = "VDMFMA"
 _NARROW_FLOATS = ("f8", "f6", "f4")
 _OPERANDS = 3
 _MOST = 1 << 31
-"""Sizes from here on are no sizes of anything that a GPU computes."""
+"""No op on a GPU has sizes from here on."""
 
 
 @dataclass(frozen=True)

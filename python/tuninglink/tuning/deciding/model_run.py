@@ -154,7 +154,7 @@ class ModelRuns:
 
     def _calls(self) -> ProgramCalls:
         if self.program.calls is None:
-            raise ModelRunError("it is one dispatch, or its functions are no longer to be seen")
+            raise ModelRunError("it is one dispatch, or its functions can no longer be read")
         return self.program.calls
 
     def _functions(self) -> list[FunctionCall]:
