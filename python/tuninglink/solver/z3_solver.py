@@ -10,7 +10,7 @@ import os
 import threading
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import z3
 
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from tuninglink.solver.terms import Term
 
     Model: TypeAlias = dict[str, int]
+
+
+_GRACE_SECONDS: Final = 1.0
+"""How long after its time limit a check is interrupted, and how long after that again."""
 
 
 class Solver:
@@ -80,9 +84,8 @@ class Solver:
         """
         with self.turn(deadline):
             solver = z3.Solver(ctx=self._context)
-            solver.set("timeout", deadline.solver_milliseconds())
             solver.add(*self._expressions(assertions), *self._equalities(fixed))
-            return self._model(solver)
+            return self._model(solver, deadline)
 
     def core(
         self, assertions: Sequence[Term], fixed: Mapping[str, int], deadline: Deadline
@@ -94,7 +97,6 @@ class Solver:
         """
         with self.turn(deadline):
             solver = z3.Solver(ctx=self._context)
-            solver.set("timeout", deadline.solver_milliseconds())
             parts: dict[str, int | str] = {}
             keys: list[int | str] = [*range(len(assertions)), *fixed]
             expressions = [*self._expressions(assertions), *self._equalities(fixed)]
@@ -102,7 +104,7 @@ class Solver:
                 label = z3.Bool(f"tuninglink.part.{len(parts)}", self._context)
                 parts[label.decl().name()] = key
                 solver.assert_and_track(expression, label)
-            if solver.check() != z3.unsat:
+            if self._check(solver, deadline) != z3.unsat:
                 raise UndecidedError("the solver finds no contradiction within the limit")
             core = [parts[label.decl().name()] for label in solver.unsat_core()]
             indices = sorted(key for key in core if isinstance(key, int))
@@ -127,8 +129,7 @@ class Solver:
         while True:
             deadline.check()
             with self.turn(deadline):
-                solver.set("timeout", deadline.solver_milliseconds())
-                model = self._model(solver)
+                model = self._model(solver, deadline)
                 if model is None:
                     return
                 solution = {name: model[name] for name in shown}
@@ -152,7 +153,6 @@ class Solver:
         """
         with self.turn(deadline):
             optimizer = z3.Optimize(ctx=self._context)
-            optimizer.set("timeout", deadline.solver_milliseconds())
             optimizer.set("priority", "lex")
             optimizer.add(*self._expressions(assertions))
             zero = z3.IntVal(0, self._context)
@@ -162,7 +162,7 @@ class Solver:
             distances = [z3.If(gap >= 0, gap, -gap) for gap in gaps]
             optimizer.minimize(z3.Sum([zero, *changes]))
             optimizer.minimize(z3.Sum([zero, *distances]))
-            return self._model(optimizer)
+            return self._model(optimizer, deadline)
 
     def _expressions(self, conditions: Sequence[Term]) -> list[z3.BoolRef]:
         return [self._writer.truth(condition) for condition in conditions]
@@ -175,8 +175,32 @@ class Solver:
             self._unknown(name) == z3.IntVal(value, self._context) for name, value in fixed.items()
         ]
 
-    def _model(self, solver: z3.Solver | z3.Optimize) -> Model | None:
-        verdict = solver.check()
+    def _check(self, solver: z3.Solver | z3.Optimize, deadline: Deadline) -> z3.CheckSatResult:
+        """Check a solver within its time limit.
+
+        Z3's own timer has no effect if it fires before the check has begun, as a short one does on a busy machine: the
+        check would never end. It is interrupted a second later, until it ends.
+        """
+        milliseconds = deadline.solver_milliseconds()
+        solver.set("timeout", milliseconds)
+        has_ended = threading.Event()
+
+        def interrupt() -> None:
+            seconds = milliseconds / 1000 + _GRACE_SECONDS
+            while not has_ended.wait(min(seconds, threading.TIMEOUT_MAX)):
+                self._context.interrupt()
+                seconds = _GRACE_SECONDS
+
+        watch = threading.Thread(target=interrupt, daemon=True)
+        watch.start()
+        try:
+            return solver.check()
+        finally:
+            has_ended.set()
+            watch.join()
+
+    def _model(self, solver: z3.Solver | z3.Optimize, deadline: Deadline) -> Model | None:
+        verdict = self._check(solver, deadline)
         if verdict == z3.unsat:
             return None
         if verdict != z3.sat:
