@@ -328,7 +328,7 @@ def test_strange_values_are_answered_in_words() -> None:
         found.compilation_info(huge)
     with pytest.raises(AssignmentError, match="has no knob 'workgroup_0'"):
         found.constraints.check(knobs | {"workgroup_0": 1})
-    with pytest.raises(AssignmentError, match="is no integer"):
+    with pytest.raises(AssignmentError, match="is not an integer"):
         found.constraints.check(knobs | {"distribution_0": "many"})  # type: ignore[dict-item]
     with pytest.raises(AssignmentError, match="there is no value for knob"):
         found.constraints.check({})
