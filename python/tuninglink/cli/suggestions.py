@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tuninglink.cli import process
 from tuninglink.cli.progress import progress
 from tuninglink.errors import CompileError
-from tuninglink.files import STANDARD_STREAM, write_output
+from tuninglink.files import STANDARD_STREAM, make_directory, write_output
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
 from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.tuning.programs.dispatches import Omission, read_program
@@ -61,8 +60,7 @@ def write_suggestions(
     if options.output == STANDARD_STREAM:
         write_output(STANDARD_STREAM, texts[0].encode())
         return
-    folder = Path(options.output)
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = make_directory(options.output)
     for rank, text in enumerate(texts, start=1):
         write_output(str(folder / f"suggestion-{rank}.mlir"), text.encode())
 
