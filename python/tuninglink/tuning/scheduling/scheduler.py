@@ -250,9 +250,8 @@ class Scheduler:
         for task in sorted(self._open, key=lambda open_task: -open_task.gain):
             if task.run is None:
                 continue
-            has_won = any(result.verdict is TaskOutcome.WON for result in self.results)
             left = self._ledger.budget(Account.TASKS).remaining
-            if not (has_won or self._races) and left < task.run.race_seconds:
+            if not (self._has_winner or self._races) and left < task.run.race_seconds:
                 self._ledger.release(Account.GUARD)  # a comparison needs a winner
             # Tasks with smaller gains get the remaining time.
             self._decide(task, reserved=self._racing_seconds(()), is_last=False)
@@ -262,8 +261,12 @@ class Scheduler:
         for task in [task for task in self._open if task.run is not None]:
             self._decide(task, reserved=self._racing_seconds(()))
         self._end_races()
-        if not any(result.verdict is TaskOutcome.WON for result in self.results):
+        if not self._has_winner:
             self._ledger.release(Account.GUARD)
+
+    @property
+    def _has_winner(self) -> bool:
+        return any(result.verdict is TaskOutcome.WON for result in self.results)
 
     def _end_races(self) -> None:
         while self._races:
