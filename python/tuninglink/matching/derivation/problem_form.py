@@ -113,9 +113,7 @@ def problem_form(
     output = indexing_loops(maps[COMPARED[kind][-1]])
     parallel = tuple(sorted(loop for loop in output if loop is not None))
     units = {
-        loop: tuple(
-            operand for operand in COMPARED[kind] if loop in indexing_loops(maps[operand])
-        )
+        loop: tuple(operand for operand in COMPARED[kind] if loop in indexing_loops(maps[operand]))
         for loop, size in enumerate(sizes)
         if size == 1
     }
