@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.checking.check_report import SpecReport
 from tuninglink.checking.compiling import CompileLimits, Model
 from tuninglink.checking.findings import Rule
-from tuninglink.checking.github import to_github
 from tuninglink.checking.json_report import to_json
-from tuninglink.checking.sarif import to_sarif
+from tuninglink.checking.review_formats import to_github, to_sarif
 from tuninglink.cli import process
 from tuninglink.cli.check_tables import tables
 from tuninglink.cli.progress import progress

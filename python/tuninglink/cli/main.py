@@ -7,9 +7,12 @@ import sys
 from typing import Final, NoReturn
 
 from tuninglink.cli.commands import run
-from tuninglink.cli.interrupts import exit_on_interrupt
-from tuninglink.cli.streams import diagnose_failing_output, occupy_standard_streams
-from tuninglink.cli.supervision import continue_in_child
+from tuninglink.cli.startup import (
+    continue_in_child,
+    diagnose_failing_output,
+    exit_on_interrupt,
+    occupy_standard_streams,
+)
 from tuninglink.cli.verbosity import take_verbosity
 from tuninglink.lazy import load_on_use
 
