@@ -7,7 +7,7 @@ in a text, fixes it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from tuninglink.solver.expressions import Expression
 from tuninglink.solver.terms import Kind, Term, evaluate, make
@@ -61,7 +61,6 @@ class Parameter(Expression):
     """
 
     __slots__ = ("_assumptions",)
-    __hash__: Final = None  # type: ignore[assignment] # `==` returns an expression
 
     def __init__(self, term: Term, assumptions: Assumptions) -> None:
         super().__init__(term)

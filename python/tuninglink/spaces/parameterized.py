@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tuninglink.solver.parameters import Assumptions, Parameter
 from tuninglink.spaces.problem import Dimension
@@ -16,22 +16,21 @@ if TYPE_CHECKING:
 
 def parameter_values(sizes: Sequence[int]) -> dict[str, int]:
     """Return the values of the parameters for the sizes of a problem."""
-    return {f"size {loop}": size for loop, size in enumerate(sizes)}
+    return dict(zip(_names(len(sizes)), sizes, strict=True))
 
 
 def parameterized(problem: Problem, assumptions: Assumptions) -> Problem:
     """Return a problem with static sizes as one whose sizes are parameters."""
-    dimensions = tuple(
-        Dimension(dimension.role, assumptions.parameter(f"size {loop}"))
-        for loop, dimension in enumerate(problem.dimensions)
-    )
-    return replace(problem, dimensions=dimensions)
+    sizes: list[Any] = [assumptions.parameter(name) for name in _names(len(problem.dimensions))]
+    roles = (dimension.role for dimension in problem.dimensions)
+    return replace(problem, dimensions=tuple(map(Dimension, roles, sizes)))
 
 
 def parameters(problem: Problem) -> list[str]:
     """Return the names of the parameters of a problem."""
-    return [
-        dimension.size.term.name
-        for dimension in problem.dimensions
-        if isinstance(dimension.size, Parameter)
-    ]
+    sizes: list[Any] = [dimension.size for dimension in problem.dimensions]
+    return [size.term.name for size in sizes if isinstance(size, Parameter)]
+
+
+def _names(count: int) -> list[str]:
+    return [f"size {loop}" for loop in range(count)]

@@ -83,9 +83,9 @@ class GpuSpace(Space):
         assert entries.entries.keys() | (entries.others or ()) == self._outline.names | _ALWAYS
         return made
 
-    def build(self) -> None:
-        """Build the constraints, if they are not yet built."""
-        assert self._form
+    def build(self) -> Form:
+        """Return the form, which is built on first access."""
+        return self._form
 
     def expect(self, configuration: Configuration) -> None:
         """Check that a configuration has the outline of the form.
