@@ -23,6 +23,7 @@ from tuninglink.spaces.cpu.heuristic import add_heuristic_rules
 from tuninglink.spaces.cpu.necessary import add_necessary_rules
 from tuninglink.spaces.cpu.sufficient import add_sufficient_rules, unknown
 from tuninglink.spaces.cpu.tiles import LOOP_PEELING, knob_name
+from tuninglink.spaces.cpu.unsafe import add_stack_rules
 from tuninglink.spaces.providers import Space
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ class CpuSpace(Space):
         rules = CpuRules(nest, cpu, what)
         add_necessary_rules(rules)
         add_sufficient_rules(rules)
+        add_stack_rules(rules)
         add_heuristic_rules(rules)
         self.constraints: ConstraintSet = rules.build(problem, name, doubt or unknown(rules))
 
