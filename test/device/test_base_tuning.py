@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tuninglink.cli.base_tuning import tune_in_process
 from tuninglink.cli.tune_options import parse_tune_arguments
+from tuninglink.cli.tuning import tune_in_process
 from tuninglink.errors import TuninglinkError
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error
-from tuninglink.solver.assertions import Grade
+from tuninglink.solver.terms import Grade
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from tuninglink.solver.answers import Deadline
-    from tuninglink.solver.assertions import Assertion
+    from tuninglink.solver.terms import Assertion
     from tuninglink.solver.z3_solver import Solver
 
 _MOST_DEPTH: Final = 200

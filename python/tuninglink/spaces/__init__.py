@@ -30,7 +30,6 @@ if TYPE_CHECKING:
         Verdict,
         Violation,
     )
-    from tuninglink.solver.assertions import Assertion, Grade
     from tuninglink.solver.expressions import (
         Expression,
         all_of,
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
         number,
         select,
     )
+    from tuninglink.solver.terms import Assertion, Grade
     from tuninglink.spaces.configuration import (
         Configuration,
         MismatchError,
@@ -98,7 +98,7 @@ _HOMES = {
     **dict.fromkeys(("AssignmentError", "Limits", "UndecidedError", "Verdict"), "solver.answers"),
     **dict.fromkeys(("CheckAnswer", "CountAnswer", "NearestAnswer"), "solver.answers"),
     **dict.fromkeys(("UnsatAnswer", "Violation"), "solver.answers"),
-    **dict.fromkeys(("Assertion", "Grade"), "solver.assertions"),
+    **dict.fromkeys(("Assertion", "Grade"), "solver.terms"),
     **dict.fromkeys(("Expression", "all_of", "any_of"), "solver.expressions"),
     **dict.fromkeys(("negation", "number", "select"), "solver.expressions"),
     "ConstraintSetBuilder": "spaces.set_builder",

@@ -15,8 +15,8 @@ from tuninglink.solver.answers import (
     Verdict,
     Violation,
 )
-from tuninglink.solver.assertions import Grade
-from tuninglink.solver.nearest import changes, nearest_by_search
+from tuninglink.solver.search import changes, nearest_by_search
+from tuninglink.solver.terms import Grade
 from tuninglink.solver.to_z3 import TermWriter
 from tuninglink.spaces.assignments import MOST_BITS, read_assignment
 from tuninglink.spaces.knobs import IntegerKnob
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     import z3
 
-    from tuninglink.solver.assertions import Assertion
+    from tuninglink.solver.terms import Assertion
     from tuninglink.spaces.knobs import Knob
     from tuninglink.spaces.problem import Problem
 

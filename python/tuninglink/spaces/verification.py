@@ -13,7 +13,7 @@ from tuninglink.solver.answers import (
     Verdict,
     Violation,
 )
-from tuninglink.solver.assertions import Grade
+from tuninglink.solver.terms import Grade
 from tuninglink.spaces.compiler_provider import CompilerProvider, CompilerSpace
 from tuninglink.spaces.configuration import (
     InvalidFormError,

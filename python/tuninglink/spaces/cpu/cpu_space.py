@@ -16,12 +16,11 @@ from tuninglink.spaces.configuration import (
     MismatchError,
     MissingEntryError,
 )
+from tuninglink.spaces.cpu.compile_rules import add_necessary_rules, add_sufficient_rules, unknown
 from tuninglink.spaces.cpu.cpu_pipelines import PIPELINES
 from tuninglink.spaces.cpu.cpu_rules import CpuRules
 from tuninglink.spaces.cpu.decomposition import LEVELS, is_decomposed
 from tuninglink.spaces.cpu.heuristic import add_heuristic_rules
-from tuninglink.spaces.cpu.necessary import add_necessary_rules
-from tuninglink.spaces.cpu.sufficient import add_sufficient_rules, unknown
 from tuninglink.spaces.cpu.tiles import LOOP_PEELING, knob_name
 from tuninglink.spaces.cpu.unsafe import add_stack_rules
 from tuninglink.spaces.providers import Space

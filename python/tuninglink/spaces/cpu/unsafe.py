@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tuninglink.solver.assertions import Grade
+from tuninglink.solver.terms import Grade
 from tuninglink.spaces.cpu.neighboring_ops import WIDENED
 from tuninglink.spaces.cpu.vector_sizes import fused_vectors, masked_size
 

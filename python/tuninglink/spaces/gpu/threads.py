@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.iree.gpu_configurations import REDUCTION, THREAD, WORKGROUP
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.solver.answers import UndecidedError
-from tuninglink.solver.assertions import Grade
 from tuninglink.solver.expressions import all_of, any_of, number, select
+from tuninglink.solver.terms import Grade
 from tuninglink.spaces.gpu.contractions import read_contraction
 from tuninglink.spaces.gpu.form_rules import FormRules
 from tuninglink.spaces.gpu.fused_ops import has_consumers

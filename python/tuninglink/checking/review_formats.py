@@ -1,4 +1,8 @@
-"""Findings in SARIF 2.1.0, the OASIS format for the results of static analysis."""
+"""Findings for code review tools: SARIF 2.1.0, an OASIS format, and workflow commands of GitHub Actions.
+
+The commands are described in "Workflow commands for GitHub Actions" of GitHub's documentation. Their escaping follows the
+package `@actions/core`.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,7 @@ if TYPE_CHECKING:
 
     from tuninglink.checking.findings import Finding
     from tuninglink.mlir.diagnostics import Diagnostic, Place
+
 
 _LEVELS: Final = {
     Severity.ERROR: "error",
@@ -73,3 +78,31 @@ def _location(place: Place) -> dict[str, Any]:
     if place.line > 0:
         physical["region"] = {"startLine": place.line, "startColumn": max(place.column, 1)}
     return {"physicalLocation": physical}
+
+
+_COMMANDS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning"}
+
+
+def to_github(finding: Finding) -> str:
+    """Return the workflow command for a finding, one line without its terminator."""
+    diagnostic = finding.diagnostic
+    properties: dict[str, str] = {}
+    if diagnostic.place is not None:
+        properties["file"] = diagnostic.place.file
+        if diagnostic.place.line > 0:
+            properties |= {
+                "line": str(diagnostic.place.line),
+                "col": str(max(diagnostic.place.column, 1)),
+            }
+    properties["title"] = finding.rule.description
+    written = ",".join(f"{name}={_escape_property(value)}" for name, value in properties.items())
+    text = "\n".join([diagnostic.message, *map(str, diagnostic.notes)])
+    return f"::{_COMMANDS.get(diagnostic.severity, 'notice')} {written}::{_escape(text)}"
+
+
+def _escape(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _escape_property(text: str) -> str:
+    return _escape(text).replace(":", "%3A").replace(",", "%2C")
