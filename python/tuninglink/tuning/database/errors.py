@@ -35,9 +35,18 @@ def translated(name: str) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as failure:
-        code = getattr(failure, "sqlite_errorcode", 0) & 0xFF
-        message, remedy = _WORDS.get(code, (f"fails: {failure}", ""))
+        message, remedy = _WORDS.get(_code(failure), (f"fails: {failure}", ""))
         raise database_error(f"database '{name}' {message}", remedy) from None
+
+
+def is_locked(failure: sqlite3.Error) -> bool:
+    """Return whether an operation failed because another process has locked the file."""
+    return _code(failure) == sqlite3.SQLITE_BUSY
+
+
+def _code(failure: sqlite3.Error) -> int:
+    code: int = getattr(failure, "sqlite_errorcode", 0)
+    return code & 0xFF  # without the extension
 
 
 _KEPT = "what was recorded before is kept; make room and run the same command again"

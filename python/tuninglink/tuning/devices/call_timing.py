@@ -7,7 +7,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final, Protocol
 
-from tuninglink.compiler.stack_frames import WORKER_STACK_BYTES
+from tuninglink.iree.worker_stack import WORKER_STACK_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
