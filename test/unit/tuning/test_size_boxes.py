@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tuninglink.iree.size_ranges import UNBOUNDED, SizeRange
 from tuninglink.tuning.programs.benchmark import BufferLayout, SizedFunction
-from tuninglink.tuning.ranges.boxes import boxes_around
+from tuninglink.tuning.ranges.range_tuner import boxes_around
 
 LAYOUT = BufferLayout((), 0, 0)
 

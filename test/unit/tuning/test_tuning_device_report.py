@@ -26,8 +26,7 @@ from tuninglink.tuning.report import (
     TuningReport,
     write_report,
 )
-from tuninglink.tuning.report.json_report import schema, to_object
-from tuninglink.tuning.report.writing import to_html
+from tuninglink.tuning.report.json_report import schema, to_html, to_object
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,12 +13,11 @@ from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.serialization import parse_module
 from tuninglink.upgrading import rules as package
 from tuninglink.upgrading import upgrade
-from tuninglink.upgrading.attribute_rewriter import AttributeRewriter
+from tuninglink.upgrading.attribute_rewriter import AttributeRewriter, Rewrites
 from tuninglink.upgrading.edits import Edits
 from tuninglink.upgrading.generic_forms import Generalization
 from tuninglink.upgrading.iteration_space import IterationSpaces
 from tuninglink.upgrading.outline import SpecOutline
-from tuninglink.upgrading.rewrites import Rewrites
 from tuninglink.upgrading.rule_definition import (
     REGISTRY,
     AttributeRule,

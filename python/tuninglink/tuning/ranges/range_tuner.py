@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, replace
+from math import isqrt
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.errors import TuninglinkError
+from tuninglink.iree.size_ranges import UNBOUNDED, SizeRange
 from tuninglink.mlir.diagnostics import error
 from tuninglink.specs.loading import load_spec
 from tuninglink.tuning.candidates.preparation import NotTunableError, PreparedTask
@@ -15,7 +17,6 @@ from tuninglink.tuning.deciding.decision import ConfidenceInterval, Decision, Ou
 from tuninglink.tuning.deciding.defaults import measure_default
 from tuninglink.tuning.deciding.size_checks import SizeComparison, compare_at
 from tuninglink.tuning.programs.specialized_dispatches import dynamic_loops, specialize
-from tuninglink.tuning.ranges.boxes import boxes_around
 from tuninglink.tuning.results.failures import Failure
 from tuninglink.tuning.results.task_result import TaskOutcome, TrialResult
 from tuninglink.tuning.scheduling.task_run import tune_task
@@ -31,6 +32,57 @@ if TYPE_CHECKING:
     from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 
     Prepare = Callable[[TuningTask, Sequence[Spec]], PreparedTask]
+
+
+Box = dict[int, SizeRange]
+"""Ranges of loops, by their numbers."""
+
+
+def boxes_around(
+    functions: Sequence[SizedFunction], loops: Sequence[int], least: int = 1
+) -> list[Box]:
+    """Return boxes around the combinations of sizes that are measured; none overlaps another.
+
+    Args:
+        functions: the functions for the sizes.
+        loops: the numbers of the loops whose sizes differ.
+        least: how many sizes a range has at least.
+
+    Returns:
+        Nothing if a size is not known.
+    """
+    columns: dict[int, list[int]] = {}
+    for loop in loops:
+        sizes = [function.loops[loop] for function in functions if loop < len(function.loops)]
+        static = [size for size in sizes if size]
+        if len(static) < len(functions):
+            return []
+        columns[loop] = static
+    ranges = {loop: _ranges(sizes, least) for loop, sizes in columns.items()}
+    boxes: list[Box] = []
+    for position in range(len(functions)):
+        box = {loop: ranges[loop][columns[loop][position]] for loop in loops}
+        if box not in boxes:
+            boxes.append(box)
+    return boxes
+
+
+def _ranges(sizes: Sequence[int], least: int) -> dict[int, SizeRange]:
+    """Return the range of each size. One ends where the next size is as near, by their ratio.
+
+    A size of 1 has a range of its own, if that may be: its code needs no loop.
+    """
+    ordered = sorted(set(sizes))
+    ranges: dict[int, SizeRange] = {}
+    last = SizeRange(0, 0)
+    for size, following in zip(ordered, [*ordered[1:], None], strict=True):
+        if size > last.high:
+            low = last.high + 1
+            middle = UNBOUNDED if following is None else isqrt(size * following)
+            last = SizeRange(low, 1 if size == least == 1 else max(middle, low + least - 1))
+        ranges[size] = last
+    return ranges
+
 
 _TUNING: Final = 0.7
 """The part of the time for a range in which it is tuned; in the rest it is compared."""

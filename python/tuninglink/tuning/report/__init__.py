@@ -1,5 +1,6 @@
 """Reports of tuning: what was tried, what won, and by how much."""
 
+from tuninglink.tuning.report.json_report import write_report
 from tuninglink.tuning.report.model import (
     FlagSetReport,
     FunctionReport,
@@ -13,7 +14,6 @@ from tuninglink.tuning.report.model import (
     TrialPoint,
     TuningReport,
 )
-from tuninglink.tuning.report.writing import write_report
 
 __all__ = [
     "FlagSetReport",

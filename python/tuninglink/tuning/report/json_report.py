@@ -1,4 +1,7 @@
-"""Reports as JSON, in the form that `report.schema.json` beside this file describes."""
+"""Reports as files: `report.json`, and `index.html`, one page that loads nothing.
+
+The form of the former is described in `report.schema.json` beside this file.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,16 @@ from dataclasses import asdict
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
 
+from tuninglink.files import make_directory, write_file
+from tuninglink.pages import render_page
+
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tuninglink.tuning.report.model import OutputReport, ProblemReport, Speedup, TuningReport
 
     Object = dict[str, Any]
+
 
 FORMAT: Final = "tuninglink.tuning"
 """What the document says that it is."""
@@ -134,3 +143,23 @@ def _dispatch(dispatch: ProblemReport) -> Object:
 
 def _interval(speedup: Speedup) -> list[float]:
     return [speedup.low, speedup.high]
+
+
+def write_report(report: TuningReport, directory: Path) -> None:
+    """Write `report.json` and `index.html`.
+
+    Args:
+        report: what is written.
+        directory: where; made if there is none.
+
+    Raises:
+        TuninglinkError: a file cannot be written.
+    """
+    place = make_directory(directory)
+    write_file(place / "report.json", to_json(report).encode())
+    write_file(place / "index.html", to_html(report).encode())
+
+
+def to_html(report: TuningReport) -> str:
+    """Return a report as a page."""
+    return render_page("tuninglink.tuning.report", "report.html", to_object(report))
