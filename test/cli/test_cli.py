@@ -14,8 +14,8 @@ from places import ROOT
 from processes import PATIENCE
 from terminals import TerminalCommand
 
-from tuninglink.cli.app import command_names
-from tuninglink.cli.app import run as run_here
+from tuninglink.cli.commands import run as run_here
+from tuninglink.cli.summaries import SUMMARIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -149,7 +149,7 @@ def test_verbose_names_the_steps_and_quiet_leaves_remarks_out(tmp_path: Path) ->
     assert said["-q"] == ""
 
 
-@pytest.mark.parametrize("command", command_names())
+@pytest.mark.parametrize("command", SUMMARIES)
 def test_the_help_of_every_command_has_an_example(
     command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
+from tuninglink.cli.compile import USAGE as COMPILE_USAGE
 from tuninglink.cli.compile import specs_of
 from tuninglink.cli.explanation_output import format_for, render
 from tuninglink.cli.progress import progress
@@ -29,17 +30,18 @@ if TYPE_CHECKING:
 PROGRAM: Final = "tuninglink explain"
 
 USAGE: Final = Usage(
-    PROGRAM,
-    "INPUT [--spec SPEC]... [--format FORMAT] [-o FILE] [any iree-compile flag]...",
-    "Say what specs do to a program, dispatch by dispatch; what costs most comes first.",
-    """
-For each problem: what it computes, how often it is called and what that costs; the entry that configured it, and the
-configuration beside the one that the compiler would have chosen; or the nearest entries, and the first condition that
-failed. For each spec: which entries were used, and which were not. INPUT is compiled as far as configurations are
-chosen, with the flags that you give; see `tuninglink compile --help`.
+    name="explain",
+    positionals=COMPILE_USAGE.positionals,
+    flags={**EXPLAIN_FLAGS, **PROJECT_FLAGS},
+    main_flags=("spec", "format", "output"),
+    takes_compiler_flags=True,
+    description="""
+What costs most comes first. For each problem: what it computes, how often it is called and what that costs; the entry
+that configured it, and the configuration beside the one that the compiler would have chosen; or the nearest entries,
+and the first condition that failed. For each spec: which entries were used, and which were not. INPUT is compiled as
+far as configurations are chosen, with the flags that you give; see `tuninglink compile --help`.
 """,
-    {**EXPLAIN_FLAGS, **PROJECT_FLAGS},
-    (
+    examples=(
         "tuninglink explain model.mlir --spec mine.mlir --iree-hal-target-device=hip --iree-rocm-target=gfx942",
         (
             "tuninglink explain model.mlir --spec mine.mlir --iree-hal-target-device=hip "
@@ -50,7 +52,7 @@ chosen, with the flags that you give; see `tuninglink compile --help`.
 
 
 def explain_command(arguments: Sequence[str]) -> int:
-    """Run `tuninglink explain` with the arguments that stand behind these words.
+    """Run `tuninglink explain` with the arguments after the command's name.
 
     It sets the flags of the whole process, so a process can run it once.
 
@@ -60,9 +62,6 @@ def explain_command(arguments: Sequence[str]) -> int:
     Raises:
         TuninglinkError: the program was not compiled, or the explanation not written.
     """
-    if not {"--help", "-help", "-h"}.isdisjoint(arguments):
-        sys.stdout.write(USAGE.text())
-        return process.SUCCESS
     own, project_specs = with_project(arguments)
     options = parse_explain_arguments(own)
     path = options.input

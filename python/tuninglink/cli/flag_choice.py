@@ -19,7 +19,7 @@ from tuninglink.tuning.devices.local import default_device
 from tuninglink.tuning.devices.timing import Settings
 from tuninglink.tuning.flag_sets.comparison import FlagComparison
 from tuninglink.tuning.flag_sets.compilation import ProgramSource, SetCompiler
-from tuninglink.tuning.flag_sets.results import FlagsResult, PairResult, tuning_bases
+from tuninglink.tuning.flag_sets.results import FlagsResult, tuning_bases
 from tuninglink.tuning.flag_sets.sets import DEFAULT, NONE, flag_sets
 from tuninglink.tuning.settings import Numerics
 
@@ -232,7 +232,7 @@ def _obstacle(options: TuneOptions) -> str:
 def _show(result: FlagsResult) -> None:
     """Show the result of a comparison."""
     for set_result in result.results:
-        entries = f", {set_result.entries} tuned" if isinstance(set_result, PairResult) else ""
+        entries = "" if set_result.entries is None else f", {set_result.entries} tuned"
         say(f"  {set_result.flag_set.name}{entries}: {_outcome(set_result)}")
     if result.noise is not None:
         say(f"  the default against itself: {result.noise}")

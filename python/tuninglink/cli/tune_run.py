@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tuninglink.iree.targets import Target
     from tuninglink.specs.spec import Spec
     from tuninglink.tuning.programs.dispatches import DispatchedProgram
-    from tuninglink.tuning.report import TuningReport
+    from tuninglink.tuning.report.model import TuningReport
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,8 @@ from tuninglink.errors import TuninglinkError
 from tuninglink.files import STANDARD_STREAM, check_directory, write_output
 from tuninglink.mlir.diagnostics import Severity, error
 from tuninglink.tuning.flag_sets.comparison import TunedSet
-from tuninglink.tuning.report import write_report
 from tuninglink.tuning.report.reporting import with_flag_sets
+from tuninglink.tuning.report.writing import write_report
 from tuninglink.tuning.scheduling.budget import Budget
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.plain_data import FLAT
 from tuninglink.tuning.deciding.decision import ConfidenceInterval, decide
 from tuninglink.tuning.results.failures import Failure, FailureKind
 
@@ -37,7 +38,7 @@ class SizeComparison:
     weight: int
     default_us: float
     tuned_us: float
-    speedup: ConfidenceInterval
+    speedup: ConfidenceInterval = field(metadata=FLAT)
 
     @property
     def is_slower(self) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.tuning.deciding.output_judge import OutputJudge
 from tuninglink.tuning.flag_sets.program_times import ProgramTimer, callable_functions
-from tuninglink.tuning.flag_sets.results import FlagsResult, PairResult, SetResult
+from tuninglink.tuning.flag_sets.results import FlagsResult, SetResult
 from tuninglink.tuning.programs.compiled_program import PLAIN_INTEGERS
 from tuninglink.tuning.results.failures import Failure
 
@@ -111,7 +111,7 @@ class FlagComparison:
             tuned: the sets with their specs.
             device: runs the program.
         """
-        results = [PairResult(tuned_set.flag_set, entries=tuned_set.entries) for tuned_set in tuned]
+        results = [SetResult(tuned_set.flag_set, entries=tuned_set.entries) for tuned_set in tuned]
         pairs = [
             self.begin(compiler, tuned_set.flag_set, tuned_set.spec)
             if tuned_set.entries or tuned_set.flag_set not in jobs

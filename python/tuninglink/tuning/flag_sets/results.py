@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, field
+from typing import Final
 
-from tuninglink.tuning.flag_sets.sets import DEFAULT
-
-if TYPE_CHECKING:
-    from tuninglink.tuning.deciding.decision import ConfidenceInterval
-    from tuninglink.tuning.flag_sets.sets import FlagSet
+from tuninglink.plain_data import FLAT
+from tuninglink.tuning.deciding.decision import ConfidenceInterval
+from tuninglink.tuning.flag_sets.sets import DEFAULT, FlagSet
 
 
 @dataclass(frozen=True)
@@ -24,31 +22,22 @@ class SetResult:
         note: the reason why the set was not measured or is not selected; empty otherwise.
         is_rejected: whether its outputs are rejected.
         is_data_tiled: whether the compiler chooses the layout of operands, which specs cannot configure.
+        entries: the number of entries of the spec tuned under the set; None for the set alone.
     """
 
-    flag_set: FlagSet
+    flag_set: FlagSet = field(metadata=FLAT)
     milliseconds: float | None = None
-    speedup: ConfidenceInterval | None = None
+    speedup: ConfidenceInterval | None = field(default=None, metadata=FLAT)
     error: float | None = None
     note: str = ""
     is_rejected: bool = False
     is_data_tiled: bool = False
+    entries: int | None = None
 
     @property
     def median(self) -> float:
         """The estimated speedup, 0 if it was not measured."""
         return self.speedup.median if self.speedup is not None else 0.0
-
-
-@dataclass(frozen=True)
-class PairResult(SetResult):
-    """The result of a set of flags with the spec tuned under it.
-
-    Attributes:
-        entries: the number of entries of the spec.
-    """
-
-    entries: int = 0
 
 
 @dataclass(frozen=True)

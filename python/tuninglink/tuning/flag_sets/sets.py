@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import cannot
 from tuninglink.mlir.diagnostics import error, note
+from tuninglink.plain_data import HIDDEN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,8 +40,8 @@ class FlagSet:
 
     name: str
     flags: tuple[str, ...]
-    changes_numerics: bool = False
-    word: str = ""
+    changes_numerics: bool = field(default=False, metadata=HIDDEN)
+    word: str = field(default="", metadata=HIDDEN)
 
     def conflicts(self, flags: Sequence[str]) -> bool:
         """Return whether one of the flags is already given, with any value."""
