@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
@@ -90,6 +89,8 @@ def _recorded_times(options: CompileOptions, path: str) -> list[MeasuredTimes]:
     if options.database is None:
         return []
     # The runtime need not be installed.
+    from tuninglink.cli.databases import open_database  # noqa: PLC0415
     from tuninglink.tuning.database.recorded_times import recorded_times  # noqa: PLC0415
 
-    return [recorded_times(Path(options.database), path, options.flags, options.compile_from)]
+    with open_database(options.database, read_only=True) as opened:
+        return [recorded_times(opened, path, options.flags, options.compile_from)]

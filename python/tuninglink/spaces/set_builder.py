@@ -33,11 +33,15 @@ class ConstraintSetBuilder:
         origin = f"bounds of knob '{knob.name}'"
         if knob.low is not None:
             self.require(
-                value >= knob.low, f"{knob.name} >= {knob.low}", provenance=origin, grade=grade
+                value >= knob.low, f"{knob.name} >= {{}}", knob.low, provenance=origin, grade=grade
             )
         if knob.high is not None:
             self.require(
-                value <= knob.high, f"{knob.name} <= {knob.high}", provenance=origin, grade=grade
+                value <= knob.high,
+                f"{knob.name} <= {{}}",
+                knob.high,
+                provenance=origin,
+                grade=grade,
             )
         return value
 

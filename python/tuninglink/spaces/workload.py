@@ -12,7 +12,7 @@ from tuninglink.iree.target_attributes import read_executable_target
 from tuninglink.mlir import names
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Hashable, Mapping
 
     from iree.compiler import ir as mlir
 
@@ -71,6 +71,8 @@ class Workload:
         target: its target, a `#hal.executable.target`.
         problem: the problem that the operation computes.
         module: the module around the function, if the workload must keep it alive; operations do not.
+        family: a key that it shares only with workloads for its target that differ from it in static sizes and in their
+            configurations, but in nothing else; None if unknown.
     """
 
     root: mlir.Operation
@@ -78,6 +80,14 @@ class Workload:
     target: mlir.Attribute | None
     problem: Problem
     module: mlir.Operation | None = None
+    family: Hashable | None = None
+
+    @property
+    def static_sizes(self) -> tuple[int, ...] | None:
+        """The sizes of the loops, None if one is dynamic."""
+        sizes = [dimension.size for dimension in self.problem.dimensions]
+        static = tuple(size for size in sizes if size is not None)
+        return static if len(static) == len(sizes) else None
 
 
 def read_workload(

@@ -127,7 +127,8 @@ class _AttentionRules(FormRules):
         for loop in (*attention.batch, attention.m, attention.n, attention.k2):
             rules.compilers(
                 sizes[loop] % tiles[loop] == 0,
-                f"dimension {loop} must be divisible by {_tile_name(attention, loop)} ({sizes[loop]} % {{}} == 0)",
+                f"dimension {loop} must be divisible by {_tile_name(attention, loop)} ({{}} % {{}} == 0)",
+                sizes[loop],
                 tiles[loop],
             )
         for loop, name in self._count_names.items():

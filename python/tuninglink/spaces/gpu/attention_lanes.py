@@ -101,7 +101,8 @@ class _AttentionLanesRules(FormRules):
         rules.powers_of_two(self._lanes[loop], self.device.subgroup_size)
         rules.sufficient(
             size % tile == 0,
-            f"dimension {loop} must be divisible by {name} ({size} % {{}} == 0)",
+            f"dimension {loop} must be divisible by {name} ({{}} % {{}} == 0)",
+            size,
             tile,
         )
         rules.sufficient(

@@ -227,4 +227,7 @@ def _read_product(workload: Workload) -> Contraction | None:
 def _most_tile(size: int | None) -> int:
     if size is None:
         return _MOST_TILE
-    return min(_MOST_TILE, max(_LEAST_BOUND, 1 << (size - 1).bit_length()))
+    most = _LEAST_BOUND
+    while most < min(size, _MOST_TILE):
+        most *= 2
+    return most

@@ -227,7 +227,10 @@ class _TileAndFuseRules(FormRules):
         for loop in () if self._form.pads else self._contraction.matrix_loops:
             tile, size = self.tiles[loop], self._contraction.size(loop)
             self.rules.sufficient(
-                size % tile == 0, f"dimension {loop} must be divisible ({size} % {{}} == 0)", tile
+                size % tile == 0,
+                f"dimension {loop} must be divisible ({{}} % {{}} == 0)",
+                size,
+                tile,
             )
 
     def _is_even(self) -> bool:

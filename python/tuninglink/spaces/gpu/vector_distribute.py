@@ -95,7 +95,8 @@ class _VectorDistributeRules(FormRules):
         name, step = knob_name(entry, loop), self._step(loop)
         rules.compilers(
             size % tile == 0,
-            f"dimension {loop} must be divisible by {name} ({size} % {{}} == 0)",
+            f"dimension {loop} must be divisible by {name} ({{}} % {{}} == 0)",
+            size,
             tile,
         )
         rules.compilers(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final, Protocol
 
-from tuninglink.compiler.stack_frames import WORKER_STACK_BYTES
+from tuninglink.iree.worker_stack import WORKER_STACK_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
