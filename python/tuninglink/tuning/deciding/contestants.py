@@ -54,16 +54,18 @@ class Contestant:
         benchmark: the benchmark.
         microseconds: its time in earlier measurements, which determines time limits and the numbers of rounds.
         always_races: whether it takes part at any speed.
+        stretch: the time of a sample over that of the iterations in it, more than 1 for dynamic dispatches.
     """
 
     benchmark: Benchmark
     microseconds: float
     always_races: bool = False
+    stretch: float = 1.0
 
     @property
     def sample_seconds(self) -> float:
         """The time of one sample."""
-        return max(self.microseconds * 1e-6, _SAMPLE_SECONDS)
+        return max(self.microseconds * self.stretch * 1e-6, _SAMPLE_SECONDS)
 
 
 @dataclass(frozen=True)

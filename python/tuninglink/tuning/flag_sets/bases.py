@@ -38,6 +38,7 @@ def tuning_bases(result: FlagsResult, seconds: float) -> list[FlagSet]:
         if (
             not set_result.is_data_tiled
             and not set_result.is_rejected
+            and not set_result.is_slower
             and set_result.median > median
         ):
             median, other = set_result.median, set_result.flag_set

@@ -20,6 +20,7 @@ class SetResult:
         error: the relative error of the outputs; None likewise.
         note: the reason why the set was not measured or is not selected; empty otherwise.
         is_rejected: whether its outputs are rejected.
+        is_slower: whether it is slower at one of the sizes of dynamic arguments.
         is_data_tiled: whether the compiler chooses the layout of operands, which specs cannot configure.
         entries: the number of entries of the spec tuned under the set; None for the set alone.
     """
@@ -30,6 +31,7 @@ class SetResult:
     error: float | None = None
     note: str = ""
     is_rejected: bool = False
+    is_slower: bool = False
     is_data_tiled: bool = False
     entries: int | None = None
 

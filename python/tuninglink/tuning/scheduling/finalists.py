@@ -10,7 +10,6 @@ from tuninglink.tuning.deciding.contestants import Contestant
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.results.task_result import TrialResult
 
 FINALISTS: Final = 6
@@ -42,6 +41,11 @@ def best_trials(
     return always + others
 
 
-def contestant(trial: TrialResult, benchmark: Benchmark, default_us: float) -> Contestant:
-    """Return a trial as a contestant of a race."""
-    return Contestant(benchmark, trial.microseconds or default_us, trial.always_races)
+def contestant(trial: TrialResult, default: Contestant) -> Contestant:
+    """Return a trial as a contestant of a race with the compiler's choice."""
+    return Contestant(
+        trial.benchmark or default.benchmark,
+        trial.microseconds or default.microseconds,
+        trial.always_races,
+        default.stretch,
+    )

@@ -191,10 +191,13 @@ class TaskRun:
 
     def _race_seconds(self, ranked: Sequence[TrialResult]) -> float:
         """Return the price of a race of the best candidates."""
-        benchmark = self.measured.benchmark
-        finalists = [contestant(trial, benchmark, self.default_us) for trial in ranked]
-        default = Contestant(benchmark, self.default_us)
-        return task_race_seconds(default, finalists, self._rules)
+        finalists = [contestant(trial, self._default) for trial in ranked]
+        return task_race_seconds(self._default, finalists, self._rules)
+
+    @property
+    def _default(self) -> Contestant:
+        """The compiler's choice as a contestant."""
+        return Contestant(self.measured.benchmark, self.default_us, stretch=self.measured.stretch)
 
     @property
     def _rules(self) -> RaceRules:
@@ -237,7 +240,7 @@ class TaskRun:
             if right is not None:
                 return tuner.unraced(result, right)
             return replace(result, verdict=TaskOutcome.UNDECIDED, reason=NOT_RACED)
-        return tuner.race(result, self._checks, ranked, budget, places)
+        return tuner.race(result, self._default, self._checks, ranked, budget, places=places)
 
     def _fastest_right(self, ranked: Sequence[TrialResult]) -> TrialResult | None:
         """Returns the fastest candidate that is known to be right where the compiler's choice is wrong."""

@@ -106,15 +106,18 @@ class TaskTuner:
     def race(
         self,
         result: TaskResult,
+        default: Contestant,
         checks: JudgedOutputs,
         ranked: Sequence[TrialResult],
         budget: Budget,
+        *,
         places: int,
     ) -> TaskRace:
         """Return the race of the best candidates with the default.
 
         Args:
             result: the result so far.
+            default: the compiler's choice.
             checks: the checks of candidates' outputs.
             ranked: the candidates that may win, best first.
             budget: the time limit for extending a confirmation.
@@ -132,7 +135,7 @@ class TaskTuner:
                 compiled = self.compiled(result.prepared, trial)
                 if compiled is not None and compiled.benchmark is not None:
                     finalists.append(compiled)
-                    yield contestant(compiled, compiled.benchmark, result.default_us)
+                    yield contestant(compiled, default)
 
         def verify(position: int) -> None:
             if not self.is_local:  # the CPU is being measured
@@ -140,7 +143,7 @@ class TaskTuner:
 
         race = Race(
             checks.device,
-            Contestant(checks.default, result.default_us),
+            default,
             draw(),
             checks.failure if result.default_is_wrong else sizes.failure,
             self.rules(budget, places, default_is_wrong=result.default_is_wrong),
