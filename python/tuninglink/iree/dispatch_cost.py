@@ -12,6 +12,7 @@ from tuninglink.iree.dynamic_sizes import SizeEvaluator
 from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.iree.structured_op import StructuredOp, element_type, shape
 from tuninglink.mlir.walk import visit
+from tuninglink.plain_data import written
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -54,6 +55,7 @@ class DispatchCost:
         return self.flops is not None and self.bytes is not None
 
     @property
+    @written()
     def intensity(self) -> float | None:
         """The arithmetic intensity in operations per byte, or None if it is unknown."""
         return self.flops / self.bytes if self.flops is not None and self.bytes else None
