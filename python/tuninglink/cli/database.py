@@ -15,7 +15,14 @@ from tuninglink.cli.terminal import print_table
 from tuninglink.cli.usage import Positional, Usage
 from tuninglink.compiler.flags import COMPILE_FLAGS
 from tuninglink.errors import TuninglinkError
-from tuninglink.files import STANDARD_STREAM, make_directory, write_file, write_output
+from tuninglink.files import (
+    STANDARD_STREAM,
+    check_output,
+    check_output_directory,
+    make_directory,
+    write_file,
+    write_output,
+)
 from tuninglink.llvm_flags import choice, switch
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
 
@@ -155,6 +162,10 @@ def export_command(arguments: Sequence[str]) -> int:
     from tuninglink.cli.databases import open_database  # noqa: PLC0415 - takes long to import
     from tuninglink.tuning.database.exporting import to_json, to_t4  # noqa: PLC0415
 
+    if form is not ExportFormat.TABLES:
+        check_output(output)
+    elif output != STANDARD_STREAM:
+        check_output_directory(output)
     with open_database(file, read_only=True) as opened:
         trials = list(opened.all_trials())
     if form is ExportFormat.TABLES:

@@ -1,12 +1,14 @@
-"""Advice on shipped libraries that would configure the dispatches that no spec configures."""
+"""Advice for a program: slow layouts that no flag can compensate, and shipped libraries for its dispatches."""
 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tuninglink.explaining.explanation import LibraryCoverage
 from tuninglink.explaining.members import SpecMember
+from tuninglink.iree.op_kinds import OpKind, Role
+from tuninglink.iree.op_words import layout
 from tuninglink.matching.derivation.deriver import DerivableList
 from tuninglink.matching.derivation.root_forms import root_form
 from tuninglink.matching.prunable import PrunableSpec
@@ -18,9 +20,31 @@ from tuninglink.specs.loading import load_spec
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from tuninglink.iree.structured_op import StructuredOp
     from tuninglink.iree.targets import Target
     from tuninglink.matching.op_info import OpInfo
     from tuninglink.specs.spec import Spec
+
+
+_OPERANDS: Final = 3
+
+
+def layout_hint(op: StructuredOp, target: Target | None) -> str:
+    """Return a hint for a program whose convolution has a slow layout; empty for others.
+
+    The backend for CPUs generates fast code for convolutions only if the channels of the image and the output channels
+    of the filter come last. With im2col, other layouts are two to three times slower.
+    """
+    is_convolution = op.kind is OpKind.CONVOLUTION and not op.loops[Role.DEPTH]
+    if not is_convolution or target is None or target.backend != "llvm-cpu":
+        return ""
+    image, _, filter_ = layout(op.maps[:_OPERANDS]).partition("_")
+    if not image or (image.endswith("c") and filter_.endswith("cf")):
+        return ""
+    return (
+        "image and filter are fast with their channels last, NHWC and HWCF: change the layout in the model, or try "
+        "'--iree-global-opt-use-im2col-for-convs'"
+    )
 
 
 class LibraryAdvice:

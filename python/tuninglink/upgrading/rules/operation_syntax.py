@@ -1,10 +1,45 @@
+"""Properties and types in the syntax of operations."""
+
 from __future__ import annotations
 
+from itertools import dropwhile, islice
 from typing import Final
 
+from tuninglink.iree.release import HAS_ATTENTION_PROPERTIES
 from tuninglink.mlir import names
-from tuninglink.upgrading.rule_definition import OperationSite, operation_rule
+from tuninglink.upgrading.rule_definition import OperationSite, Refusal, operation_rule
 from tuninglink.upgrading.trees import Field, Leaf, Node, parse
+
+_PROPERTIES: Final = frozenset({"indexing_maps", "decomposition_config"})
+
+
+@operation_rule(
+    names.ATTENTION,
+    names.ONLINE_ATTENTION,
+    since=(3, 13),
+    before="%r = iree_linalg_ext.attention {indexing_maps = [#q, #k, #v, #s, #o]} "
+    "ins(%q, %k, %v, %s : !q, !k, !v, f16) outs(%o : !o) -> !o",
+    after="%r = iree_linalg_ext.attention <{indexing_maps = [#q, #k, #v, #s, #o]}> "
+    "ins(%q, %k, %v, %s : !q, !k, !v, f16) outs(%o : !o) -> !o",
+    evidence=("iree@v3.13.0:compiler/src/iree/compiler/Dialect/LinalgExt/IR/LinalgExtOps.td",),
+)
+def attention_properties(site: OperationSite) -> None:
+    """The properties of attention operations are in `<{…}>`."""
+    first = next(site.tokens(), None)
+    if not HAS_ATTENTION_PROPERTIES or first is None or first.text != "{":
+        return
+    attributes = parse(site.source, first.start, first.end)
+    assert isinstance(attributes, Node)
+    properties = Node("", "{")
+    for field in [item for item in attributes.fields if item.name in _PROPERTIES]:
+        attributes.remove_field(field)
+        properties.add(field.key, field.value)
+    if not properties.fields:
+        return
+    rest = f" {attributes.render()}" if attributes.fields else ""
+    site.edits.replace(first.start, first.end, f"<{properties.render()}>{rest}")
+    site.changed(f"the indexing maps of '{site.mark.text}' are in '<{{...}}>'")
+
 
 _POSITIONS: Final = ("permutation", "projected_permutation", "single", "any")
 _NAMES: Final = {
@@ -96,3 +131,29 @@ def _spelled(field: Field) -> str:
     if not value.startswith(('"', "[")):
         value = value.partition(":")[0].strip()
     return f"{field.name} = {value}"
+
+
+@operation_rule(
+    names.MATCH_CONTRACTION,
+    names.MATCH_CONVOLUTION,
+    since=(3, 8),
+    before="%b, %m, %n, %k = transform.iree.match.contraction %op, lhs_type = f16, rhs_type = f16, "
+    "output_type = f32 : (!transform.any_op) -> (!transform.param<i64>, !transform.param<i64>, "
+    "!transform.param<i64>, !transform.param<i64>)",
+    after="%b, %m, %n, %k = transform.iree.match.contraction %op, lhs_type = f16, rhs_type = f16, "
+    "output_type = f32 : !transform.any_op -> !transform.param<i64>",
+    evidence=("iree#21981", "iree#22201"),
+)
+def matcher_types(site: OperationSite) -> None:
+    """`match.contraction` and `match.convolution` have one type for all their results, without parentheses."""
+    tokens = dropwhile(lambda token: token.text != ":", site.tokens())
+    signature = list(islice(tokens, 4))
+    if [token.text for token in signature] != [":", "(", "->", "("]:
+        return
+    source, (_, operand, _, results) = site.source, signature
+    types = {word.strip() for word in source.text[results.start + 1 : results.end - 1].split(",")}
+    if len(types) != 1:
+        raise Refusal(f"the results of '{site.mark.text}' have different types")
+    operand_type = source.text[operand.start + 1 : operand.end - 1].strip()
+    site.edits.replace(operand.start, results.end, f"{operand_type} -> {types.pop()}")
+    site.changed(f"the results of '{site.mark.text}' have one type")
