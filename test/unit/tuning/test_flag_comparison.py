@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import Future
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
@@ -13,11 +14,10 @@ from tuninglink.compiler.phases import Phase
 from tuninglink.tuning.deciding.decision import ConfidenceInterval
 from tuninglink.tuning.deciding.output_judge import OutputJudge
 from tuninglink.tuning.devices.timing import Rounds
-from tuninglink.tuning.flag_sets.bases import tuning_bases
 from tuninglink.tuning.flag_sets.comparison import FlagComparison, TunedSet
 from tuninglink.tuning.flag_sets.compilation import CompiledSource, ProgramSource
 from tuninglink.tuning.flag_sets.program_times import ProgramTimer
-from tuninglink.tuning.flag_sets.results import FlagsResult, SetResult
+from tuninglink.tuning.flag_sets.results import FlagsResult, SetResult, tuning_bases
 from tuninglink.tuning.flag_sets.sets import DEFAULT, FlagSet
 from tuninglink.tuning.programs.call_options import ALL_CALLS
 from tuninglink.tuning.programs.program_calls import FunctionCall, ProgramCalls
@@ -115,6 +115,23 @@ def test_the_weighted_sum_decides() -> None:
     speedup = by_name(result)["prefills fast"].speedup
     assert speedup is not None
     assert speedup.median == pytest.approx(1.2)
+
+
+def test_a_set_is_slower_at_none_of_the_sizes_of_a_dynamic_program() -> None:
+    at_sizes = tuple(
+        replace(call, weight=weight, sizes=f"0.0={size}")
+        for call, weight, size in zip(CALLS.functions, (1, 100), (512, 1), strict=True)
+    )
+    default = replace(compiled(b"default"), calls=ProgramCalls(at_sizes))
+    whole, compiler = comparison(), RecordedCompiler()
+    fast = FlagSet("decodes fast", ("--decodes fast",))
+    result = whole.run(default, {fast: whole.begin(compiler, fast)}, RecordedDevice())
+    (slower,) = result.results
+    assert slower.speedup is not None
+    assert slower.speedup.low > 1.7
+    assert slower.note.startswith("slower at 0.0=512: 0.5")
+    assert result.flags == ()
+    assert tuning_bases(result, 600.0) == [DEFAULT]
 
 
 def test_what_is_not_measured_says_why() -> None:

@@ -198,11 +198,17 @@ class FlagComparison:
     def _decide(
         self, times: ProgramTimes, numbers: Sequence[int], results: list[Result]
     ) -> FlagsResult:
-        """Select the fastest program whose gain suffices and exceeds the noise of the default against itself."""
-        for number, milliseconds, speedup in zip(
-            numbers, times.milliseconds, times.speedups, strict=True
+        """Select the fastest program whose gain suffices and exceeds the noise of the default against itself.
+
+        Of a program with dynamic arguments it is slower at none of the sizes.
+        """
+        for number, milliseconds, speedup, slower in zip(
+            numbers, times.milliseconds, times.speedups, times.slower, strict=True
         ):
-            results[number] = replace(results[number], milliseconds=milliseconds, speedup=speedup)
+            timed = replace(results[number], milliseconds=milliseconds, speedup=speedup)
+            if slower:
+                timed = replace(timed, note=f"slower at {slower}", is_slower=True)
+            results[number] = timed
         winners = [
             result
             for result in results
@@ -210,6 +216,7 @@ class FlagComparison:
             and result.median > 1 + self.min_gain
             and result.speedup.low > max(1.0, times.noise.high)
             and not result.is_rejected
+            and not result.is_slower
         ]
         best = max(winners, key=lambda result: result.median, default=None)
         return FlagsResult(tuple(results), best, times.default_ms, times.noise)
