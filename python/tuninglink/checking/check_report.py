@@ -109,6 +109,7 @@ class SpecReport:
         for entry in self.entries:
             yield from _refuted(entry)
             yield from _discouraged(entry)
+            yield from _crashing(entry)
             yield from _miscompiled(entry)
             yield from _open(entry)
             for match in entry.in_model or ():
@@ -145,11 +146,7 @@ _REJECTED: Final = (
     Rule.DISCOURAGED,
     "has a configuration that the compiler's own constraints reject",
 )
-_WARNED: Final = {
-    "compiles": (Rule.STACK_OVERFLOW, "configures what may crash on local-task"),
-}
-"""Which rule an entry breaks for which question has a warning, and its message, unless it is `_REJECTED`."""
-
+_CRASHING: Final = "configures what may crash on local-task"
 _NARROW: Final = "has a configuration that compiles, although it is outside of the constraints"
 """The message about an invalid configuration that compiles."""
 
@@ -169,12 +166,22 @@ def _refuted(report: EntryReport) -> Iterator[Finding]:
 
 
 def _discouraged(report: EntryReport) -> Iterator[Finding]:
-    for question, answer in report.answers.items():
+    for answer in report.answers.values():
         if answer is not None and answer.warning:
-            rule, what = _WARNED.get(question, _REJECTED)
+            rule, what = _REJECTED
             message = f"{what}: {answer.warning}"
-            at = report.knob_place if rule is Rule.DISCOURAGED else None
-            yield _finding(rule, rule.severity, report, message, answer.details, place=at)
+            place = report.knob_place
+            yield _finding(rule, rule.severity, report, message, answer.details, place=place)
+
+
+def _crashing(report: EntryReport) -> Iterator[Finding]:
+    """Yield that the code for an entry may crash: what the compiler reports of it, else the estimate."""
+    rule, is_compiled = Rule.STACK_OVERFLOW, _compiles(report)
+    answer = report.compiles if is_compiled else report.is_valid
+    if answer is not None and answer.crash:
+        place = None if is_compiled else report.knob_place
+        message = f"{_CRASHING}: {answer.crash}"
+        yield _finding(rule, rule.severity, report, message, answer.details, place=place)
 
 
 def _miscompiled(report: EntryReport) -> Iterator[Finding]:
@@ -210,6 +217,9 @@ def _in_model(report: EntryReport, match: ModelMatch) -> Iterator[Finding]:
     if answer.warning:
         rule, what = Rule.DISCOURAGED, "has a configuration that the compiler's own constraints"
         message = f"{what} reject {where}: {answer.warning}"
+        yield _finding(rule, rule.severity, report, message, notes)
+    if answer.crash:
+        rule, message = Rule.STACK_OVERFLOW, f"{_CRASHING} {where}: {answer.crash}"
         yield _finding(rule, rule.severity, report, message, notes)
 
 

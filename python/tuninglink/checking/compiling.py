@@ -1,4 +1,4 @@
-"""Parallel compilation in worker processes with a time limit, alone and with a fused elementwise op."""
+"""Parallel compilation in worker processes with a time limit."""
 
 from __future__ import annotations
 
@@ -7,77 +7,15 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
-from iree.compiler import ir as mlir
-
 from tuninglink.checking.entry_answers import Answer
 from tuninglink.compiler.stack_frames import stack_overflow, stack_report_flag
 from tuninglink.errors import TuninglinkError
-from tuninglink.mlir.contexts import thread_context
-from tuninglink.mlir.serialization import parse_module
-from tuninglink.mlir.walk import collect
 from tuninglink.solver.answers import Verdict
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from concurrent.futures import Future
-
-
-def with_fused_consumer(program: str) -> str:
-    """Return a program whose dispatch ends with an elementwise op: `x * erf(x)`, the expensive part of a GELU.
-
-    Args:
-        program: a program with a `flow.dispatch.region`, as `payload_for` makes it.
-
-    Returns:
-        The program; empty if its results are not tensors of floating-point numbers.
-    """
-    module = parse_module(program.encode(), "payload.mlir", thread_context())
-    returns = collect(module, "flow.return")
-    kinds = [operand.type for terminator in returns for operand in terminator.operands]
-    if not kinds or not all(map(_is_float_tensor, kinds)):
-        return ""
-    with module.context, mlir.Location.unknown():
-        for terminator in returns:
-            with mlir.InsertionPoint(terminator):
-                for position, operand in enumerate(terminator.operands):
-                    terminator.operands[position] = _consumer(operand)
-    return str(module)
-
-
-def _is_float_tensor(kind: mlir.Type) -> bool:
-    if not isinstance(kind, mlir.RankedTensorType) or not kind.has_static_shape:
-        return False
-    return isinstance(kind.element_type, (mlir.F16Type, mlir.BF16Type, mlir.F32Type, mlir.F64Type))
-
-
-def _consumer(value: mlir.Value[mlir.RankedTensorType]) -> mlir.Value[mlir.RankedTensorType]:
-    """Build the elementwise op at the current insertion point."""
-    kind = value.type
-    empty = mlir.Operation.create("tensor.empty", results=[kind])
-    identity = mlir.AffineMapAttr.get(mlir.AffineMap.get_identity(kind.rank))
-    parallel = mlir.Attribute.parse("#linalg.iterator_type<parallel>")
-    generic = mlir.Operation.create(
-        "linalg.generic",
-        results=[kind],
-        operands=[value, empty.result],
-        attributes={
-            "indexing_maps": mlir.ArrayAttr.get([identity, identity]),
-            "iterator_types": mlir.ArrayAttr.get([parallel] * kind.rank),
-            "operandSegmentSizes": mlir.DenseI32ArrayAttr.get([1, 1]),
-        },
-        regions=1,
-    )
-    element = kind.element_type
-    block = generic.regions[0].blocks.append(element, element)
-    with mlir.InsertionPoint(block):
-        (number, _) = block.arguments
-        error_function = mlir.Operation.create("math.erf", results=[element], operands=[number])
-        product = mlir.Operation.create(
-            "arith.mulf", results=[element], operands=[number, error_function.result]
-        )
-        mlir.Operation.create("linalg.yield", operands=[product.result])
-    return generic.result
 
 
 _CPU_BACKEND: Final = "=llvm-cpu"
@@ -164,7 +102,7 @@ def _compile(job: Job) -> _Compiled:
 
 def _overflow_with_consumer(job: Job) -> str:
     """Return why the code overflows the stack once an elementwise op is fused into it."""
-    from tuninglink.checking.compiling import with_fused_consumer  # noqa: PLC0415 - as above
+    from tuninglink.checking.fused_consumers import with_fused_consumer  # noqa: PLC0415 - as above
 
     program = with_fused_consumer(job.program)
     try:
@@ -203,4 +141,4 @@ def _answer(future: Future[_Compiled]) -> Answer:
     if not compiled.configured:
         reason = "it compiles, but the compiler prepared the operation in a way that the entry does not match"
         return Answer(Verdict.NOT_DECIDED, reason)
-    return Answer(Verdict.PROVEN, warning=compiled.stack_overflow)
+    return Answer(Verdict.PROVEN, crash=compiled.stack_overflow)

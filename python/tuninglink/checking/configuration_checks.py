@@ -158,7 +158,12 @@ def _judged(found: ConfigurationAnswer, key: bytes) -> Judged:
     elif found.discouraged:
         warning = f"{found.discouraged[0]} in pipeline {found.pipeline}"
         knobs = found.discouraged[0].knobs
-        answer = Answer(found.verdict, found.reason, found.further_violations, warning, knobs)
+        answer = Answer(found.verdict, found.reason, found.further_violations, warning, knobs=knobs)
+    elif found.unsafe:
+        crash, knobs = str(found.unsafe[0]), found.unsafe[0].knobs
+        answer = Answer(
+            found.verdict, found.reason, found.further_violations, crash=crash, knobs=knobs
+        )
     else:
         return Judged(Answer(found.verdict, found.reason))
     return Judged(answer, key, lambda: Details(found.notes, found.knobs))

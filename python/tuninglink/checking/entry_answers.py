@@ -23,8 +23,8 @@ class Answer:
         verdict: proven, refuted or not decided.
         reason: the reason if it is not proven.
         details: further sentences for the report.
-        warning: the objection of the compiler's own constraints, or why the code may crash, if not refuted; may be
-            empty.
+        warning: the objection of the compiler's own constraints, if not refuted; may be empty.
+        crash: why the code may crash, if not refuted; may be empty.
         knobs: the knobs that the answer is about, starting with the one to change; may be empty.
         miscompilation: why the code computes wrong results although it compiles; empty if no reason is known.
     """
@@ -33,6 +33,7 @@ class Answer:
     reason: str = ""
     details: tuple[str, ...] = ()
     warning: str = ""
+    crash: str = ""
     knobs: tuple[str, ...] = ()
     miscompilation: str = ""
 

@@ -79,5 +79,5 @@ def _answer_to_json(answer: Answer) -> dict[str, Any]:
         "verdict": answer.verdict.value,
         "reason": answer.reason or None,
         "details": list(answer.details),
-        "warning": answer.warning or None,
+        "warning": answer.warning or answer.crash or None,
     }

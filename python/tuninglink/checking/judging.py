@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -10,9 +10,12 @@ from iree.compiler import ir as mlir
 
 from tuninglink.checking.configuration_checks import ConfigurationChecks, Judged
 from tuninglink.checking.entry_answers import Answer, Details
+from tuninglink.checking.fused_consumers import add_consumer
 from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.walk import collect
 from tuninglink.payloads import PayloadError, Synthesizer
 from tuninglink.solver.answers import Verdict
+from tuninglink.spaces.cpu.target_cpu import BACKEND as CPU_BACKEND
 from tuninglink.spaces.provider_registry import ProviderRegistry
 
 if TYPE_CHECKING:
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from tuninglink.iree.targets import Target
     from tuninglink.mlir.diagnostics import Diagnostic
     from tuninglink.solver.answers import Limits
+    from tuninglink.spaces.workload import Workload
     from tuninglink.specs.structure import Entry
 
 NO_PROGRAM: Final = "no program could be made for it"
@@ -97,8 +101,31 @@ class Judge:
         else:
             judged = self._checks.judge(configured.dispatch)
         program = configured.write().text if self._options.wants_programs else ""
+        if configured.dispatch is not None and not judged.answer.crash:
+            judged = self._with_consumer(configured.dispatch, judged)
         # Generating the program included a match by the interpreter.
         return Judgement(Answer(Verdict.PROVEN), configured.shapes, program, judged)
+
+    def _with_consumer(self, dispatch: Workload, judged: Judged) -> Judged:
+        """Return a verdict with the reason why the code crashes once an elementwise op is fused into the dispatch.
+
+        Args:
+            dispatch: the dispatch, for a CPU or another target. It is changed.
+            judged: the verdict about it.
+        """
+        is_proven = judged.answer.verdict is Verdict.PROVEN
+        target = self._options.target
+        is_for_cpu = target is not None and target.backend == CPU_BACKEND
+        if not (is_proven and is_for_cpu):
+            return judged
+        assert dispatch.module is not None
+        if not add_consumer(dispatch.module, collect(dispatch.module, "func.return")):
+            return judged
+        crash = self._checks.judge(dispatch).answer.crash
+        if not crash:
+            return judged
+        crash = f"with an elementwise operation after it, {crash}"
+        return replace(judged, answer=replace(judged.answer, crash=crash))
 
     def details(self, entry: Entry) -> Details:
         """Return all details about the configuration of an entry, including the nearest valid one."""

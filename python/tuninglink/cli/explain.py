@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
@@ -18,7 +17,7 @@ from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import CompileError
 from tuninglink.explaining import explain_file, read_profile, until_configured, with_times
-from tuninglink.files import STANDARD_STREAM, write_output
+from tuninglink.files import STANDARD_STREAM, check_output, write_output
 from tuninglink.mlir.diagnostics import error
 
 if TYPE_CHECKING:
@@ -67,6 +66,7 @@ def explain_command(arguments: Sequence[str]) -> int:
     path = options.input
     if path is None:
         raise CompileError(error("no input; name a program, or - for standard input"))
+    check_output(options.output)
     check_targets(options.flags)
     set_up_command_line(PROGRAM, options.flags)
     report_format = format_for(options.output, options.report_format)
@@ -90,6 +90,8 @@ def _recorded_times(options: CompileOptions, path: str) -> list[MeasuredTimes]:
     if options.database is None:
         return []
     # The runtime need not be installed.
+    from tuninglink.cli.databases import open_database  # noqa: PLC0415
     from tuninglink.tuning.database.recorded_times import recorded_times  # noqa: PLC0415
 
-    return [recorded_times(Path(options.database), path, options.flags, options.compile_from)]
+    with open_database(options.database, read_only=True) as opened:
+        return [recorded_times(opened, path, options.flags, options.compile_from)]

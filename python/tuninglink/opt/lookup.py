@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tuninglink.errors import PipelineError
 from tuninglink.mlir.diagnostics import error
-from tuninglink.opt import iree_opt
+from tuninglink.opt import compiler_passes
 from tuninglink.opt.compiler_passes import UNKNOWN, CompilerPasses
 from tuninglink.spelling import did_you_mean
 
@@ -49,5 +49,5 @@ class PassLookup:
         """
         if self.python_pass(name) or self.compiler.knows(name):
             return
-        suggestion = did_you_mean(name, chain(self._registry.all(), iree_opt.pass_names()))
+        suggestion = did_you_mean(name, chain(self._registry.all(), compiler_passes.pass_names()))
         raise PipelineError(error(f"{prefix}'{name}' {UNKNOWN}{suggestion}", place))

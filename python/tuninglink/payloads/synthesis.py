@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Final
@@ -15,7 +15,7 @@ from tuninglink.matching.exact import exact_condition
 from tuninglink.matching.reader import MatcherReader
 from tuninglink.mlir import names
 from tuninglink.mlir.serialization import to_text
-from tuninglink.mlir.walk import collect
+from tuninglink.mlir.walk import body, collect
 from tuninglink.payloads.interpretation import configured_if_matched, matches
 from tuninglink.payloads.operations import UnknownArithmeticError
 from tuninglink.payloads.payload import Payload, PayloadError, Size
@@ -26,7 +26,7 @@ from tuninglink.payloads.unsized_ops import UnsizedOps
 from tuninglink.solver.answers import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Hashable
 
     from tuninglink.matching.conditions import Condition
     from tuninglink.payloads.op_templates import Template
@@ -40,6 +40,10 @@ _MOST_CANDIDATES: Final = 100
 
 _MOST_REJECTIONS: Final = 8
 """The number of sized operations to try that the interpreter does not match."""
+
+_CONFIGURATION: Final = frozenset(
+    {names.COMPILATION_INFO, names.LOWERING_CONFIG, names.DECOMPOSITION_CONFIG}
+)
 
 _GENERALIZING: Final = frozenset({"rocm", "cuda"})
 """Backends that generalize named operations before specs match."""
@@ -135,12 +139,13 @@ class _Draft:
     @cached_property
     def body(self) -> mlir.Operation:
         """The body of a payload. The compiler accepts it."""
-        body = write_body(self.template, self.sized, fills=self.fills)
-        body.verify()
+        module = write_body(self.template, self.sized, fills=self.fills)
+        module.verify()
         if self.fills not in self.unsized.verified:  # once for all sizes
             write_program(self.template, self.sized, fills=self.fills).verify()
-            self.unsized.verified.add(self.fills)
-        return body
+            (function,) = collect(module, names.FUNCTION)
+            self.unsized.verified[self.fills] = _settings(function)
+        return module
 
     @cached_property
     def shapes(self) -> str:
@@ -277,7 +282,24 @@ class _Synthesis:
             dispatch = configured_if_matched(self._entry, body, self._attribute)
         except mlir.MLIRError:
             return self._matched(draft)  # The matcher alone may still match.
-        return None if dispatch is None else Configured(shapes, dispatch, draft.payload)
+        if dispatch is None:
+            return None
+        family = self._family(draft, dispatch)
+        return Configured(shapes, replace(dispatch, family=family), draft.payload)
+
+    def _family(self, draft: _Draft, dispatch: Workload) -> Hashable | None:
+        """Return the family of a dispatch, None if the entry changed more than its configuration."""
+        unsized = draft.unsized
+        if not unsized.is_shared or _settings(dispatch.function) != unsized.verified[draft.fills]:
+            return None
+        return draft.unsized, draft.fills, self._attribute
+
+
+def _settings(function: mlir.Operation) -> Hashable:
+    """Return the names of the attributes in a payload's body, except for the configuration of the root op."""
+    *operations, root, _ = body(function)
+    others = tuple(tuple(operation.attributes) for operation in operations)
+    return others, tuple(name for name in root.attributes if name not in _CONFIGURATION)
 
 
 def _ignores_fills(condition: Condition) -> bool:

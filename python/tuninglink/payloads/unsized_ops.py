@@ -26,13 +26,16 @@ class UnsizedOp:
 
     Attributes:
         template: the operation.
-        verified: the ways to start an accumulation (filled or not) for which the compiler accepts a program.
+        is_shared: whether other matchers that differ only in sizes have the same candidate.
+        verified: the ways to start an accumulation (filled or not) for which the compiler accepts a program, with the
+            properties of the body's ops that sizes do not change, see `synthesis`.
     """
 
-    def __init__(self, template: Template) -> None:
+    def __init__(self, template: Template, *, is_shared: bool = False) -> None:
         self.template = template
+        self.is_shared = is_shared
         self._tiles: dict[tuple[mlir.Attribute, ...], Mapping[int, int]] = {}
-        self.verified: set[bool] = set()
+        self.verified: dict[bool, Hashable] = {}
 
     @cached_property
     def relations(self) -> SizeRelations:
@@ -75,7 +78,9 @@ class UnsizedOps:
         key = _key(condition)
         if key not in self._known:
             _make_room(self._known)
-            self._known[key] = _Replayed(map(UnsizedOp, candidates.all()))
+            self._known[key] = _Replayed(
+                UnsizedOp(template, is_shared=True) for template in candidates.all()
+            )
         return iter(self._known[key])
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.solver.answers import CountAnswer, UndecidedError, Verdict
 from tuninglink.solver.counting import Counted, count_solutions
 from tuninglink.solver.domains import TooManyValuesError
+from tuninglink.solver.judgements import Judgements
 from tuninglink.solver.search import SearchPlan
 from tuninglink.solver.terms import Kind, Term, constant, evaluate, make
 
@@ -48,6 +49,7 @@ class Decider:
         self._solver = solver
         self._search: list[SearchPlan | None] = []
         self._counted: Counted | None = None
+        self._judgements: Judgements | None = None
 
     @cached_property
     def terms(self) -> list[Term] | None:
@@ -151,15 +153,9 @@ class Decider:
         """Return the assertions that the knobs alone violate, and those that they do not decide."""
         if self.terms is None:
             return [], list(range(len(self._assertions)))
-        violated, is_open = [], []
-        cache: dict[Term, int] = {}
-        for index, term in enumerate(self.terms):
-            try:
-                if not evaluate(term, assignment, cache):
-                    violated.append(index)
-            except (KeyError, ZeroDivisionError):
-                is_open.append(index)
-        return violated, is_open
+        if self._judgements is None:
+            self._judgements = Judgements(self.terms)
+        return self._judgements.judge(assignment)
 
     def solution(
         self, indices: Sequence[int], fixed: Mapping[str, int], deadline: Deadline

@@ -238,12 +238,14 @@ class Grade(Enum):
     - `NECESSARY`: code generation fails.
     - `SUFFICIENT`: code generation may fail. If all necessary and sufficient assertions hold, it succeeds.
     - `COMPILER`: the compiler's own constraints reject the configuration; code generation may succeed.
+    - `UNSAFE`: code generation succeeds, but the code may crash.
     - `HEURISTIC`: none, but the configuration is not worth trying.
     """
 
     NECESSARY = "necessary"
     SUFFICIENT = "sufficient"
     COMPILER = "compiler"
+    UNSAFE = "unsafe"
     HEURISTIC = "heuristic"
 
 

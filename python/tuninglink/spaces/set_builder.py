@@ -10,7 +10,7 @@ from tuninglink.spaces.constraint_set import ConstraintSet
 
 if TYPE_CHECKING:
     from tuninglink.spaces.knobs import Knob
-    from tuninglink.spaces.problem import Problem
+    from tuninglink.spaces.workload import Problem
 
 
 class ConstraintSetBuilder:
@@ -33,11 +33,15 @@ class ConstraintSetBuilder:
         origin = f"bounds of knob '{knob.name}'"
         if knob.low is not None:
             self.require(
-                value >= knob.low, f"{knob.name} >= {knob.low}", provenance=origin, grade=grade
+                value >= knob.low, f"{knob.name} >= {{}}", knob.low, provenance=origin, grade=grade
             )
         if knob.high is not None:
             self.require(
-                value <= knob.high, f"{knob.name} <= {knob.high}", provenance=origin, grade=grade
+                value <= knob.high,
+                f"{knob.name} <= {{}}",
+                knob.high,
+                provenance=origin,
+                grade=grade,
             )
         return value
 

@@ -22,7 +22,7 @@ import jsonschema
 import pytest
 from database_writers import HERE, PROBLEM, failed, trial
 
-from tuninglink.cli import app
+from tuninglink.cli import commands
 from tuninglink.errors import TuninglinkError
 from tuninglink.tuning.candidates.search_problem import SearchProblem
 from tuninglink.tuning.database import Database, DatabaseError
@@ -30,9 +30,8 @@ from tuninglink.tuning.database.database import winners_among
 from tuninglink.tuning.database.exporting import to_json, to_t4
 from tuninglink.tuning.database.importing import read_trials
 from tuninglink.tuning.database.prior_data import PriorData
-from tuninglink.tuning.database.recorded_problems import problem_of_table
 from tuninglink.tuning.database.schema import VERSION
-from tuninglink.tuning.database.tables import RecordedPool, load_table
+from tuninglink.tuning.database.tables import RecordedPool, load_table, problem_of_table
 from tuninglink.tuning.results.failures import FailureKind
 
 if TYPE_CHECKING:
@@ -195,6 +194,23 @@ def test_a_file_of_something_else_is_left_alone(tmp_path: Path) -> None:
     assert foreign.read_bytes() == before
 
 
+def test_waiting_for_another_process_is_reported(tmp_path: Path) -> None:
+    path = tmp_path / "locked.db"
+    Database(path).close()
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    reports: list[str] = []
+
+    def release() -> None:
+        reports.append("waiting")
+        other.execute("ROLLBACK")
+
+    with Database(path, on_wait=release) as database:
+        database.record(trial(0))
+    other.close()
+    assert reports == ["waiting"]
+
+
 def test_a_newer_database_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "t.db"
     Database(path).close()
@@ -326,7 +342,7 @@ TABLE = {
 
 
 def run(*arguments: object) -> int:
-    return app.run([str(each) for each in arguments])
+    return commands.run([str(each) for each in arguments])
 
 
 def test_the_commands(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.iree.cpu_configurations import CpuLevel
-from tuninglink.solver.expressions import Expression, all_of, any_of, negation, number, select
+from tuninglink.solver.expressions import Expression, all_of, any_of, negation
 from tuninglink.solver.terms import Grade
 from tuninglink.spaces.cpu.data_tiled import add_layout_rules
 from tuninglink.spaces.cpu.decomposition import add_decomposition
 from tuninglink.spaces.cpu.target_cpu import Masking
+from tuninglink.spaces.cpu.vector_sizes import fused_vectors, masked_size
 
 if TYPE_CHECKING:
     from tuninglink.spaces.cpu.cpu_rules import CpuRules
@@ -108,7 +109,7 @@ def _bound_vectors(rules: CpuRules) -> None:
     when = [negation(has_known_parts), *([rules.tiles.peeling != 0] if is_never else [])]
     for vector in rules.nest.parts:
         what = f"the vectors of {vector.what} may have"
-        masked = [_masked(rules, loop) for loop in vector.loops]
+        masked = [masked_size(rules, loop) for loop in vector.loops]
         if rules.cpu.masking is Masking.ALWAYS:
             rules.limit_vector(what, masked, vector.bits)
             continue
@@ -117,43 +118,11 @@ def _bound_vectors(rules: CpuRules) -> None:
         rules.limit_vector(what, masked, vector.bits, when)
 
 
-def _masked(rules: CpuRules, loop: int) -> Expression:
-    """Return the maximum number of elements of a masked vector along a loop.
-
-    If no size is configured, the compiler finds a bound, which may be any tile or the whole loop.
-    """
-    part, tile = rules.parts[loop], rules.tiles.vector_tile(loop)
-    configured = select(tile > part.size, tile, part.size)
-    return select(tile > 0, configured, select(part.is_known, part.size, part.bound))
-
-
 def _bound_neighbors(rules: CpuRules) -> None:
-    """Require all vectors of ops fused with the root op to stay below the limit.
-
-    Fused ops get the vector tiles, too, unless a tiled reduction around these keeps the ops outside.
-    """
-    outside = [
-        rules.tiles.tile(CpuLevel.CACHE_REDUCTION, loop) != 0
-        for loop in rules.loops
-        if rules.nest.loops[loop].reduces
-    ]
-    inside = [negation(condition) for condition in outside]
-    for neighbor in rules.nest.beside:
-        if neighbor.own is None:
-            continue
+    """Require all vectors of ops fused with the root op to stay below the limit."""
+    for neighbor, sizes, when in fused_vectors(rules):
         what = f"the vectors of {neighbor.what} may have"
-        sizes = [_masked(rules, loop) for loop in neighbor.shared]
-        rules.limit_vector(what, [number(neighbor.own), *sizes], neighbor.bits, inside)
-        if outside:
-            whole = [_outer(rules, loop) for loop in neighbor.shared]
-            numbers = [number(neighbor.own), *whole]
-            rules.limit_vector(what, numbers, neighbor.bits, [any_of(*outside)])
-
-
-def _outer(rules: CpuRules, loop: int) -> Expression:
-    """Return the maximum size of a loop before it is tiled for vectors."""
-    part = rules.tiles.outer_part(loop)
-    return select(part.is_known, part.size, part.bound)
+        rules.limit_vector(what, sizes, neighbor.bits, when)
 
 
 def _keep_peeling_finite(rules: CpuRules) -> None:
