@@ -63,6 +63,11 @@ class ProgramReference:
         """The target of the reference."""
         return program_reference_target(self.backend)
 
+    @property
+    def name(self) -> str:
+        """The name of the target."""
+        return self.target.name
+
     def begin(self) -> None:
         """Start to compile the reference, unless it has been started."""
         self._begun()
