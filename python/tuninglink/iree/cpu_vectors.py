@@ -37,7 +37,9 @@ _BY_TYPE: Final[Mapping[str, frozenset[str]]] = {
     "bf16": frozenset({"avx512bf16", "amx-bf16", "bf16"}),
     "f16": frozenset({"avx512fp16", "amx-fp16", "fullfp16"}),
 }
-"""Features that only code for an element type uses."""
+"""Features that only code for an element type uses; that for i8 if it accumulates in i32, as masks are i8, too."""
+
+_INTEGER_ACCUMULATOR: Final = "i32"
 
 FEATURES: Final = _BASE.union(*_BY_TYPE.values())
 """All features to compare."""
@@ -62,7 +64,10 @@ class CpuVectors:
             other: the CPU that the code was generated for.
             element_types: the element types that the code computes with.
         """
-        used = _BASE.union(*(_BY_TYPE.get(type_, frozenset()) for type_ in element_types))
+        types = set(element_types)
+        if _INTEGER_ACCUMULATOR not in types:
+            types.discard("i8")
+        used = _BASE.union(*(_BY_TYPE.get(type_, frozenset()) for type_ in types))
         has_same_size = self.native_vector_size == other.native_vector_size
         return has_same_size and other.features & used <= self.features
 
