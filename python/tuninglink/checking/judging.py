@@ -121,7 +121,8 @@ class Judge:
         assert dispatch.module is not None
         if not add_consumer(dispatch.module, collect(dispatch.module, "func.return")):
             return judged
-        crash = self._checks.judge(dispatch).answer.crash
+        changed = replace(dispatch, family=None)  # others of the family have no consumer
+        crash = self._checks.judge(changed).answer.crash
         if not crash:
             return judged
         crash = f"with an elementwise operation after it, {crash}"
