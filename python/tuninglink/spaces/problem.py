@@ -5,11 +5,11 @@ The module does not depend on the solver, the IR or pipelines.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from tuninglink.iree.op_kinds import OpKind, Role
 
@@ -47,6 +47,11 @@ class Problem:
     def loops(self, role: Role) -> tuple[int, ...]:
         """Return the loops with a role."""
         return tuple(loop for loop, each in enumerate(self.dimensions) if each.role is role)
+
+    def resized(self, sizes: Iterable[int]) -> Problem:
+        """Return the same problem with other sizes of its loops."""
+        roles = (dimension.role for dimension in self.dimensions)
+        return replace(self, dimensions=tuple(map(Dimension, roles, sizes)))
 
     def __str__(self) -> str:
         sizes = "x".join(
