@@ -21,7 +21,7 @@ from tuninglink.cli.usage import JOBS_FLAG, TARGET_FLAG, Positional, Usage
 from tuninglink.compiler.flags import COMPILE_FLAGS, FlagReader
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import SpecError, TuninglinkError
-from tuninglink.files import STANDARD_STREAM, write_output
+from tuninglink.files import STANDARD_STREAM, check_output, write_output
 from tuninglink.interrupt_hooks import interrupt_hook
 from tuninglink.iree.compile_flags import compile_flags
 from tuninglink.iree.targets import Target
@@ -161,6 +161,7 @@ def check_command(arguments: Sequence[str]) -> int:
     reader = FlagReader(USAGE.flags, arguments)
     options = CheckOptions(specs=reader.inputs, flags=reader.flags, **reader.values)
     specs = options.specs or project_specs(options.project, no_project=options.no_project)
+    check_output(options.output)
     checker = _checker(options)
     set_up_command_line("tuninglink check", ())
     writer = _Writer(options.form, options.target, options.output)

@@ -14,9 +14,9 @@ from tuninglink.compiler.flags import COMPILE_FLAGS, ExplanationFormat, parse_ar
 from tuninglink.compiler.probing import check_targets, iree_compile
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import CompileError
-from tuninglink.files import write_output
+from tuninglink.files import STANDARD_STREAM, check_output, check_output_directory, write_output
 from tuninglink.mlir.diagnostics import error
-from tuninglink.specs.library import DefaultLibrary
+from tuninglink.specs.default_library import DefaultLibrary
 from tuninglink.specs.sources import SpecFiles, automatic_positions, read_specs
 
 if TYPE_CHECKING:
@@ -90,6 +90,7 @@ def compile_command(arguments: Sequence[str]) -> int:
     options = parse_arguments(own)
     if options.input is None:
         raise CompileError(error("no input; name a program, or - for standard input"))
+    _check_outputs(options)
     check_targets(options.flags)
     set_up_command_line(PROGRAM, options.flags)
     from tuninglink.compiler.compilation import Compiler  # noqa: PLC0415 - mistakes are told before
@@ -103,6 +104,19 @@ def compile_command(arguments: Sequence[str]) -> int:
         result = compiler.compile_file(options.input)
     write_output(options.output, result.output)
     return process.SUCCESS
+
+
+def _check_outputs(options: CompileOptions) -> None:
+    """Check before the compilation that its results can be written.
+
+    Raises:
+        TuninglinkError: an output is not writable.
+    """
+    check_output(options.output)
+    if options.explanation:
+        check_output(options.explanation)
+    if options.spec_dumps and options.spec_dumps != STANDARD_STREAM:
+        check_output_directory(options.spec_dumps)
 
 
 def _compile_and_explain(options: CompileOptions, path: str, project_specs: Sequence[str]) -> int:

@@ -15,7 +15,14 @@ from tuninglink.cli.terminal import print_table
 from tuninglink.cli.usage import Positional, Usage
 from tuninglink.compiler.flags import COMPILE_FLAGS
 from tuninglink.errors import TuninglinkError
-from tuninglink.files import STANDARD_STREAM, make_directory, write_file, write_output
+from tuninglink.files import (
+    STANDARD_STREAM,
+    check_output,
+    check_output_directory,
+    make_directory,
+    write_file,
+    write_output,
+)
 from tuninglink.llvm_flags import choice, switch
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
 
@@ -101,7 +108,7 @@ def show_command(arguments: Sequence[str]) -> int:
         TuninglinkError: the arguments are wrong, or the database cannot be read.
     """
     values, (file,) = USAGES["show"].parse(arguments)
-    from tuninglink.cli.databases import open_database  # noqa: PLC0415 - takes long to import
+    from tuninglink.cli.database_opening import open_database  # noqa: PLC0415 - takes long to import
 
     with open_database(file, read_only=True) as opened:
         result = list(opened.all_trials())
@@ -136,7 +143,7 @@ def merge_command(arguments: Sequence[str]) -> int:
         TuninglinkError: the arguments are wrong, or a database cannot be read or written.
     """
     _, (file, *others) = USAGES["merge"].parse(arguments)
-    from tuninglink.cli.databases import open_database  # noqa: PLC0415 - takes long to import
+    from tuninglink.cli.database_opening import open_database  # noqa: PLC0415 - takes long to import
 
     with open_database(file) as opened:
         for other in others:
@@ -152,9 +159,13 @@ def export_command(arguments: Sequence[str]) -> int:
     """
     values, (file,) = USAGES["export"].parse(arguments)
     form, output = values.get("form"), values.get("output", STANDARD_STREAM)
-    from tuninglink.cli.databases import open_database  # noqa: PLC0415 - takes long to import
+    from tuninglink.cli.database_opening import open_database  # noqa: PLC0415 - takes long to import
     from tuninglink.tuning.database.exporting import to_json, to_t4  # noqa: PLC0415
 
+    if form is not ExportFormat.TABLES:
+        check_output(output)
+    elif output != STANDARD_STREAM:
+        check_output_directory(output)
     with open_database(file, read_only=True) as opened:
         trials = list(opened.all_trials())
     if form is ExportFormat.TABLES:
@@ -172,7 +183,7 @@ def rules_command(arguments: Sequence[str]) -> int:
         TuninglinkError: the arguments are wrong, or the database cannot be read.
     """
     _, (file,) = USAGES["rules"].parse(arguments)
-    from tuninglink.cli.databases import open_database  # noqa: PLC0415 - takes long to import
+    from tuninglink.cli.database_opening import open_database  # noqa: PLC0415 - takes long to import
     from tuninglink.tuning.database.rules import learn_rules  # noqa: PLC0415
 
     with open_database(file, read_only=True) as opened:
@@ -199,7 +210,7 @@ def import_command(arguments: Sequence[str]) -> int:
         TuninglinkError: the arguments are wrong, a table cannot be read, or the database cannot be written.
     """
     _, (file, *tables) = USAGES["import"].parse(arguments)
-    from tuninglink.cli.databases import open_database  # noqa: PLC0415 - takes long to import
+    from tuninglink.cli.database_opening import open_database  # noqa: PLC0415 - takes long to import
     from tuninglink.tuning.database.importing import read_trials  # noqa: PLC0415
 
     with open_database(file) as opened:

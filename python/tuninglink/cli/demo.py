@@ -18,10 +18,10 @@ from tuninglink.compiler import compile as compile_program
 from tuninglink.compiler.flags import COMPILE_FLAGS
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import TuninglinkError
-from tuninglink.files import make_directory, write_file
+from tuninglink.files import check_output_directory, make_directory, write_file
 from tuninglink.llvm_flags import Flag, read_duration
 from tuninglink.mlir.diagnostics import error
-from tuninglink.specs.library import default_spec
+from tuninglink.specs.default_library import default_spec
 from tuninglink.specs.loading import load_spec
 from tuninglink.tuning.devices.timing import duration
 from tuninglink.tuning.results.summary import outcome
@@ -111,6 +111,8 @@ def demo_command(arguments: Sequence[str]) -> int:
     """
     values, _ = USAGE.parse(arguments)
     output, budget = values.get("output"), values.get("budget", 20.0)
+    if output:
+        check_output_directory(output)
     set_up_command_line("tuninglink demo", ())
     sys.stdout.write(f"compiling {_shown(PROGRAM)}\n\n")
     rows: list[tuple[str, ...]] = []

@@ -10,7 +10,7 @@ from tuninglink.cli.progress import progress
 from tuninglink.cli.usage import Positional, Usage
 from tuninglink.compiler.flags import COMPILE_FLAGS
 from tuninglink.compiler.session import set_up_command_line
-from tuninglink.files import STANDARD_STREAM, write_output
+from tuninglink.files import STANDARD_STREAM, check_output_directory, write_output
 from tuninglink.llvm_flags import switch
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, note
@@ -54,6 +54,8 @@ def dump_command(arguments: Sequence[str]) -> int:
     emit_bytecode = values.get("emit_bytecode", False)
     if emit_bytecode and output == STANDARD_STREAM:
         process.refuse_binary_on_terminal()
+    if output != STANDARD_STREAM:
+        check_output_directory(output)
     set_up_command_line("tuninglink dump", ())
     with progress("reading"):
         name, content = process.read_input(program)

@@ -17,7 +17,7 @@ from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import CompileError
 from tuninglink.explaining import explain_file, read_profile, until_configured, with_times
-from tuninglink.files import STANDARD_STREAM, write_output
+from tuninglink.files import STANDARD_STREAM, check_output, write_output
 from tuninglink.mlir.diagnostics import error
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ def explain_command(arguments: Sequence[str]) -> int:
     path = options.input
     if path is None:
         raise CompileError(error("no input; name a program, or - for standard input"))
+    check_output(options.output)
     check_targets(options.flags)
     set_up_command_line(PROGRAM, options.flags)
     report_format = format_for(options.output, options.report_format)
@@ -89,7 +90,7 @@ def _recorded_times(options: CompileOptions, path: str) -> list[MeasuredTimes]:
     if options.database is None:
         return []
     # The runtime need not be installed.
-    from tuninglink.cli.databases import open_database  # noqa: PLC0415
+    from tuninglink.cli.database_opening import open_database  # noqa: PLC0415
     from tuninglink.tuning.database.recorded_times import recorded_times  # noqa: PLC0415
 
     with open_database(options.database, read_only=True) as opened:

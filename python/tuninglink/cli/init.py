@@ -13,7 +13,7 @@ from tuninglink.compiler.flags import COMPILE_FLAGS, DIM_FLAG, CompileOptions, F
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import CompileError
-from tuninglink.files import write_output
+from tuninglink.files import check_output, write_output
 from tuninglink.llvm_flags import Flag, read_count
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
 
@@ -99,6 +99,8 @@ def init_command(arguments: Sequence[str]) -> int:
     check_targets(options.flags)
     if pipelines and suggest is None:
         raise CompileError(error("--pipeline is for --suggest; give --suggest=8, too"))
+    if suggest is None:
+        check_output(options.output)
     set_up_command_line(PROGRAM, options.flags)
     if suggest is not None:
         from tuninglink.cli.suggestions import write_suggestions  # noqa: PLC0415 - as below

@@ -13,15 +13,15 @@ from tuninglink.cli.usage import TARGET_FLAG, Positional, Usage
 from tuninglink.compiler.flags import COMPILE_FLAGS
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import TuninglinkError
-from tuninglink.files import STANDARD_STREAM, write_output
+from tuninglink.files import STANDARD_STREAM, check_output, write_output
 from tuninglink.iree.targets import Target
 from tuninglink.llvm_flags import Flag, read_name, switch
 from tuninglink.matching.derivation.expansion import expanded_forms
 from tuninglink.matching.index import index_matchers
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
 from tuninglink.specs.bindings import binding_of, check_bindings
+from tuninglink.specs.default_library import default_spec
 from tuninglink.specs.libraries import spec_names
-from tuninglink.specs.library import default_spec
 from tuninglink.specs.linking.link_form import LinkForm
 from tuninglink.specs.linking.linker import LINKED_SPEC_NAME, link_specs
 from tuninglink.specs.loading import load_spec
@@ -141,6 +141,7 @@ def link_command(arguments: Sequence[str]) -> int:
     as_bytecode = options.emit_bytecode or options.output.endswith(".mlirbc")
     if as_bytecode and options.output == STANDARD_STREAM:
         process.refuse_binary_on_terminal()
+    check_output(options.output)
     set_up_command_line("tuninglink link", ())
     with progress("linking"):
         linked = _linked(_inputs(options), options.name, index=options.index)

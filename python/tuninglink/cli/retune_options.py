@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli.measuring_options import MEASURING_FLAGS, MeasuringOptions, measuring_values
+from tuninglink.cli.project_options import SPEC_PROJECT_FLAGS
 from tuninglink.cli.report_format import ReportFormat
 from tuninglink.cli.usage import FORMAT_FLAG
 from tuninglink.compiler.flags import COMPILE_FLAGS, FlagReader
@@ -24,12 +25,16 @@ class RetuneOptions(MeasuringOptions):
         model: the path of a program on whose dispatches entries are also measured; empty for none.
         improves: whether to search for better configurations.
         report_format: the format of the report.
+        project: the project file; empty for the one in the working directory or above it.
+        no_project: whether to ignore project files.
     """
 
     specs: tuple[str, ...]
     model: str = ""
     improves: bool = True
     report_format: ReportFormat = ReportFormat.TABLE
+    project: str = ""
+    no_project: bool = False
 
 
 RETUNE_FLAGS: Final = {
@@ -53,6 +58,7 @@ RETUNE_FLAGS: Final = {
     ),
     "no-upgrade": COMPILE_FLAGS["no-upgrade"],
     **MEASURING_FLAGS,
+    **SPEC_PROJECT_FLAGS,
 }
 
 

@@ -61,7 +61,8 @@ def retune(options: RetuneOptions, command: str) -> TuninglinkError | None:
 
 def _read(options: RetuneOptions) -> list[Spec]:
     sink = process.shown_diagnostics()
-    files = read_specs(options.specs or project_specs(), sink)
+    specs = options.specs or project_specs(options.project, no_project=options.no_project)
+    files = read_specs(specs, sink)
     return [*SpecFiles(files, upgrade=options.upgrade, diagnostics=sink)]
 
 

@@ -16,7 +16,7 @@ from tuninglink.compiler.executable_targets import executable_target
 from tuninglink.compiler.flags import COMPILE_FLAGS
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import SpecError, TuninglinkError
-from tuninglink.files import STANDARD_STREAM, write_output
+from tuninglink.files import STANDARD_STREAM, check_output, write_output
 from tuninglink.iree.compile_flags import compile_flags
 from tuninglink.llvm_flags import Flag, switch
 from tuninglink.mlir.diagnostics import Diagnostic, Place, Severity, error
@@ -155,6 +155,7 @@ def _check_options(options: UpgradeOptions) -> None:
             message = "--check writes nothing; leave --output, --report and --modernize out"
             raise TuninglinkError(error(message))
         return
+    check_output(options.output)
     if len(options.specs) > 1:
         raise TuninglinkError(error("one spec at a time; only --check takes several"))
     if options.target and not options.report:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tuninglink.matching.conditions import Condition
     from tuninglink.payloads.op_templates import Template
-    from tuninglink.spaces.problem import Problem
+    from tuninglink.spaces.workload import Problem
 
 _MOST: Final = 64
 """The capacity of each cache."""

@@ -56,7 +56,7 @@ CASES = {
     "link GFX942 --target mi300xx": r"error: unknown target 'mi300xx'; did you mean 'mi300x'\?",
     "link GFX942 --target gfx942 --no-default-specs": "error: --target asks for a default spec and "
     "--no-default-specs for none; give one of them",
-    "link GFX942 -o nowhere/out.mlir": "error: cannot write 'nowhere/out.mlir': no such file or directory",
+    "link GFX942 -o nowhere/out.mlir": "error: cannot write 'nowhere/out.mlir': the directory '.*/nowhere' does not exist",
     "link ''": "error: a spec has an empty name; expected a file, a library or a URL",
     "link --no-project": "error: no spec is given, and --no-project is",
     "link gfx94=GFX942": "error: .*'gfx94'",
@@ -96,10 +96,10 @@ CASES = {
     "spec",
     f"compile program.mlir --spec-dir nowhere {VMVX}": "error: the directory of default specs 'nowhere' does not "
     "exist",
-    f"compile program.mlir --spec spec.mlir --dump-specs-to=spec.mlir {VMVX}": "error: cannot make 'spec.mlir'",
-    f"compile program.mlir {VMVX} -o nowhere/out.vmfb": "error: cannot write 'nowhere/out.vmfb': no such file or "
-    "directory",
-    f"compile program.mlir {VMVX} -o .": r"error: cannot write '\.': is a directory",
+    f"compile program.mlir --spec spec.mlir --dump-specs-to=spec.mlir {VMVX}": "error: cannot make the directory 'spec.mlir': it is a file",
+    f"compile program.mlir {VMVX} -o nowhere/out.vmfb": "error: cannot write 'nowhere/out.vmfb': the directory "
+    "'.*/nowhere' does not exist",
+    f"compile program.mlir {VMVX} -o .": r"error: cannot write '\.': it is a directory",
     f"tune program.mlir {VMVX} --search best": "error: .*'best'",
     f"tune program.mlir {VMVX} -o nowhere/tuned.mlir": "error: cannot write 'nowhere/tuned.mlir': the directory "
     "'.*/nowhere' does not exist",
@@ -132,7 +132,15 @@ CASES = {
     "demo --budget soon": "error: invalid value 'soon' for flag '--budget': expected a time such as 90s",
     "upgrade": "error: the argument SPEC is missing",
     "database export missing.db --format tables": "error: ",
-    "dump GFX942 -o empty.mlir": "error: cannot make 'empty.mlir': file exists",
+    "dump GFX942 -o empty.mlir": "error: cannot make the directory 'empty.mlir': it is a file",
+    f"explain program.mlir {VMVX} -o .": r"error: cannot write '\.': it is a directory",
+    f"compile program.mlir {VMVX} --explain=nowhere/report.html": "error: cannot write 'nowhere/report.html'",
+    "check GFX942 -o .": r"error: cannot write '\.': it is a directory",
+    "upgrade GFX942 -o .": r"error: cannot write '\.': it is a directory",
+    f"init program.mlir {VMVX} -o .": r"error: cannot write '\.': it is a directory",
+    f"init program.mlir {VMVX} --suggest 2 -o empty.mlir": "error: cannot make the directory 'empty.mlir': it is a file",
+    "demo -o empty.mlir/programs": "error: cannot make the directory 'empty.mlir/programs': '.*empty.mlir' is a file",
+    f"retune --no-project {HOST}": "error: no spec is given, and --no-project is",
     "init program.mlir --iree-hal-target-device=hip --iree-rocm-target=gfx942 --dispatch other": "error: no "
     "dispatch in 'program.mlir' is called 'other'",
     "init program.mlir --iree-hal-target-device=hip --iree-rocm-target=gfx942 --top 0": "error: invalid value '0' for flag '--top': expected a number above 0",
