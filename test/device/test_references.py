@@ -114,7 +114,7 @@ def test_a_result_for_a_gpu_is_right_or_wrong(
     judgement = references.judge(task, wrong(outputs, dtype))
     assert judgement.correctness is Correctness.WRONG, judgement.reason
     assert "elements differ" in judgement.reason
-    _, _, actual, expected = judgement.samples[0]
+    actual, expected = judgement.samples[0].actual, judgement.samples[0].expected
     assert actual == pytest.approx(1.5 * expected, rel=0.02)
 
 
@@ -260,6 +260,6 @@ def test_a_reproducer_runs_with_the_stock_tools(references: References, tmp_path
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=tools)
     assert "output 0: relative error" in done.stdout
     # The script draws the inputs that the benchmark has, so that what it expects is what was recorded.
-    _, (row, column), _, expected = judgement.samples[0]
+    (row, column), expected = judgement.samples[0].position, judgement.samples[0].expected
     computed = np.load(path / "expected.0.npy")
     assert computed[row, column] == pytest.approx(expected, rel=1e-5)

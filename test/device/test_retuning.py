@@ -13,6 +13,7 @@ from tuning_programs import dispatched, matmul, prepared
 
 import tuninglink
 from tuninglink.emission.spec_writer import SpecEntry, write_spec
+from tuninglink.plain_data import plain
 from tuninglink.specs.entry_settings import settings_of
 from tuninglink.specs.provenance import provenance_of
 from tuninglink.specs.revision import Revision, alone
@@ -24,7 +25,7 @@ from tuninglink.tuning.results.failures import Failure, FailureKind
 from tuninglink.tuning.results.journal import Journal
 from tuninglink.tuning.retuning.results import EntryVerdict, RetuningResult, Standing
 from tuninglink.tuning.retuning.retuner import Retuner, target_of
-from tuninglink.tuning.retuning.writing import retuned_spec, to_json
+from tuninglink.tuning.retuning.writing import retuned_spec
 from tuninglink.tuning.scheduling.budget import Budget
 from tuninglink.tuning.scheduling.generalization import Generalizer
 from tuninglink.tuning.scheduling.task_tuner import TaskTuner
@@ -162,7 +163,7 @@ def test_entries_are_dropped_kept_or_left_alone(compiler: CandidateCompiler) -> 
     fast, unsteady = (provenance_of(table, each.matcher) for each in written.entries)
     assert (fast["default_us"], fast["tuned_us"], fast["trials"]) == (200.0, 100.0, 40)
     assert unsteady["compiler"] == "3.5.0"
-    standings = [each["problems"][0]["standing"] for each in to_json(found)["entries"]]
+    standings = [each["problems"][0]["standing"] for each in plain(found)["entries"]]
     assert standings == ["faster", "slower", "undecided", "failed"]
 
 
