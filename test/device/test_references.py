@@ -19,9 +19,7 @@ from tuning_programs import ATTENTION, CONVOLUTION, REDUCTION, matmul
 from tuninglink.tuning.candidates.compilation import Compiled, compile_program
 from tuninglink.tuning.deciding.judged_outputs import JudgedOutputs
 from tuninglink.tuning.devices.device_interface import Device
-from tuninglink.tuning.devices.device_process import DeviceProcess
 from tuninglink.tuning.devices.measurement import Outputs
-from tuninglink.tuning.devices.timing import Settings
 from tuninglink.tuning.programs.benchmark import Benchmark
 from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.references.dispatch_function import summation_error
@@ -35,9 +33,8 @@ from tuninglink.tuning.results.reproducers import Reproducers
 from tuninglink.tuning.settings import Numerics
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tuninglink.tuning.devices.device import DeviceDescription
+    from tuninglink.tuning.devices.device_process import DeviceProcess
     from tuninglink.tuning.programs.dispatches import DispatchedProgram, TuningTask
 
 
@@ -51,18 +48,6 @@ def program_of(source: str, flags: tuple[str, ...]) -> DispatchedProgram:
 
 GPU = TARGETS["cuda"]
 CPU = HOST.flags
-
-
-@pytest.fixture(scope="module")
-def references() -> Iterator[References]:
-    with References(0) as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def device() -> Iterator[DeviceProcess]:
-    with DeviceProcess("local-sync", settings=Settings(), timeout=60.0) as opened:
-        yield opened
 
 
 def task_of(source: str, flags: tuple[str, ...]) -> TuningTask:

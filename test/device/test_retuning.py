@@ -17,7 +17,6 @@ from tuninglink.plain_data import plain
 from tuninglink.specs.entry_settings import settings_of
 from tuninglink.specs.provenance import provenance_of
 from tuninglink.specs.revision import Revision, alone
-from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.candidates.templates import apply_specs
 from tuninglink.tuning.database import Database
 from tuninglink.tuning.devices.timing import Rounds
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tuninglink.specs.spec import Spec
+    from tuninglink.tuning.candidates.compilation import CandidateCompiler
     from tuninglink.tuning.programs.benchmark import Benchmark
 
 FLAGS = TARGETS["llvm-cpu"]
@@ -102,12 +102,6 @@ class Devices(RecordedDevices):
         numbers = range(count)
         times = tuple(tuple(self.us(each, number) for each in benchmarks) for number in numbers)
         return Rounds(times, (1,) * len(benchmarks))
-
-
-@pytest.fixture(scope="module")
-def compiler() -> Iterator[CandidateCompiler]:
-    with CandidateCompiler(FLAGS, 1) as made:
-        yield made
 
 
 @pytest.fixture(autouse=True)
