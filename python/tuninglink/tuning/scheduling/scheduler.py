@@ -101,7 +101,7 @@ class Scheduler:
             self._give_turns()
             deciding()
             self._endings.decide_all()
-        self._endings.omit_rest(() if self._is_complete() else defaults.waiting)
+        self._endings.omit_rest(defaults.waiting)
 
     def _give_turns(self) -> None:
         """Give turns to tasks until all have converged or the time for turns is over."""
@@ -112,7 +112,7 @@ class Scheduler:
             chosen = self._choose()
             if chosen is not None:
                 self._give_turn(chosen)
-            elif defaults.waiting and not self._is_complete():
+            elif defaults.waiting and not self._endings.is_complete:
                 self._measure_defaults()
             elif self._endings.races:
                 self._endings.races.wait()
@@ -154,18 +154,13 @@ class Scheduler:
     def _admit(self) -> None:
         """Open the tasks with measured defaults that are to be tuned, heaviest first."""
         for measured in self._defaults.weighed():
-            if self._is_complete():
+            if self._endings.is_complete:
                 return
             is_light = measured.share < self._tuner.settings.min_share
             is_eligible = not is_light or self._choice.is_wrong(measured.task)
             if is_eligible and measured.task.key not in self._admitted:
                 self._admitted.add(measured.task.key)
                 self._endings.open.append(OpenTask(measured))
-
-    def _is_complete(self) -> bool:
-        """Return whether the limit on tuned tasks is reached."""
-        top = self._tuner.settings.top
-        return top is not None and self._endings.count >= top
 
     def _give_turn(self, task: OpenTask) -> None:
         """Give a task a turn; decide it after its last one."""

@@ -52,9 +52,10 @@ class TaskEndings:
         self.results: list[TaskResult] = []
 
     @property
-    def count(self) -> int:
-        """The number of tasks that are open, in a race or decided."""
-        return len(self.open) + len(self.races) + len(self.results)
+    def is_complete(self) -> bool:
+        """Whether the limit on tuned tasks is reached."""
+        top = self._tuner.settings.top
+        return top is not None and len(self.open) + len(self.races) + len(self.results) >= top
 
     def racing_seconds(self, tasks: Sequence[OpenTask]) -> float:
         """Return the time to keep for the races of the given tasks and for unfinished races."""
@@ -136,14 +137,16 @@ class TaskEndings:
         self._omit(Omission(task.measured.task.dispatches, f"{reason}{wrong}"))
 
     def omit_rest(self, waiting: Sequence[TuningTask]) -> None:
-        """Omit the tasks without a turn: the open ones, and those that wait for the measurement of their default."""
+        """Omit the tasks without a turn: the open ones, and those whose defaults are not measured."""
         is_stopped = self._ledger.whole.is_stopped
         why = "tuning was interrupted" if is_stopped else "the budget was over"
         for task in [
             open_task for open_task in self.open if self._is_wrong(open_task.measured.task)
         ]:
             self.lose(task, f"{why} before its turn")
-        rest = [*(open_task.measured.task for open_task in self.open), *waiting]
+        rest = [open_task.measured.task for open_task in self.open]
+        if not self.is_complete:
+            rest += waiting
         if rest:
             dispatches = tuple(name for task in rest for name in task.dispatches)
             turn = "its turn" if len(dispatches) == 1 else "their turn"
