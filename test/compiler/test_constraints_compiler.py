@@ -29,8 +29,8 @@ from tuninglink.spaces.configuration import (
     read_configuration,
 )
 from tuninglink.spaces.isolated_passes import SHARED_PASS_MANAGER, IsolatedPassManager
-from tuninglink.spaces.problem import Problem
 from tuninglink.spaces.smt import knob_template, read_constraints
+from tuninglink.spaces.workload import Problem
 from tuninglink.workers import Pool
 
 if TYPE_CHECKING:

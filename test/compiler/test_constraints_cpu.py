@@ -34,9 +34,8 @@ from tuninglink.spaces.cpu.cpu_pipelines import PIPELINES
 from tuninglink.spaces.cpu.cpu_provider import CpuProvider
 from tuninglink.spaces.cpu.cpu_space import CpuSpace
 from tuninglink.spaces.cpu.tiles import LOOP_PEELING
-from tuninglink.spaces.problem import Problem
 from tuninglink.spaces.verification import verify_configuration
-from tuninglink.spaces.workload import Workload, read_workload
+from tuninglink.spaces.workload import Problem, Workload, read_workload
 
 MMT4D = "#iree_cpu.pipeline<Mmt4dTilingExpert>"
 X86 = (

@@ -11,7 +11,7 @@ from tuninglink.files import STANDARD_STREAM, check_output_directory, make_direc
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
 from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.tuning.programs.dispatches import Omission, read_program
-from tuninglink.tuning.scheduling.work_estimate import estimated_work
+from tuninglink.tuning.scheduling.default_queue import estimated_work
 from tuninglink.tuning.suggestions import Question, Suggestions, suggest, suggested_specs
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from tuninglink.solver.answers import AssignmentError, UndecidedError
 from tuninglink.spaces.compiler_constraints import constraints_in, insert_constraints
 from tuninglink.spaces.family_constraints import FamilyConstraints
 from tuninglink.spaces.isolated_passes import SHARED_PASS_MANAGER, CompilerCrashError
-from tuninglink.spaces.problem import Problem
 from tuninglink.spaces.providers import Provider, Space
 from tuninglink.spaces.smt import PROVIDER, dimension_name, knob_template, read_constraints
+from tuninglink.spaces.workload import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from tuninglink.solver.terms import Assertion
     from tuninglink.spaces.knobs import Knob
-    from tuninglink.spaces.problem import Problem
+    from tuninglink.spaces.workload import Problem
 
 
 class ConstraintSet(SolutionSet):

@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tuninglink.solver.parameters import Assumptions, Parameter
-from tuninglink.spaces.problem import Dimension
+from tuninglink.spaces.workload import Dimension
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.spaces.problem import Problem
+    from tuninglink.spaces.workload import Problem
 
 
 def parameter_values(sizes: Sequence[int]) -> dict[str, int]:

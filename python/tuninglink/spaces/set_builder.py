@@ -10,7 +10,7 @@ from tuninglink.spaces.constraint_set import ConstraintSet
 
 if TYPE_CHECKING:
     from tuninglink.spaces.knobs import Knob
-    from tuninglink.spaces.problem import Problem
+    from tuninglink.spaces.workload import Problem
 
 
 class ConstraintSetBuilder:

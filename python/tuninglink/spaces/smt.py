@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tuninglink.solver.expressions import Expression
     from tuninglink.spaces.constraint_set import ConstraintSet
     from tuninglink.spaces.knobs import Knob
-    from tuninglink.spaces.problem import Problem
+    from tuninglink.spaces.workload import Problem
 
     Value = mlir.Value[Any]
 

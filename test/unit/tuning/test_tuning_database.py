@@ -30,9 +30,8 @@ from tuninglink.tuning.database.database import winners_among
 from tuninglink.tuning.database.exporting import to_json, to_t4
 from tuninglink.tuning.database.importing import read_trials
 from tuninglink.tuning.database.prior_data import PriorData
-from tuninglink.tuning.database.recorded_problems import problem_of_table
 from tuninglink.tuning.database.schema import VERSION
-from tuninglink.tuning.database.tables import RecordedPool, load_table
+from tuninglink.tuning.database.tables import RecordedPool, load_table, problem_of_table
 from tuninglink.tuning.results.failures import FailureKind
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from tuninglink.tuning.devices.sized_benchmarks import repetition, weighted_mean
 from tuninglink.tuning.programs.benchmark import Benchmark, BufferLayout, SizedFunction
 from tuninglink.tuning.scheduling.ledger import Account, Ledger
 from tuninglink.tuning.scheduling.prices import guard_seconds, task_race_seconds
-from tuninglink.tuning.scheduling.priorities import Pace
 from tuninglink.tuning.scheduling.progress import Progress
+from tuninglink.tuning.scheduling.task_choice import Pace
 
 
 def progress(times: list[float], default_us: float = 100.0, trial_seconds: float = 0.1) -> Progress:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tuninglink.spaces.cpu.cpu_pipelines import CpuPipeline
     from tuninglink.spaces.cpu.nest import LoopNest
     from tuninglink.spaces.cpu.target_cpu import Cpu
-    from tuninglink.spaces.problem import Problem
+    from tuninglink.spaces.workload import Problem
 
 PROVIDER: Final = "tuninglink's CPU provider"
 """Who provides the sets that are made here."""

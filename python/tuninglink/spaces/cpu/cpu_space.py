@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tuninglink.spaces.constraint_set import ConstraintSet
     from tuninglink.spaces.cpu.nest import LoopNest
     from tuninglink.spaces.cpu.target_cpu import Cpu
-    from tuninglink.spaces.problem import Problem
+    from tuninglink.spaces.workload import Problem
 
 _PEELING_OPTION: Final = "enable_loop_peeling"
 

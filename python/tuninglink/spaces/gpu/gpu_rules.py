@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tuninglink.spaces.constraint_set import ConstraintSet
     from tuninglink.spaces.gpu.target_gpu import Gpu
-    from tuninglink.spaces.problem import Problem
+    from tuninglink.spaces.workload import Problem
 
 Number = Any
 """An integer expression, or an integer."""

@@ -38,9 +38,8 @@ if TYPE_CHECKING:
     from tuninglink.spaces.gpu.gpu_rules import Number
     from tuninglink.spaces.gpu.root_loops import RootLoops
     from tuninglink.spaces.gpu.target_gpu import Gpu
-    from tuninglink.spaces.problem import Problem
     from tuninglink.spaces.slots import Slot
-    from tuninglink.spaces.workload import Workload
+    from tuninglink.spaces.workload import Problem, Workload
 
 _FEW_ROWS: Final = 16
 _MOST_TILE: Final = 1 << 14

@@ -29,9 +29,8 @@ if TYPE_CHECKING:
     from tuninglink.spaces.gpu.root_loops import Beside, RootLoops
     from tuninglink.spaces.gpu.target_gpu import Gpu
     from tuninglink.spaces.knob_templates import KnobTemplate
-    from tuninglink.spaces.problem import Problem
     from tuninglink.spaces.slots import Slot
-    from tuninglink.spaces.workload import Workload
+    from tuninglink.spaces.workload import Problem, Workload
 
 _LEAST_BOUND: Final = 128
 _MOST_SUMS: Final = 128

@@ -7,7 +7,6 @@ from dataclasses import astuple, fields, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from tuninglink.tuning.database.errors import translated
 from tuninglink.tuning.database.records import (
     ConfigurationRecord,
     EnvironmentRecord,
@@ -15,7 +14,7 @@ from tuninglink.tuning.database.records import (
     Trial,
     Winner,
 )
-from tuninglink.tuning.database.schema import open_connection
+from tuninglink.tuning.database.schema import open_connection, translated
 from tuninglink.tuning.results.failures import Failure, FailureKind
 
 if TYPE_CHECKING:

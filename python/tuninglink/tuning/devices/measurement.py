@@ -12,15 +12,13 @@ import iree.runtime as rt
 import numpy as np
 
 from tuninglink.tuning.devices.buffers import to_device
-from tuninglink.tuning.devices.caches import last_level_bytes
-from tuninglink.tuning.devices.call_timing import WorkerThread, wall_seconds
-from tuninglink.tuning.devices.clocks import read_clock
 from tuninglink.tuning.devices.device import (
     LOCAL_DRIVERS,
     SYNCHRONOUS_DRIVER,
     driver_of,
     open_device,
 )
+from tuninglink.tuning.devices.hardware import last_level_bytes, read_clock
 from tuninglink.tuning.devices.inputs import (
     find_violation,
     make_inputs,
@@ -40,7 +38,14 @@ from tuninglink.tuning.devices.sized_benchmarks import (
     SizedPart,
     repetition,
 )
-from tuninglink.tuning.devices.timing import Caches, Rounds, Settings, Timing
+from tuninglink.tuning.devices.timing import (
+    Caches,
+    Rounds,
+    Settings,
+    Timing,
+    WorkerThread,
+    wall_seconds,
+)
 from tuninglink.tuning.results.failures import Failure, FailureKind
 
 if TYPE_CHECKING:

@@ -1,12 +1,13 @@
-"""The results of comparing sets of flags, as data."""
+"""The results of comparing sets of flags, as data, and the sets under which dispatches are tuned."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final
 
 from tuninglink.plain_data import FLAT
 from tuninglink.tuning.deciding.decision import ConfidenceInterval
-from tuninglink.tuning.flag_sets.sets import FlagSet
+from tuninglink.tuning.flag_sets.sets import DEFAULT, FlagSet
 
 
 @dataclass(frozen=True)
@@ -67,3 +68,40 @@ class FlagsResult:
     def flags(self) -> tuple[str, ...]:
         """The flags of the best set."""
         return self.best.flag_set.flags if self.best is not None else ()
+
+
+_LEAST_SECONDS: Final = 45.0
+"""The least time, in seconds, that is divided between two sets."""
+
+_REACH: Final = 2.5
+"""The largest slowdown that tuning of dispatches is expected to make up for."""
+
+
+def tuning_bases(result: FlagsResult, seconds: float) -> list[FlagSet]:
+    """Return the sets under which dispatches are tuned, the best one first.
+
+    If the best set tiles data, specs configure little of the program. Then the best set without data tiling, perhaps
+    the default, is also a base, and whole-program times decide.
+
+    Args:
+        result: the comparison of the sets.
+        seconds: the time for tuning.
+    """
+    best = result.best
+    if best is None:
+        return [DEFAULT]
+    bases = [best.flag_set]
+    if not best.is_data_tiled or result.default_is_tiled or seconds < _LEAST_SECONDS:
+        return bases
+    median, other = 1.0, DEFAULT
+    for set_result in result.results:
+        if (
+            not set_result.is_data_tiled
+            and not set_result.is_rejected
+            and not set_result.is_slower
+            and set_result.median > median
+        ):
+            median, other = set_result.median, set_result.flag_set
+    if best.median <= _REACH * median:
+        bases.append(other)
+    return bases

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 GROUP: Final = "tuninglink.flag_sets"
 """The entry-point group under which a plug-in registers a function from a backend to its flag sets."""
 
-LIST_VERSION: Final = 2
+LIST_VERSION: Final = 3
 """The version of the lists below. Change it with them."""
 
 NONE: Final = "none"
@@ -74,6 +74,12 @@ _ATTENTION: Final = (
 )
 """Attention as two products and a softmax, which can be vectorized and data-tiled. The scores go through memory."""
 
+_CHANNELS_LAST: Final = (
+    "--iree-preprocessing-pass-pipeline=builtin.module(util.func("
+    "iree-preprocessing-convert-conv-to-channels-last))"
+)
+"""Convolutions with images in NHWC and filters in HWCF, which have direct vector code."""
+
 _CPU: Final = (
     FlagSet(
         "attention as products, data tiling, im2col, unrolling",
@@ -85,6 +91,16 @@ _CPU: Final = (
         "data tiling, im2col, unrolling",
         (_TILING, _IM2COL, _UNROLLING, "--iree-llvmcpu-mlir-opt-level=O3"),
     ),
+    FlagSet(
+        "channels last, data tiling, unrolling",
+        (_CHANNELS_LAST, _TILING, _UNROLLING, "--iree-llvmcpu-mlir-opt-level=O3"),
+        word="onv",
+    ),
+    FlagSet(
+        "channels last, unrolling",
+        (_CHANNELS_LAST, _UNROLLING, "--iree-llvmcpu-mlir-opt-level=O3"),
+        word="onv",
+    ),
     FlagSet("peeling", ("--iree-llvmcpu-vector-pproc-strategy=peel",)),
     FlagSet("im2col, unrolling", (_IM2COL, _UNROLLING, "--iree-llvmcpu-mlir-opt-level=O3")),
     FlagSet(
@@ -94,9 +110,9 @@ _CPU: Final = (
     FlagSet("data tiling, im2col, O3", (_TILING, _IM2COL, "--iree-opt-level=O3")),
     FlagSet("data tiling", (_TILING,)),
 )
-"""The sets that were fastest on at least one of nine programs, compiled for one CPU, most promising first.
+"""The sets that were fastest on at least one of ten programs, compiled for one CPU, most promising first.
 
-The set with im2col and without data tiling is for programs whose convolutions are tuned after im2col.
+The sets with im2col or channels last and without data tiling are for programs whose convolutions are tuned.
 """
 
 _GPU: Final = (

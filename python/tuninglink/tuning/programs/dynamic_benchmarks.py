@@ -24,8 +24,11 @@ from tuninglink.mlir import names
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body, collect
 from tuninglink.tuning.programs.benchmark import SizedFunction
-from tuninglink.tuning.programs.benchmark_building import NoBenchmarkError, build_benchmark
-from tuninglink.tuning.programs.dumped_benchmarks import dump_benchmarks
+from tuninglink.tuning.programs.benchmark_building import (
+    NoBenchmarkError,
+    build_benchmark,
+    dump_benchmarks,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Container, Sequence

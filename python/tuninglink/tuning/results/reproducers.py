@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from tuninglink.specs.spec import Spec
     from tuninglink.tuning.candidates.candidate import Candidate
-    from tuninglink.tuning.candidates.tunable import TunableTask
+    from tuninglink.tuning.candidates.preparation import TunableTask
     from tuninglink.tuning.programs.dispatches import TuningTask
     from tuninglink.tuning.references.failing_run_script import RunnableBenchmark
     from tuninglink.tuning.references.output_verdict import OutputVerdict

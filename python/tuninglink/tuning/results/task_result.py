@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tuninglink.errors import TuninglinkError
     from tuninglink.tuning.candidates.candidate import Candidate
-    from tuninglink.tuning.candidates.tunable import TunableTask
+    from tuninglink.tuning.candidates.preparation import TunableTask
     from tuninglink.tuning.deciding.decision import Decision
     from tuninglink.tuning.deciding.size_checks import SizeComparison
     from tuninglink.tuning.devices.timing import Timing

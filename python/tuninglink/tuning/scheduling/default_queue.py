@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from dataclasses import replace
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from iree.compiler import ir as mlir
+
+from tuninglink.iree.structured_op import StructuredOp
+from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.walk import visit
 from tuninglink.tuning.deciding.defaults import measure_default, nothing_runs
 from tuninglink.tuning.programs.dispatches import Omission
 from tuninglink.tuning.results.failures import Failure
 from tuninglink.tuning.scheduling.isolation import FATAL, reason_of
 from tuninglink.tuning.scheduling.timeline import Stage
-from tuninglink.tuning.scheduling.work_estimate import estimated_work
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,6 +29,28 @@ if TYPE_CHECKING:
     from tuninglink.tuning.programs.dispatches import TuningTask
     from tuninglink.tuning.scheduling.budget import Budget
     from tuninglink.tuning.scheduling.task_tuner import TaskTuner
+
+
+_DIALECTS: Final = ("linalg.", "iree_linalg_ext.")
+"""The dialects of loop nests."""
+
+
+def estimated_work(task: TuningTask) -> float:
+    """Return the iterations of a task's loop nests in all its calls. It orders tasks; it does not predict time.
+
+    Args:
+        task: the task; a dynamic size counts as 1.
+    """
+    module = mlir.Module.parse(task.source, thread_context()).operation
+    iterations = 0.0
+
+    def count(operation: mlir.Operation) -> None:
+        nonlocal iterations
+        if operation.name.startswith(_DIALECTS):
+            iterations += math.prod(size or 1 for size in StructuredOp(operation).sizes)
+
+    visit(module, count)
+    return task.calls * iterations
 
 
 class DefaultQueue:

@@ -13,11 +13,10 @@ from tuninglink.tuning.scheduling.default_queue import DefaultQueue
 from tuninglink.tuning.scheduling.isolation import FATAL, reason_of
 from tuninglink.tuning.scheduling.ledger import Account
 from tuninglink.tuning.scheduling.open_tasks import SMALL, OpenRaces, OpenTask, share_now
-from tuninglink.tuning.scheduling.preparing_ahead import PreparationAhead
 from tuninglink.tuning.scheduling.task_choice import TaskChoice
 from tuninglink.tuning.scheduling.task_race import TaskRace
 from tuninglink.tuning.scheduling.task_run import NOT_RACED
-from tuninglink.tuning.scheduling.task_start import TaskStart
+from tuninglink.tuning.scheduling.task_start import PreparationAhead, TaskStart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

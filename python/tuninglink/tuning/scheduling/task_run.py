@@ -6,12 +6,11 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.tuning.deciding.contestants import Contestant
+from tuninglink.tuning.deciding.contestants import FINALISTS, Contestant, best_trials, contestant
 from tuninglink.tuning.references.output_verdict import Correctness
 from tuninglink.tuning.results.failures import Failure, FailureKind
 from tuninglink.tuning.results.task_result import Ending, TaskOutcome, TaskResult, TrialResult
 from tuninglink.tuning.scheduling.budget import Budget
-from tuninglink.tuning.scheduling.finalists import FINALISTS, best_trials, contestant
 from tuninglink.tuning.scheduling.prices import least_race_seconds, task_race_seconds
 from tuninglink.tuning.scheduling.task_race import TaskRace
 from tuninglink.tuning.scheduling.task_trials import TaskTrials
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tuninglink.tuning.candidates.candidate import Candidate
-    from tuninglink.tuning.candidates.tunable import TunableTask
+    from tuninglink.tuning.candidates.preparation import TunableTask
     from tuninglink.tuning.deciding.contestants import RaceRules
     from tuninglink.tuning.deciding.defaults import MeasuredTask
     from tuninglink.tuning.deciding.judged_outputs import JudgedOutputs

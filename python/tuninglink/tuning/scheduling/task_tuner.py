@@ -7,7 +7,7 @@ from functools import cached_property
 from importlib import metadata
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.tuning.deciding.contestants import Contestant, RaceRules
+from tuninglink.tuning.deciding.contestants import Contestant, RaceRules, contestant
 from tuninglink.tuning.deciding.decision import Decision, Outcome, decide
 from tuninglink.tuning.deciding.judged_outputs import JudgedOutputs
 from tuninglink.tuning.deciding.race import Race
@@ -17,7 +17,6 @@ from tuninglink.tuning.listener import Listener
 from tuninglink.tuning.results.failures import Failure
 from tuninglink.tuning.results.task_result import TaskOutcome, TaskResult, TrialResult
 from tuninglink.tuning.scheduling.default_judgements import DefaultJudgements
-from tuninglink.tuning.scheduling.finalists import contestant
 from tuninglink.tuning.scheduling.task_race import TaskRace
 from tuninglink.tuning.scheduling.timeline import Stage, Timeline
 
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
     from tuninglink.tuning.candidates.candidate import Candidate
     from tuninglink.tuning.candidates.compilation import CandidateCompiler
-    from tuninglink.tuning.candidates.tunable import TunableTask
+    from tuninglink.tuning.candidates.preparation import TunableTask
     from tuninglink.tuning.deciding.race import RaceResult
     from tuninglink.tuning.devices.device_set import DeviceSet
     from tuninglink.tuning.programs.benchmark import Benchmark
