@@ -10,6 +10,7 @@ import pytest
 from programs import TARGETS
 from tuning_programs import matmul
 
+from tuninglink.compiler.phases import Phase
 from tuninglink.errors import CompileError
 from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.deciding.entry_verdict import judge_default
@@ -17,6 +18,8 @@ from tuninglink.tuning.deciding.model_run import ModelRuns
 from tuninglink.tuning.deciding.output_judge import OutputJudge
 from tuninglink.tuning.devices.device_interface import Device
 from tuninglink.tuning.devices.device_process import DeviceProcess
+from tuninglink.tuning.flag_sets.compilation import ProgramSource
+from tuninglink.tuning.flag_sets.source_reference import SourceReference
 from tuninglink.tuning.programs.call_options import ALL_CALLS, CallOptions, GivenInput
 from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.references.program_reference import ProgramReference
@@ -235,3 +238,32 @@ def test_expected_values_have_to_fit(tmp_path: Path, options: CallOptions, messa
     with pytest.raises(CompileError) as refused:
         read_program(str(path), FLAGS, options=options)
     assert message in refused.value.diagnostics[0].message
+
+
+def test_the_reference_of_a_program_is_computed_from_its_path(tmp_path: Path) -> None:
+    path = tmp_path / "program.mlir"
+    path.write_text(matmul(16, 24, 32))
+    draw = np.random.default_rng(0)
+    a, b = (draw.standard_normal(shape, np.float32) for shape in ((16, 32), (32, 24)))
+    np.save(tmp_path / "a.npy", a)
+    np.save(tmp_path / "b.npy", b)
+    given = tuple(GivenInput("", f"@{tmp_path / name}.npy") for name in ("a", "b"))
+    options = CallOptions(inputs=given)
+    calls = read_program(str(path), FLAGS, options=options).calls
+    assert calls is not None
+    source = ProgramSource(str(path), Phase.START, (), options)
+    reference = SourceReference(source, FLAGS, seed=0, seconds=300)
+    outputs = reference.outputs(calls, calls.functions, (0, 1))
+    assert not isinstance(outputs, str)
+    np.testing.assert_allclose(outputs["main"][0], a @ b, rtol=1e-4, atol=1e-4)
+    assert reference.name == "llvm-cpu for a generic processor"
+
+
+def test_a_reference_without_time_has_a_reason(tmp_path: Path) -> None:
+    path = tmp_path / "program.mlir"
+    path.write_text(matmul(16, 24, 32))
+    calls = read_program(str(path), FLAGS).calls
+    assert calls is not None
+    source = ProgramSource(str(path), Phase.START, (), ALL_CALLS)
+    reference = SourceReference(source, FLAGS, seed=0, seconds=0)
+    assert "no time left" in reference.outputs(calls, calls.functions, (0, 1))

@@ -36,6 +36,7 @@ TIMES = {
     b"prefills fast": (50.0, 20.0),
     b"both fast": (50.0, 10.0),
     b"wrong": (10.0, 2.0),
+    b"less exact": (10.0, 2.0),
 }
 """The microseconds of both functions: 300, 300, 250, 150 and 30 in all, as a decode counts ten times."""
 
@@ -58,7 +59,7 @@ class RecordedDevice:
     def program_outputs(self, program: CompiledProgram) -> tuple[np.ndarray, ...] | Failure:
         if program.image == b"hang":
             return Failure(FailureKind.TIMEOUT, "no answer")
-        value = 1.01 if program.image == b"wrong" else 1.0
+        value = {b"wrong": 1.01, b"less exact": 1.00005}.get(program.image, 1.0)
         return (np.full(4, value, np.float32),)
 
     def program_rounds(self, programs: Sequence[CompiledProgram], count: int, *_: object) -> Rounds:
@@ -69,6 +70,30 @@ class RecordedDevice:
 def comparison(numerics: Numerics = Numerics.ROUNDING) -> FlagComparison:
     source = ProgramSource("program.mlir", Phase.START, (), ALL_CALLS)
     return FlagComparison(source, (), 60.0, 0.02, 0, OutputJudge(numerics=numerics))
+
+
+class RecordedReference:
+    """A reference whose outputs are all one value, and that counts how often it is computed."""
+
+    name = "llvm-cpu"
+
+    def __init__(self, value: float) -> None:
+        self.value = value
+        self.count = 0
+
+    def outputs(self, *_: object) -> dict[str, tuple[np.ndarray, ...]]:
+        self.count += 1
+        return {call.label: (np.full(4, self.value, np.float32),) for call in CALLS.functions}
+
+
+def compared_with(reference: RecordedReference, *names: str) -> FlagsResult:
+    whole, compiler = comparison(), RecordedCompiler()
+    whole.judge.reference = reference
+    jobs = {
+        flag_set: whole.begin(compiler, flag_set)
+        for flag_set in (FlagSet(name, (f"--{name}",)) for name in names)
+    }
+    return whole.run(compiled(b"default"), jobs, RecordedDevice())
 
 
 def run(numerics: Numerics = Numerics.ROUNDING) -> FlagsResult:
@@ -122,6 +147,27 @@ def test_other_results_are_taken_only_if_that_is_allowed() -> None:
     assert wrong.error == pytest.approx(0.01, rel=1e-3)
     assert "taken with --allow-numerics only" in wrong.note
     assert run(Numerics.ANY).flags == ("--wrong",)
+
+
+def test_a_set_is_taken_that_is_right_where_the_default_is_wrong() -> None:
+    result = compared_with(RecordedReference(1.01), "wrong")
+    assert result.flags == ("--wrong",)
+
+
+def test_a_set_may_have_four_times_the_error_of_the_default() -> None:
+    exact = RecordedReference(1.0)
+    (rejected,) = compared_with(exact, "less exact").results
+    assert rejected.is_rejected
+    assert "differ from those of llvm-cpu: relative error 5e-05, at most 1e-05" in rejected.note
+    assert exact.count == 1
+    # With a default that is off by 2e-5, 3e-5 are accepted.
+    assert compared_with(RecordedReference(1.00002), "less exact").flags == ("--less exact",)
+
+
+def test_the_reference_is_not_computed_for_sets_with_the_outputs_of_the_default() -> None:
+    reference = RecordedReference(2.0)
+    assert compared_with(reference, "prefills fast").flags == ("--prefills fast",)
+    assert reference.count == 0
 
 
 class SlowDevice(RecordedDevice):

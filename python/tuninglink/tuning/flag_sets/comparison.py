@@ -6,7 +6,8 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.tuning.deciding.output_judge import OutputJudge
+from tuninglink.tuning.deciding.output_errors import are_identical
+from tuninglink.tuning.deciding.output_judge import DEFAULT_SOURCE, Expectation, OutputJudge
 from tuninglink.tuning.flag_sets.program_times import ProgramTimer, callable_functions
 from tuninglink.tuning.flag_sets.results import FlagsResult, SetResult
 from tuninglink.tuning.programs.compiled_program import PLAIN_INTEGERS
@@ -163,12 +164,11 @@ class FlagComparison:
         images: dict[int, bytes],
         results: list[Result],
     ) -> Failure | None:
-        """Compare outputs with those of the default. Programs that fail are not timed."""
+        """Compare outputs with the expected ones, else with those of the default. Programs that fail are not timed."""
         expected = timer.outputs(default)
         if isinstance(expected, Failure):
             return expected
         functions = callable_functions(calls)
-        expectation = self.judge.expectation(calls, functions, PLAIN_INTEGERS)
         tolerance = self.judge.tolerance(functions, expected)
         for number, image in list(images.items()):
             outputs = timer.outputs(image)
@@ -176,14 +176,21 @@ class FlagComparison:
                 results[number] = replace(results[number], note=outputs.message)
                 del images[number]
                 continue
+            # The judge computes the reference once, if any set has other outputs than the default.
+            is_same = all(are_identical(expected[label], outputs[label]) for label in expected)
+            expectation = (
+                Expectation({}, DEFAULT_SOURCE)
+                if is_same
+                else self.judge.expectation(calls, functions, PLAIN_INTEGERS)
+            )
             comparison = self.judge.compare(expectation, expected, outputs, tolerance)
             rejection = self.judge.rejection(comparison, expected, outputs)
+            remedy = "taken with --allow-numerics only" if rejection else ""
+            notes = (rejection or comparison.failure, comparison.note, remedy)
             results[number] = replace(
                 results[number],
                 error=comparison.tuned_error,
-                note=f"{rejection}; taken with --allow-numerics only"
-                if rejection
-                else comparison.failure,
+                note="; ".join(filter(None, notes)),
                 is_rejected=bool(rejection),
             )
         return None
