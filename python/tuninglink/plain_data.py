@@ -169,6 +169,22 @@ def _nothing(kind: type) -> dict[str, None]:
     return result
 
 
+def to_json_by_line(value: object) -> str:
+    """Return a value as the text of a JSON document with a line for each element of its lists.
+
+    With `indent`, the library takes ten times as long.
+    """
+    parts = [f"{json.dumps(name)}: {_lines(part)}" for name, part in plain(value).items()]
+    return "{{\n{}\n}}\n".format(",\n".join(parts))
+
+
+def _lines(value: object) -> str:
+    if not isinstance(value, list) or not value:
+        return json.dumps(value, ensure_ascii=False)
+    lines = (json.dumps(element, ensure_ascii=False) for element in value)
+    return "[\n{}\n]".format(",\n".join(lines))
+
+
 def to_json(value: object) -> str:
     """Return a value as the text of a JSON document."""
     return json.dumps(plain(value), indent=1, ensure_ascii=False) + "\n"

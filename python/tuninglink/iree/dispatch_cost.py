@@ -14,6 +14,7 @@ from tuninglink.iree.given_sizes import combinations
 from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.iree.structured_op import StructuredOp, element_type, shape
 from tuninglink.mlir.walk import visit
+from tuninglink.plain_data import written
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -59,6 +60,7 @@ class DispatchCost:
         return self.flops is not None and self.bytes is not None
 
     @property
+    @written()
     def intensity(self) -> float | None:
         """The arithmetic intensity in operations per byte, or None if it is unknown."""
         return self.flops / self.bytes if self.flops is not None and self.bytes else None

@@ -14,6 +14,7 @@ from tuninglink.iree.op_kinds import ATTENTION_OUTPUTS, ROLES, OpKind, affine_ma
 from tuninglink.iree.op_words import layout
 from tuninglink.matching import predicates as pred
 from tuninglink.matching.graphs import computation_of
+from tuninglink.plain_data import written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -39,7 +40,9 @@ class Difference:
     actual: str
     expected: str
 
+    @written("text")
     def __str__(self) -> str:
+        """Return the difference in words."""
         return f"{self.condition}: {self.actual}, the entry has {self.expected}"
 
 

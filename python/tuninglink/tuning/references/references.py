@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, Final, Self
 
-from tuninglink.tuning.references.dispatch_function import summation_error
-from tuninglink.tuning.references.output_verdict import Correctness, OutputVerdict
-from tuninglink.tuning.references.points import PointQuestion, compare_points
-from tuninglink.tuning.references.reference import (
+from tuninglink.tuning.references.compiled_reference import (
     Reference,
     compute_reference,
     set_up_process,
 )
+from tuninglink.tuning.references.dispatch_function import summation_error
+from tuninglink.tuning.references.output_verdict import Correctness, OutputVerdict
+from tuninglink.tuning.references.points import PointQuestion, compare_points
 from tuninglink.tuning.references.retargeting import SCALAR_BACKEND, reference_targets
 from tuninglink.workers import JobError, JobTimeoutError, Pool, WorkerCrashedError
 
