@@ -80,7 +80,8 @@ class FlagChoice:
     @property
     def bases(self) -> list[FlagSet]:
         """The sets under which dispatches are tuned, best first."""
-        return tuning_bases(self.result, self.seconds)
+        compile_seconds = self.default.seconds if self.default is not None else 0.0
+        return tuning_bases(self.result, self.seconds, compile_seconds)
 
     def set_result(self, flag_set: FlagSet) -> SetResult | None:
         """Return the result of a set; None for the user's flags."""
