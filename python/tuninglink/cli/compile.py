@@ -16,7 +16,7 @@ from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import CompileError
 from tuninglink.files import STANDARD_STREAM, check_output, check_output_directory, write_output
 from tuninglink.mlir.diagnostics import error
-from tuninglink.specs.library import DefaultLibrary
+from tuninglink.specs.default_library import DefaultLibrary
 from tuninglink.specs.sources import SpecFiles, automatic_positions, read_specs
 
 if TYPE_CHECKING:

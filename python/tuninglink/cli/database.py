@@ -108,7 +108,7 @@ def show_command(arguments: Sequence[str]) -> int:
         TuninglinkError: the arguments are wrong, or the database cannot be read.
     """
     values, (file,) = USAGES["show"].parse(arguments)
-    from tuninglink.cli.databases import open_database  # noqa: PLC0415 - takes long to import
+    from tuninglink.cli.database_opening import open_database  # noqa: PLC0415 - takes long to import
 
     with open_database(file, read_only=True) as opened:
         result = list(opened.all_trials())
@@ -143,7 +143,7 @@ def merge_command(arguments: Sequence[str]) -> int:
         TuninglinkError: the arguments are wrong, or a database cannot be read or written.
     """
     _, (file, *others) = USAGES["merge"].parse(arguments)
-    from tuninglink.cli.databases import open_database  # noqa: PLC0415 - takes long to import
+    from tuninglink.cli.database_opening import open_database  # noqa: PLC0415 - takes long to import
 
     with open_database(file) as opened:
         for other in others:
@@ -159,7 +159,7 @@ def export_command(arguments: Sequence[str]) -> int:
     """
     values, (file,) = USAGES["export"].parse(arguments)
     form, output = values.get("form"), values.get("output", STANDARD_STREAM)
-    from tuninglink.cli.databases import open_database  # noqa: PLC0415 - takes long to import
+    from tuninglink.cli.database_opening import open_database  # noqa: PLC0415 - takes long to import
     from tuninglink.tuning.database.exporting import export, to_t4  # noqa: PLC0415
 
     if form is not ExportFormat.TABLES:
@@ -183,7 +183,7 @@ def rules_command(arguments: Sequence[str]) -> int:
         TuninglinkError: the arguments are wrong, or the database cannot be read.
     """
     _, (file,) = USAGES["rules"].parse(arguments)
-    from tuninglink.cli.databases import open_database  # noqa: PLC0415 - takes long to import
+    from tuninglink.cli.database_opening import open_database  # noqa: PLC0415 - takes long to import
     from tuninglink.tuning.database.rules import learn_rules  # noqa: PLC0415
 
     with open_database(file, read_only=True) as opened:
@@ -210,7 +210,7 @@ def import_command(arguments: Sequence[str]) -> int:
         TuninglinkError: the arguments are wrong, a table cannot be read, or the database cannot be written.
     """
     _, (file, *tables) = USAGES["import"].parse(arguments)
-    from tuninglink.cli.databases import open_database  # noqa: PLC0415 - takes long to import
+    from tuninglink.cli.database_opening import open_database  # noqa: PLC0415 - takes long to import
     from tuninglink.tuning.database.importing import read_trials  # noqa: PLC0415
 
     with open_database(file) as opened:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING, Final
 
@@ -14,7 +13,7 @@ from tuninglink.cli.usage import FORMAT_FLAG, Usage
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.doctor.environment import environment
 from tuninglink.doctor.self_check import self_check
-from tuninglink.plain_data import plain
+from tuninglink.plain_data import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -76,5 +75,4 @@ def _environment_rows(installed: Environment) -> Iterator[tuple[str, str, str]]:
 
 
 def _write_json(installed: Environment, results: Sequence[CheckResult]) -> None:
-    report = plain({"environment": installed, "checks": results})
-    sys.stdout.write(json.dumps(report, indent=2) + "\n")
+    sys.stdout.write(to_json({"environment": installed, "checks": results}))

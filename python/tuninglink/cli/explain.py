@@ -90,7 +90,7 @@ def _recorded_times(options: CompileOptions, path: str) -> list[MeasuredTimes]:
     if options.database is None:
         return []
     # The runtime need not be installed.
-    from tuninglink.cli.databases import open_database  # noqa: PLC0415
+    from tuninglink.cli.database_opening import open_database  # noqa: PLC0415
     from tuninglink.tuning.database.recorded_times import recorded_times  # noqa: PLC0415
 
     with open_database(options.database, read_only=True) as opened:

@@ -20,8 +20,8 @@ from tuninglink.matching.derivation.expansion import expanded_forms
 from tuninglink.matching.index import index_matchers
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
 from tuninglink.specs.bindings import binding_of, check_bindings
+from tuninglink.specs.default_library import default_spec
 from tuninglink.specs.libraries import spec_names
-from tuninglink.specs.library import default_spec
 from tuninglink.specs.linking.link_form import LinkForm
 from tuninglink.specs.linking.linker import LINKED_SPEC_NAME, link_specs
 from tuninglink.specs.loading import load_spec

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
-from tuninglink.cli.databases import open_database
+from tuninglink.cli.database_opening import open_database
 from tuninglink.cli.tune_progress import ProgressLines
 from tuninglink.cli.verbosity import is_quiet
 from tuninglink.errors import TuninglinkError

@@ -12,8 +12,8 @@ from tuninglink.compiler.session import set_up_command_line
 from tuninglink.iree.targets import known_target_names
 from tuninglink.llvm_flags import switch
 from tuninglink.specs.bindings import binding_of
+from tuninglink.specs.default_library import shipped
 from tuninglink.specs.libraries import LIBRARY, library_files, library_names
-from tuninglink.specs.library import shipped
 from tuninglink.specs.loading import load_spec
 from tuninglink.specs.provenance import provenance_of
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tuninglink.iree.targets import Target
-    from tuninglink.specs.library import ShippedSpec
+    from tuninglink.specs.default_library import ShippedSpec
 
 
 USAGE: Final = Usage(

@@ -11,7 +11,7 @@ from tuninglink.cli.progress import progress
 from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
-from tuninglink.specs.library import DefaultLibrary
+from tuninglink.specs.default_library import DefaultLibrary
 from tuninglink.specs.sources import SpecFiles, read_specs
 from tuninglink.tuning.devices.local import default_device
 from tuninglink.tuning.programs.dispatches import read_program

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tuninglink.matching.dispatch_signature import DispatchSignature
     from tuninglink.matching.prunable import Pruning
     from tuninglink.mlir.diagnostics import DiagnosticSink
-    from tuninglink.specs.library import DefaultLibrary, DefaultSpecFile
+    from tuninglink.specs.default_library import DefaultLibrary, DefaultSpecFile
     from tuninglink.specs.linking.linker import LinkedSpec
     from tuninglink.specs.spec import Spec
 

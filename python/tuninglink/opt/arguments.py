@@ -10,7 +10,7 @@ from tuninglink.files import STANDARD_STREAM
 from tuninglink.llvm_flags import UsageError
 from tuninglink.mlir import names
 from tuninglink.opt import compiler_passes
-from tuninglink.opt.lookup import OWN_PREFIX, PassLookup
+from tuninglink.opt.pass_registry import OWN_PREFIX, PassLookup
 from tuninglink.opt.pipeline import Element, OpPipeline, leaves, parse_pipeline
 from tuninglink.opt.tool_flags import FLAGS, IREE_OPT_ONLY
 from tuninglink.spelling import nearest

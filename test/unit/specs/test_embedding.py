@@ -16,13 +16,13 @@ from tuninglink.matching.materialization import LinkedDispatch, embed_specs, lin
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Place, place_of
 from tuninglink.mlir.walk import collect
+from tuninglink.specs.default_library import DefaultLibrary
 from tuninglink.specs.embedding import (
     carried_spec,
     embedded_bytes,
     load_embedded_spec,
     spec_attribute,
 )
-from tuninglink.specs.library import DefaultLibrary
 from tuninglink.specs.loading import load_spec
 from tuninglink.specs.spec import Spec
 

@@ -18,8 +18,7 @@ from tuninglink.specs.bindings import check_bindings
 from tuninglink.specs.foreach_match import drop_repeated_matchers
 from tuninglink.specs.sequences import SequenceTable
 from tuninglink.specs.structure import Anatomy, has_entry_point
-from tuninglink.specs.verification.entries import EntryChecks
-from tuninglink.specs.verification.entry_point_checks import check_entry_points
+from tuninglink.specs.verification.entry_checks import EntryChecks, check_entry_points
 from tuninglink.specs.verification.matcher_checks import MatcherChecks, check_references
 from tuninglink.specs.verification.reach import Reach
 

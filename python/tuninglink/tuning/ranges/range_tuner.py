@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 _TUNING: Final = 0.7
 """The part of the time for a range in which it is tuned; in the rest it is compared."""
 
+_LEAST_PART: Final = 0.5
+"""A range is tuned if this part of the time that the last one took is left."""
+
 _CHECKING: Final = 0.15
 """The part of the time for all ranges that is kept for the comparison of the outputs of all of them."""
 
@@ -84,16 +87,19 @@ class RangeTuner:
         self.tuner.listener.specializing(result.prepared, len(tasks))
         tuning = budget.part(1 - _CHECKING)
         ranges: list[TaskResult] = []
+        taken = 0.0
         for position, task in enumerate(tasks):
-            part = tuning.part(_TUNING / (len(tasks) - position))
-            if part.is_over:
+            if tuning.is_over or tuning.remaining < _LEAST_PART * taken:
                 break
+            began = time.monotonic()
+            part = tuning.part(_TUNING / (len(tasks) - position))
             ranged = self._tune(task, result, part)
             if ranged is not None:
                 ranged = self._compared(ranged, default, open_)
             if ranged is not None:
                 ranged = self._narrowed(ranged, result, default)
             ranges += [ranged] if ranged is not None else []
+            taken = time.monotonic() - began
         if not ranges:
             return result
         joined = self._joined(result, ranges, default)
