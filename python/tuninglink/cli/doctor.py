@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tuninglink.doctor.environment import Environment
-    from tuninglink.doctor.self_check import CheckResult
 
 
 USAGE: Final = Usage(
@@ -47,7 +46,7 @@ def doctor_command(arguments: Sequence[str]) -> int:
         step("checking the compiler")
         results = list(self_check())
     if values.get("report_format") is ReportFormat.JSON:
-        _write_json(installed, results)
+        sys.stdout.write(to_json({"environment": installed, "checks": results}))
     else:
         print_table(("part", "name", "state"), [*_environment_rows(installed)])
         sys.stdout.write("\n")
@@ -72,7 +71,3 @@ def _environment_rows(installed: Environment) -> Iterator[tuple[str, str, str]]:
             yield "device", uri, name
     size = f"{installed.cached_files} files, {installed.cached_bytes:,} bytes"
     yield "cache of URLs", str(installed.cache), size
-
-
-def _write_json(installed: Environment, results: Sequence[CheckResult]) -> None:
-    sys.stdout.write(to_json({"environment": installed, "checks": results}))
