@@ -19,9 +19,7 @@ from tuning_programs import ATTENTION, CONVOLUTION, REDUCTION, matmul
 from tuninglink.tuning.candidates.compilation import Compiled, compile_program
 from tuninglink.tuning.deciding.judged_outputs import JudgedOutputs
 from tuninglink.tuning.devices.device_interface import Device
-from tuninglink.tuning.devices.device_process import DeviceProcess
 from tuninglink.tuning.devices.measurement import Outputs
-from tuninglink.tuning.devices.timing import Settings
 from tuninglink.tuning.programs.benchmark import Benchmark
 from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.references.compiled_reference import Reference, compute_reference
@@ -35,9 +33,8 @@ from tuninglink.tuning.results.reproducers import Reproducers
 from tuninglink.tuning.settings import Numerics
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tuninglink.tuning.devices.device import DeviceDescription
+    from tuninglink.tuning.devices.device_process import DeviceProcess
     from tuninglink.tuning.programs.dispatches import DispatchedProgram, TuningTask
 
 
@@ -51,18 +48,6 @@ def program_of(source: str, flags: tuple[str, ...]) -> DispatchedProgram:
 
 GPU = TARGETS["cuda"]
 CPU = HOST.flags
-
-
-@pytest.fixture(scope="module")
-def references() -> Iterator[References]:
-    with References(0) as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def device() -> Iterator[DeviceProcess]:
-    with DeviceProcess("local-sync", settings=Settings(), timeout=60.0) as opened:
-        yield opened
 
 
 def task_of(source: str, flags: tuple[str, ...]) -> TuningTask:
@@ -114,7 +99,7 @@ def test_a_result_for_a_gpu_is_right_or_wrong(
     judgement = references.judge(task, wrong(outputs, dtype))
     assert judgement.correctness is Correctness.WRONG, judgement.reason
     assert "elements differ" in judgement.reason
-    _, _, actual, expected = judgement.samples[0]
+    actual, expected = judgement.samples[0].actual, judgement.samples[0].expected
     assert actual == pytest.approx(1.5 * expected, rel=0.02)
 
 
@@ -306,6 +291,6 @@ def test_a_reproducer_runs_with_the_stock_tools(references: References, tmp_path
     assert path is not None
     assert "output 0: relative error" in run_script(path)
     # The script draws the inputs that the benchmark has, so that what it expects is what was recorded.
-    _, (row, column), _, expected = judgement.samples[0]
+    (row, column), expected = judgement.samples[0].position, judgement.samples[0].expected
     computed = np.load(path / "expected.0.npy")
     assert computed[row, column] == pytest.approx(expected, rel=1e-5)

@@ -185,9 +185,9 @@ def _verdict(points: Sequence[PointComparison], failure: Failure | None) -> Outp
         return OutputVerdict(Correctness.UNDECIDED, message)
     samples = next(point for point in points if not point.agrees(point.actual)).samples()
     if failure is None:
-        _, position, actual, exact = samples[0]
-        place = ", ".join(map(str, position))
-        message = f"{actual:g} at [{place}] where NumPy has {exact:g}, and no independent reference supports that"
+        worst = samples[0]
+        place = ", ".join(map(str, worst.position))
+        message = f"{worst.actual:g} at [{place}] where NumPy has {worst.expected:g}, and no independent reference supports that"
         return OutputVerdict(Correctness.UNDECIDED, message, samples)
     supported = all(point.reference is None or point.agrees(point.reference) for point in points)
     if not supported:

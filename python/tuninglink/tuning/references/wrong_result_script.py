@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import astuple
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.tuning.references.dispatch_function import NAME, TensorFunction
@@ -119,7 +120,7 @@ def reproducer_script(
         bindings=repr(binding_rows(layout)),
         inputs=json.dumps(inputs),
         seed=seed,
-        samples=json.dumps([[b, list(p), a, e] for b, p, a, e in judgement.samples]),
+        samples=json.dumps([astuple(sample) for sample in judgement.samples]),
         outputs=len(function.outputs),
         function=NAME,
         device=device,
