@@ -23,6 +23,7 @@ from tuninglink.mlir.serialization import to_bytecode, to_text
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body, collect
 from tuninglink.passes.strip_configs import strip_configurations
+from tuninglink.plain_data import named
 from tuninglink.tuning.programs.benchmark import Benchmark, SizedFunction
 from tuninglink.tuning.programs.benchmark_building import (
     NoBenchmarkError,
@@ -122,7 +123,7 @@ class Omission:
         reason: why not.
     """
 
-    dispatches: tuple[str, ...]
+    dispatches: tuple[str, ...] = field(metadata=named("names"))
     reason: str
 
     def __str__(self) -> str:
