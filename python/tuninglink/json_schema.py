@@ -67,7 +67,7 @@ class _Builder:
                     for name, schema in nested.items()
                 }
             else:
-                schema = self._type(_hint(member, hints))
+                schema = self._type(str if member.writing.is_text else _hint(member, hints))
                 if member.writing.is_nullable:
                     schema = _nullable(schema)
                 if member.field in descriptions:

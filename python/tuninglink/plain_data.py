@@ -36,12 +36,14 @@ class Writing:
         is_hidden: whether the field is not written.
         is_flat: whether the properties of its value are those of the object, all null without a value.
         is_nullable: whether an empty string is null.
+        is_text: whether the value is written as a string.
     """
 
     name: str = ""
     is_hidden: bool = False
     is_flat: bool = False
     is_nullable: bool = False
+    is_text: bool = False
 
 
 def _metadata(writing: Writing) -> Mapping[str, Writing]:
@@ -51,6 +53,7 @@ def _metadata(writing: Writing) -> Mapping[str, Writing]:
 HIDDEN: Final = _metadata(Writing(is_hidden=True))
 FLAT: Final = _metadata(Writing(is_flat=True))
 EMPTY_IS_NULL: Final = _metadata(Writing(is_nullable=True))
+TEXT: Final = _metadata(Writing(is_text=True))
 
 
 def named(name: str) -> Mapping[str, Writing]:
@@ -154,6 +157,8 @@ def _object(instance: Any) -> dict[str, Any]:
         value = member.read(instance)
         if member.writing.is_flat:
             result |= _nothing(flat_type(kind, member)) if value is None else plain(value)
+        elif member.writing.is_text:
+            result[member.name] = str(value)
         else:
             result[member.name] = plain(value or None if member.writing.is_nullable else value)
     return result

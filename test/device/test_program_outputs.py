@@ -12,12 +12,10 @@ from tuning_programs import matmul
 
 from tuninglink.compiler.phases import Phase
 from tuninglink.errors import CompileError
-from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.deciding.entry_verdict import judge_default
 from tuninglink.tuning.deciding.model_run import ModelRuns
 from tuninglink.tuning.deciding.output_judge import OutputJudge
 from tuninglink.tuning.devices.device_interface import Device
-from tuninglink.tuning.devices.device_process import DeviceProcess
 from tuninglink.tuning.flag_sets.compilation import ProgramSource
 from tuninglink.tuning.flag_sets.source_reference import SourceReference
 from tuninglink.tuning.programs.call_options import ALL_CALLS, CallOptions, GivenInput
@@ -32,8 +30,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tuninglink.tuning.candidates.compilation import CandidateCompiler
     from tuninglink.tuning.devices.device import DeviceDescription
     from tuninglink.tuning.devices.device_interface import Answer, Request
+    from tuninglink.tuning.devices.device_process import DeviceProcess
     from tuninglink.tuning.programs.compiled_program import CompiledProgram
 
 FLAGS = TARGETS["llvm-cpu"]
@@ -59,18 +59,6 @@ module attributes {iree_codegen.tuning_spec_with_default_entrypoint, transform.w
   }
 }
 """
-
-
-@pytest.fixture(scope="module")
-def compiler() -> Iterator[CandidateCompiler]:
-    with CandidateCompiler(FLAGS, 2) as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def process() -> Iterator[DeviceProcess]:
-    with DeviceProcess("local-sync") as opened:
-        yield opened
 
 
 @dataclass
@@ -102,7 +90,7 @@ class WrongDevice(Device):
 
 @pytest.fixture
 def case(
-    compiler: CandidateCompiler, process: DeviceProcess, tmp_path: Path
+    compiler: CandidateCompiler, device: DeviceProcess, tmp_path: Path
 ) -> Iterator[Callable[..., ModelRuns]]:
     opened: list[ProgramReference] = []
 
@@ -120,9 +108,9 @@ def case(
         program = read_program(str(path), FLAGS, options=options)
         reference = ProgramReference(program.content, "llvm-cpu", 0, seconds)
         opened.append(reference)
-        runs = ModelRuns(program, compiler, process, seed=0, seconds=0.2)
+        runs = ModelRuns(program, compiler, device, seed=0, seconds=0.2)
         first = runs._image("")
-        runs.device = WrongDevice(process, lambda image: default if image == first else tuned)
+        runs.device = WrongDevice(device, lambda image: default if image == first else tuned)
         runs.judge = OutputJudge(program.tasks, reference, numerics)
         return runs
 

@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 
 from tuninglink.json_schema import schema_of
-from tuninglink.plain_data import EMPTY_IS_NULL, FLAT, HIDDEN, named, plain, to_json, written
+from tuninglink.plain_data import EMPTY_IS_NULL, FLAT, HIDDEN, TEXT, named, plain, to_json, written
 
 
 class Color(Enum):
@@ -75,6 +75,7 @@ class Measured:
 
     ratio: Ratio | None = field(metadata=FLAT)
     note: str = field(default="", metadata=EMPTY_IS_NULL)
+    place: tuple[int, int] = field(default=(1, 2), metadata=TEXT)
 
     @written("colors")
     def all_colors(self) -> list[Color]:
@@ -88,9 +89,10 @@ def test_metadata_and_methods_change_what_is_written() -> None:
         "least": 1.0,
         "width": "infinite",
         "note": "quick",
+        "place": "(1, 2)",
         "colors": ["red"],
     }
-    nothing = {"least": None, "width": None, "note": None, "colors": ["red"]}
+    nothing = {"least": None, "width": None, "note": None, "place": "(1, 2)", "colors": ["red"]}
     assert plain(Measured(None)) == nothing
 
 
@@ -102,7 +104,7 @@ def test_a_schema_describes_what_is_written() -> None:
         for name in plain(measured):
             with pytest.raises(jsonschema.ValidationError):
                 jsonschema.validate(plain(measured) | {name: object()}, schema)
-    assert schema["required"] == ["least", "width", "note", "colors"]
+    assert schema["required"] == ["least", "width", "note", "place", "colors"]
     assert schema["description"] == "A measurement."
     properties = schema["properties"]
     assert properties["least"]["description"] == "the lower bound, inclusive."

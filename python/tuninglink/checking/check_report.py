@@ -1,17 +1,18 @@
-"""Reports about specs, as data and as diagnostics."""
+"""Reports about specs, as diagnostics and as data: the JSON document is `CheckReport`."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal
 
 from tuninglink.checking.findings import Finding, Rule
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, note
+from tuninglink.plain_data import EMPTY_IS_NULL, FLAT, HIDDEN, named, written
 from tuninglink.solver.answers import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from tuninglink.checking.entry_answers import Answer
     from tuninglink.checking.model_matches import ModelMatch
@@ -39,17 +40,18 @@ class EntryReport:
     """
 
     position: int
-    entry: Entry
-    payload: str
-    matches: Answer
-    is_valid: Answer | None
-    compiles: Answer | None
-    is_reachable: Answer
-    overlap: EntryOverlap | None
+    entry: Entry = field(metadata=FLAT)
+    payload: str = field(metadata=EMPTY_IS_NULL)
+    matches: Answer = field(metadata=HIDDEN)
+    is_valid: Answer | None = field(metadata=HIDDEN)
+    compiles: Answer | None = field(metadata=HIDDEN)
+    is_reachable: Answer = field(metadata=HIDDEN)
+    overlap: EntryOverlap | None = field(metadata=named("overlaps"))
     in_model: tuple[ModelMatch, ...] | None = None
-    knob_place: Place | None = None
+    knob_place: Place | None = field(default=None, metadata=HIDDEN)
 
     @property
+    @written()
     def answers(self) -> dict[str, Answer | None]:
         """The answers by their names in JSON."""
         return {
@@ -98,8 +100,8 @@ class SpecReport:
     """
 
     source: str
-    kind: str = ""
-    structure: tuple[Diagnostic, ...] = ()
+    kind: str = field(default="", metadata=EMPTY_IS_NULL)
+    structure: tuple[Diagnostic, ...] = field(default=(), metadata=HIDDEN)
     entries: tuple[EntryReport, ...] = ()
 
     def findings(self) -> Iterator[Finding]:
@@ -115,6 +117,7 @@ class SpecReport:
             for match in entry.in_model or ():
                 yield from _in_model(entry, match)
 
+    @written()
     def diagnostics(self) -> Iterator[Diagnostic]:
         """Yield the errors and warnings."""
         for finding in self.findings():
@@ -129,9 +132,25 @@ class SpecReport:
                 reports_by_question[question, answer.reason].append(entry)
         return [Undecided(*key, tuple(entries)) for key, entries in reports_by_question.items()]
 
+    @written()
     def has_errors(self) -> bool:
         """Return whether the spec has errors."""
         return any(diagnostic.severity is Severity.ERROR for diagnostic in self.diagnostics())
+
+
+@dataclass(frozen=True)
+class CheckReport:
+    """The findings about specs.
+
+    Attributes:
+        target: the target of the configurations; None without one.
+        specs: the findings about each spec.
+        schema_version: the version of the form; grows when a field changes its meaning or goes, not when one is added.
+    """
+
+    schema_version: Literal[1] = field(default=1, init=False)
+    target: str | None
+    specs: Sequence[SpecReport]
 
 
 _REFUTED: Final = {

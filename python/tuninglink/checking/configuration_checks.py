@@ -170,7 +170,9 @@ def _judged(found: ConfigurationAnswer, key: bytes) -> Judged:
 
 
 def _key(dispatch: Workload) -> bytes:
-    text = str(dispatch.function)
+    """Return a key that equal dispatches share, in this process and in others."""
+    # The local scope leaves other functions of the module alone.
+    text = str(dispatch.function.get_asm(use_local_scope=True))
     if names.EXECUTABLE_TARGET not in dispatch.function.attributes:
         text += str(dispatch.target)
     return blake2b(text.encode(), digest_size=16).digest()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tuninglink.matching.entry_conditions import EntryConditions
 from tuninglink.matching.reachability import find_overlaps, find_reachability
+from tuninglink.plain_data import EMPTY_IS_NULL
 from tuninglink.solver.answers import Verdict
 from tuninglink.specs.side_effects import failing_checks
 
@@ -30,12 +31,12 @@ class Answer:
     """
 
     verdict: Verdict
-    reason: str = ""
+    reason: str = field(default="", metadata=EMPTY_IS_NULL)
     details: tuple[str, ...] = ()
-    warning: str = ""
-    crash: str = ""
+    warning: str = field(default="", metadata=EMPTY_IS_NULL)
+    crash: str = field(default="", metadata=EMPTY_IS_NULL)
     knobs: tuple[str, ...] = ()
-    miscompilation: str = ""
+    miscompilation: str = field(default="", metadata=EMPTY_IS_NULL)
 
 
 @dataclass(frozen=True)

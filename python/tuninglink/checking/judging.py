@@ -19,10 +19,11 @@ from tuninglink.spaces.cpu.target_cpu import BACKEND as CPU_BACKEND
 from tuninglink.spaces.provider_registry import ProviderRegistry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from tuninglink.iree.targets import Target
     from tuninglink.mlir.diagnostics import Diagnostic
+    from tuninglink.payloads.drafts import Configured
     from tuninglink.solver.answers import Limits
     from tuninglink.spaces.workload import Workload
     from tuninglink.specs.structure import Entry
@@ -88,14 +89,36 @@ class Judge:
             entry: the entry.
             is_asked: whether to judge its configuration, too.
         """
+        (judgement,) = self.judge_all([(entry, is_asked)])
+        return judgement
+
+    def judge_all(self, entries: Sequence[tuple[Entry, bool]]) -> list[Judgement]:
+        """Judge entries of one spec.
+
+        Args:
+            entries: the entries, each with whether to judge its configuration, too.
+        """
+        asked = [entry for entry, is_asked in entries if is_asked]
+        configured = self._synthesizer.configured_together(asked, self._target) if asked else ()
+        payloads = iter(configured)
+        return [
+            self._judge(next(payloads)) if is_asked else self._match(entry)
+            for entry, is_asked in entries
+        ]
+
+    def _match(self, entry: Entry) -> Judgement:
+        """Judge an entry without its configuration."""
         try:
-            if not is_asked:
-                payload = self._synthesizer.payload(entry)
-                return Judgement(Answer(Verdict.PROVEN), payload.shapes)
-            configured = self._synthesizer.configured(entry, self._target)
+            payload = self._synthesizer.payload(entry)
         except PayloadError as failure:
-            nothing = Judged(Answer(Verdict.NOT_DECIDED, NO_PROGRAM)) if is_asked else None
-            return Judgement(Answer(failure.verdict, failure.reason), judged=nothing)
+            return Judgement(Answer(failure.verdict, failure.reason))
+        return Judgement(Answer(Verdict.PROVEN), payload.shapes)
+
+    def _judge(self, configured: Configured | PayloadError) -> Judgement:
+        """Judge an entry with its configuration."""
+        if isinstance(configured, PayloadError):
+            nothing = Judged(Answer(Verdict.NOT_DECIDED, NO_PROGRAM))
+            return Judgement(Answer(configured.verdict, configured.reason), judged=nothing)
         if configured.dispatch is None:
             judged = self._checks.judge_payload(configured.write(), self._target)
         else:
@@ -119,9 +142,10 @@ class Judge:
         if not (is_proven and is_for_cpu):
             return judged
         assert dispatch.module is not None
-        if not add_consumer(dispatch.module, collect(dispatch.module, "func.return")):
+        if not add_consumer(dispatch.module, collect(dispatch.function, "func.return")):
             return judged
-        crash = self._checks.judge(dispatch).answer.crash
+        changed = replace(dispatch, family=None)  # others of the family have no consumer
+        crash = self._checks.judge(changed).answer.crash
         if not crash:
             return judged
         crash = f"with an elementwise operation after it, {crash}"

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.checking.check_report import SpecReport
+from tuninglink.checking.check_report import CheckReport, SpecReport
 from tuninglink.checking.compiling import CompileLimits, Model
 from tuninglink.checking.findings import Rule
-from tuninglink.checking.json_report import to_json
 from tuninglink.checking.review_formats import to_github, to_sarif
 from tuninglink.cli import process
 from tuninglink.cli.check_tables import tables
@@ -27,6 +25,7 @@ from tuninglink.iree.compile_flags import compile_flags
 from tuninglink.iree.targets import Target
 from tuninglink.llvm_flags import Flag, choice, read_name, read_positive_duration, switch
 from tuninglink.mlir.diagnostics import Severity, error, note
+from tuninglink.plain_data import to_json
 from tuninglink.solver.answers import Limits
 from tuninglink.specs.libraries import spec_names
 from tuninglink.specs.sources import SpecFile, read_specs
@@ -270,8 +269,8 @@ def _render(
         return tables(reports, output)
     if form is Format.GITHUB:
         return "".join(f"{to_github(finding)}\n" for finding in findings)
-    data = to_json(reports, target or None) if form is Format.JSON else to_sarif(findings)
-    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+    is_sarif = form is Format.SARIF
+    return to_json(to_sarif(findings) if is_sarif else CheckReport(target or None, reports))
 
 
 def _inputs(arguments: Iterable[str]) -> Iterator[SpecFile | SpecReport]:

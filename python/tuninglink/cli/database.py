@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections import Counter
 from dataclasses import replace
@@ -25,6 +24,7 @@ from tuninglink.files import (
 )
 from tuninglink.llvm_flags import choice, switch
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
+from tuninglink.plain_data import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -160,7 +160,7 @@ def export_command(arguments: Sequence[str]) -> int:
     values, (file,) = USAGES["export"].parse(arguments)
     form, output = values.get("form"), values.get("output", STANDARD_STREAM)
     from tuninglink.cli.database_opening import open_database  # noqa: PLC0415 - takes long to import
-    from tuninglink.tuning.database.exporting import to_json, to_t4  # noqa: PLC0415
+    from tuninglink.tuning.database.exporting import export, to_t4  # noqa: PLC0415
 
     if form is not ExportFormat.TABLES:
         check_output(output)
@@ -171,8 +171,8 @@ def export_command(arguments: Sequence[str]) -> int:
     if form is ExportFormat.TABLES:
         _export_tables(trials, output)
         return process.SUCCESS
-    convert = to_t4 if form is ExportFormat.T4 else to_json
-    write_output(output, (json.dumps(convert(trials), indent=1) + "\n").encode())
+    document = to_t4(trials) if form is ExportFormat.T4 else export(trials)
+    write_output(output, to_json(document).encode())
     return process.SUCCESS
 
 
@@ -238,7 +238,7 @@ def _export_tables(trials: Sequence[Trial], directory: str) -> None:
         name = problem.description.replace(" ", "_")
         taken[name] += 1
         number = f"_{taken[name]}" if taken[name] > 1 else ""
-        write_file(place / f"{name}{number}.json", (json.dumps(table.to_json()) + "\n").encode())
+        write_file(place / f"{name}{number}.json", to_json(table).encode())
 
 
 def _summary(group: Sequence[Trial]) -> tuple[str, ...]:

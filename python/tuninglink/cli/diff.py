@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections import Counter
 from pathlib import Path
@@ -15,7 +14,7 @@ from tuninglink.cli.usage import FORMAT_FLAG, Positional, Usage
 from tuninglink.comparing import ChangeKind, compare_reports
 from tuninglink.comparing.reports import LEAST_CHANGE
 from tuninglink.llvm_flags import Flag, read_fraction, switch
-from tuninglink.plain_data import plain
+from tuninglink.plain_data import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +50,7 @@ def diff_command(arguments: Sequence[str]) -> int:
     changes = compare_reports(Path(old), Path(new), values.get("min_change", LEAST_CHANGE))
     counts = Counter(change.kind for change in changes)
     if values.get("report_format") is ReportFormat.JSON:
-        sys.stdout.write(json.dumps(plain(changes), indent=1, ensure_ascii=False) + "\n")
+        sys.stdout.write(to_json(changes))
     else:
         if changes:
             rows = [(change.kind.value, change.what, change.text) for change in changes]

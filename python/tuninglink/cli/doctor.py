@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING, Final
 
@@ -14,13 +13,12 @@ from tuninglink.cli.usage import FORMAT_FLAG, Usage
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.doctor.environment import environment
 from tuninglink.doctor.self_check import self_check
-from tuninglink.plain_data import plain
+from tuninglink.plain_data import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tuninglink.doctor.environment import Environment
-    from tuninglink.doctor.self_check import CheckResult
 
 
 USAGE: Final = Usage(
@@ -48,7 +46,7 @@ def doctor_command(arguments: Sequence[str]) -> int:
         step("checking the compiler")
         results = list(self_check())
     if values.get("report_format") is ReportFormat.JSON:
-        _write_json(installed, results)
+        sys.stdout.write(to_json({"environment": installed, "checks": results}))
     else:
         print_table(("part", "name", "state"), [*_environment_rows(installed)])
         sys.stdout.write("\n")
@@ -73,8 +71,3 @@ def _environment_rows(installed: Environment) -> Iterator[tuple[str, str, str]]:
             yield "device", uri, name
     size = f"{installed.cached_files} files, {installed.cached_bytes:,} bytes"
     yield "cache of URLs", str(installed.cache), size
-
-
-def _write_json(installed: Environment, results: Sequence[CheckResult]) -> None:
-    report = plain({"environment": installed, "checks": results})
-    sys.stdout.write(json.dumps(report, indent=2) + "\n")

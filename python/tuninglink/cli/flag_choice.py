@@ -80,7 +80,8 @@ class FlagChoice:
     @property
     def bases(self) -> list[FlagSet]:
         """The sets under which dispatches are tuned, best first."""
-        return tuning_bases(self.result, self.seconds)
+        compile_seconds = self.default.seconds if self.default is not None else 0.0
+        return tuning_bases(self.result, self.seconds, compile_seconds)
 
     def set_result(self, flag_set: FlagSet) -> SetResult | None:
         """Return the result of a set; None for the user's flags."""
@@ -201,10 +202,7 @@ def _backend_of(flags: Sequence[str]) -> str:
 
 
 def _sets(backend: str, options: TuneOptions) -> list[FlagSet]:
-    allows = options.settings.numerics is Numerics.ANY
-    return flag_sets(
-        backend, options.flag_sets, options.flags, allows_numerics=allows, program=options.input
-    )
+    return flag_sets(backend, options.flag_sets, options.flags, program=options.input)
 
 
 def write_flags(options: TuneOptions, result: FlagsResult) -> None:
@@ -247,9 +245,6 @@ def _obstacle(options: TuneOptions) -> str:
         return "sets of flags are compared on this machine only"
     if math.isinf(options.settings.seconds) and not (options.flag_sets or options.only_flags):
         return "there is no --budget to take a quarter of"
-    backend = _backend_of(options.flags)
-    if backend in _BACKENDS.values() and not _sets(backend, options) and not options.flag_sets:
-        return f"the sets for {backend} change results; --allow-numerics compares them"
     return ""
 
 

@@ -67,7 +67,7 @@ def tune_program(options: TuneOptions, command: str) -> TuninglinkError | None:
         (base,) = bases
         set_up_command_line(command, (*options.flags, *base.flags))
         tuned = tune(_with_flags(options, base, options.settings.seconds), base.flags, command)
-        return _write(options, tuned, choice.result)
+        return _write(options, tuned, replace(choice.result, best=choice.set_result(base)))
     tuned, result = _tune_bases(choice, bases, command)
     return _write(options, tuned, result)
 

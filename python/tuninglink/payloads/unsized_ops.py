@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from tuninglink.matching.conditions import Condition
     from tuninglink.payloads.op_templates import Template
+    from tuninglink.spaces.workload import Problem
 
 _MOST: Final = 64
 """The capacity of each cache."""
@@ -28,7 +29,8 @@ class UnsizedOp:
         template: the operation.
         is_shared: whether other matchers that differ only in sizes have the same candidate.
         verified: the ways to start an accumulation (filled or not) for which the compiler accepts a program, with the
-            properties of the body's ops that sizes do not change, see `synthesis`.
+            properties of the body's ops that sizes do not change, see `drafts`.
+        problems: the problem of the operation in each family, for some sizes; None if it has other loops.
     """
 
     def __init__(self, template: Template, *, is_shared: bool = False) -> None:
@@ -36,6 +38,7 @@ class UnsizedOp:
         self.is_shared = is_shared
         self._tiles: dict[tuple[mlir.Attribute, ...], Mapping[int, int]] = {}
         self.verified: dict[bool, Hashable] = {}
+        self.problems: dict[Hashable, Problem | None] = {}
 
     @cached_property
     def relations(self) -> SizeRelations:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler.dialects import iree_gpu
@@ -12,7 +12,7 @@ from tuninglink.iree.target_attributes import read_executable_target
 from tuninglink.mlir import names
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
+    from collections.abc import Hashable, Iterable, Mapping
 
     from iree.compiler import ir as mlir
 
@@ -52,6 +52,11 @@ class Problem:
     def loops(self, role: Role) -> tuple[int, ...]:
         """Return the loops with a role."""
         return tuple(loop for loop, each in enumerate(self.dimensions) if each.role is role)
+
+    def resized(self, sizes: Iterable[int]) -> Problem:
+        """Return the same problem with other sizes of its loops."""
+        roles = (dimension.role for dimension in self.dimensions)
+        return replace(self, dimensions=tuple(map(Dimension, roles, sizes)))
 
     def __str__(self) -> str:
         sizes = "x".join(

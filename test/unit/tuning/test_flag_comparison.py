@@ -277,3 +277,13 @@ def test_one_set_is_tuned_where_another_cannot_catch_up_or_time_is_short() -> No
     assert [base.name for base in tuning_bases(FlagsResult((far,), far), 300.0)] == ["far"]
     short = tuning_bases(FlagsResult((TILED, PLAIN), TILED), 20.0)
     assert [base.name for base in short] == ["tiled"]
+
+
+def test_a_program_that_takes_long_to_compile_is_tuned_under_one_set() -> None:
+    both = FlagsResult((TILED, PLAIN), TILED)
+    assert [base.name for base in tuning_bases(both, 300.0, 5.0)] == ["tiled", "plain"]
+    assert [base.name for base in tuning_bases(both, 300.0, 10.0)] == ["tiled"]
+    alike = measured("alike", TILED.median / 1.01, is_data_tiled=False)
+    results = FlagsResult((TILED, alike), TILED)
+    assert [base.name for base in tuning_bases(results, 300.0, 5.0)] == ["tiled", "alike"]
+    assert [base.name for base in tuning_bases(results, 300.0, 10.0)] == ["alike"]

@@ -24,10 +24,11 @@ from database_writers import HERE, PROBLEM, failed, trial
 
 from tuninglink.cli import commands
 from tuninglink.errors import TuninglinkError
+from tuninglink.plain_data import plain, to_json
 from tuninglink.tuning.candidates.search_problem import SearchProblem
 from tuninglink.tuning.database import Database, DatabaseError
 from tuninglink.tuning.database.database import winners_among
-from tuninglink.tuning.database.exporting import to_json, to_t4
+from tuninglink.tuning.database.exporting import export, to_t4
 from tuninglink.tuning.database.importing import read_trials
 from tuninglink.tuning.database.prior_data import PriorData
 from tuninglink.tuning.database.schema import VERSION
@@ -106,7 +107,7 @@ def test_exports_call_right_what_was_compared() -> None:
         replace(failed(2, FailureKind.WRONG), stage="race"),
         trial(3, samples=(20.0,)),
     ]
-    results = [entry["result"] for entry in to_json(trials)["trials"]]
+    results = [entry["result"] for entry in plain(export(trials))["trials"]]
     assert results == ["wrong", "wrong", "right", "wrong", "wrong", "not checked"]
     t4 = to_t4(trials)["results"]
     assert [entry["correctness"] for entry in t4] == [0, 0, 1, 0, 0, 0]
@@ -316,7 +317,7 @@ def test_exports_are_complete_and_importable(tmp_path: Path) -> None:
         *(failed(2 + i, kind) for i, kind in enumerate(FailureKind)),
     ]
     path = tmp_path / "export.json"
-    path.write_text(json.dumps(to_json(trials)))
+    path.write_text(to_json(export(trials)))
     assert read_trials(path) == trials
     t4 = to_t4(trials)
     jsonschema.validate(t4, T4_SCHEMA)

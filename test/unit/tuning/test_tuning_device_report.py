@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import jsonschema
 import pytest
-from browser import DARK, NASTY, browse, needs_chromium
+from browser import AS_IT_SHOULD_BE, CLIPPED, DARK, NASTY, WIDE, browse, needs_chromium, of_width
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.json_schema import schema_of
@@ -20,6 +20,7 @@ from tuninglink.tuning.deciding.decision import ConfidenceInterval
 from tuninglink.tuning.deciding.size_checks import SizeComparison
 from tuninglink.tuning.flag_sets.results import SetResult
 from tuninglink.tuning.flag_sets.sets import FlagSet
+from tuninglink.tuning.references.output_verdict import Correctness
 from tuninglink.tuning.report.model import (
     FlagSetReport,
     OmittedDispatch,
@@ -175,6 +176,24 @@ def test_a_page_warns_of_wrong_results_of_the_program(tmp_path: Path) -> None:
     assert "infinite by default, 0.001 with the spec; tolerance 0.01." in text
 
 
+@needs_chromium
+def test_a_page_has_a_section_of_wrong_defaults(tmp_path: Path) -> None:
+    items = "[...document.querySelectorAll('#defaults li')].map((each) => each.textContent)"
+    ask = f"return [byId('defaults').hidden, {items}]"
+    assert browse(to_html(REPORT), tmp_path, ask=ask) == [True, []]
+    open_, wrong, right = (
+        dataclasses.replace(KEPT, problem=name, default_result=result, default_finding=name)
+        for name, result in (
+            ("first", Correctness.UNDECIDED),
+            ("second", Correctness.WRONG),
+            ("third", Correctness.RIGHT),
+        )
+    )
+    page = to_html(dataclasses.replace(REPORT, dispatches=(open_, wrong, right)))
+    shown = ["second: wrong; second", "first: not decided; first"]
+    assert browse(page, tmp_path, ask=ask) == [False, shown]
+
+
 def test_a_report_that_cannot_be_written_is_one_diagnostic(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(TuninglinkError) as raised:
@@ -255,3 +274,23 @@ def test_a_page_without_dispatches_is_a_page(tmp_path: Path) -> None:
     nothing = dataclasses.replace(REPORT, dispatches=(), omissions=(), model=None, notes=(NASTY,))
     ask = 'return [document.querySelector("#notes").textContent, getComputedStyle(document.body).backgroundColor];'
     assert browse(to_html(nothing), tmp_path, DARK, ask=ask) == [NASTY, "rgb(20, 23, 27)"]
+
+
+KNOBS = ("distribution_0", "distribution_1", "vector_reduction_2", "cache_reduction_2")
+MANY_KNOBS = (*KNOBS, "vector_common_parallel_0", "vector_common_parallel_1", "loop_peeling", "mma")
+
+
+def with_many_knobs(number: int) -> TrialPoint:
+    knobs = {name: (number * (place + 3)) % 23 for place, name in enumerate(MANY_KNOBS)}
+    return dataclasses.replace(trial(0), microseconds=100.0 + number, knobs=knobs)
+
+
+@needs_chromium
+@pytest.mark.parametrize(("width", "flags"), [(400, ()), (1180, (WIDE,))])
+def test_nothing_is_clipped_and_no_labels_overlap(
+    tmp_path: Path, width: int, flags: tuple[str, ...]
+) -> None:
+    history = tuple(map(with_many_knobs, range(40)))
+    report = dataclasses.replace(REPORT, dispatches=(dataclasses.replace(WON, history=history),))
+    page = of_width(to_html(report), width)
+    assert browse(page, tmp_path, *flags, ask=CLIPPED) == AS_IT_SHOULD_BE

@@ -110,20 +110,37 @@ class _Access:
 
 
 def _accesses(operation: mlir.Operation) -> list[_Access]:
+    moved = _moved(operation)
+    if moved is not None:
+        return [_Access(operation, moved, tuple(range(len(shape(moved.type) or ()))))]
     op = StructuredOp(operation)
     inputs = zip(operation.operands, op.operand_loops, strict=False)
     outputs = zip(operation.results, op.operand_loops[op.first_output :], strict=False)
     return [_Access(operation, value, loops) for value, loops in (*inputs, *outputs)]
 
 
+def _moved(operation: mlir.Operation) -> mlir.Value[mlir.Type] | None:
+    """Return the value with a dimension for each loop of an operation that moves elements by index; else None.
+
+    The tiles of `map_store` are those of its input, and the tiles of `map_load` are those of its result.
+    """
+    values: Mapping[str, Sequence[mlir.Value[mlir.Type]]] = {
+        names.MAP_STORE: operation.operands,
+        names.MAP_LOAD: operation.results,
+    }
+    return next(iter(values.get(operation.name, ())), None)
+
+
 def _neighbor(operation: mlir.Operation, tied: Mapping[int, int]) -> Neighbor:
     op = StructuredOp(operation)
     bits = max([WIDENED, *(width(operand.type) or _WIDEST for operand in operation.operands)])
-    if not op.maps:
+    moved = _moved(operation)
+    if moved is None and not op.maps:
         return Neighbor(f"'{operation.name}'", (), _largest(operation), bits)
+    sizes = op.sizes if moved is None else shape(moved.type) or ()
     configured = _configured(operation)
     own = 1
-    for loop, size in enumerate(op.sizes):
+    for loop, size in enumerate(sizes):
         if loop in tied:
             continue
         tile = configured.get(loop) or size

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from tuninglink.plain_data import HIDDEN, named, written
+from tuninglink.plain_data import FLAT, HIDDEN, named, written
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -72,12 +72,12 @@ class Decision:
             None if there is none.
     """
 
-    outcome: Outcome
-    speedup: ConfidenceInterval
+    outcome: Outcome = field(metadata=HIDDEN)
+    speedup: ConfidenceInterval = field(metadata=FLAT)
     default_us: float
     tuned_us: float
-    blocks: tuple[ConfidenceInterval, ...]
-    contrary: ConfidenceInterval | None = None
+    blocks: tuple[ConfidenceInterval, ...] = field(metadata=HIDDEN)
+    contrary: ConfidenceInterval | None = field(default=None, metadata=HIDDEN)
 
     def __str__(self) -> str:
         if self.contrary is None:

@@ -73,25 +73,36 @@ class FlagsResult:
 _LEAST_SECONDS: Final = 45.0
 """The least time, in seconds, that is divided between two sets."""
 
+_COMPILATIONS: Final = 40.0
+"""The least of that time in compilations of the program: reading it, the defaults, the run of the whole and the final
+comparison take about eight of each set."""
+
 _REACH: Final = 2.5
 """The largest slowdown that tuning of dispatches is expected to make up for."""
 
+_ALIKE: Final = 1.02
+"""The largest slowdown for which a set without data tiling is tuned instead, as specs configure more of it."""
 
-def tuning_bases(result: FlagsResult, seconds: float) -> list[FlagSet]:
+
+def tuning_bases(
+    result: FlagsResult, seconds: float, compile_seconds: float = 0.0
+) -> list[FlagSet]:
     """Return the sets under which dispatches are tuned, the best one first.
 
     If the best set tiles data, specs configure little of the program. Then the best set without data tiling, perhaps
-    the default, is also a base, and whole-program times decide.
+    the default, is also a base, and whole-program times decide. If there is no time for both, the one without data
+    tiling is the only base where it is as fast.
 
     Args:
         result: the comparison of the sets.
         seconds: the time for tuning.
+        compile_seconds: the time of a compilation of the program.
     """
     best = result.best
     if best is None:
         return [DEFAULT]
     bases = [best.flag_set]
-    if not best.is_data_tiled or result.default_is_tiled or seconds < _LEAST_SECONDS:
+    if not best.is_data_tiled or result.default_is_tiled:
         return bases
     median, other = 1.0, DEFAULT
     for set_result in result.results:
@@ -102,6 +113,8 @@ def tuning_bases(result: FlagsResult, seconds: float) -> list[FlagSet]:
             and set_result.median > median
         ):
             median, other = set_result.median, set_result.flag_set
+    if seconds < max(_LEAST_SECONDS, _COMPILATIONS * compile_seconds):
+        return [other] if best.median <= _ALIKE * median else bases
     if best.median <= _REACH * median:
         bases.append(other)
     return bases

@@ -23,6 +23,7 @@ from tuninglink.mlir.serialization import to_bytecode, to_text
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body, collect
 from tuninglink.passes.strip_configs import strip_configurations
+from tuninglink.plain_data import named
 from tuninglink.tuning.programs.benchmark import Benchmark, SizedFunction
 from tuninglink.tuning.programs.benchmark_building import (
     NoBenchmarkError,
@@ -57,7 +58,7 @@ class TuningTask:
             its target.
         dispatches: the dispatches, such as `@executable::@variant`.
         label: the name of the function of the first one, which says what it computes.
-        calls: how often the program calls them; see `count_calls`.
+        calls: how often the functions of the program call them; 0 if only its initialization does. See `count_calls`.
         target: what they are compiled for.
         source: the benchmark at `executable-sources`, as bytecode.
         function: the name of its function.
@@ -122,7 +123,7 @@ class Omission:
         reason: why not.
     """
 
-    dispatches: tuple[str, ...]
+    dispatches: tuple[str, ...] = field(metadata=named("names"))
     reason: str
 
     def __str__(self) -> str:
@@ -180,7 +181,7 @@ def read_program(
     else:
         tasks, omissions = _tasks(
             dump_benchmarks(module),
-            count_calls(module, options.weights()),
+            count_calls(module, options.weights(), initializations=0),
             partial(dynamic_benchmarks, module, sizes) if sizes else None,
         )
     if not tasks and not omissions:

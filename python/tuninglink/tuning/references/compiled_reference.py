@@ -18,6 +18,8 @@ from tuninglink.tuning.references.tolerance import Expected, compare_with, pertu
 from tuninglink.tuning.results.failures import Failure, FailureKind
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tuninglink.tuning.devices.measurement import Outputs
     from tuninglink.tuning.programs.benchmark import BufferLayout
     from tuninglink.tuning.references.retargeting import ReferenceTarget
@@ -31,10 +33,12 @@ class Reference:
     Attributes:
         target: the name of the target whose code computed them.
         outputs: the stored tensors with their expected contents.
+        is_independent: see `ReferenceTarget`.
     """
 
     target: str
     outputs: tuple[tuple[StoredTensor, Expected], ...]
+    is_independent: bool = True
 
     @property
     def byte_length(self) -> int:
@@ -81,17 +85,33 @@ def reference_measurer(device: str, seed: int) -> Measurer:
 
 
 def compute_reference(
-    source: bytes, function: str, layout: BufferLayout, target: ReferenceTarget, seed: int
+    source: bytes,
+    function: str,
+    layout: BufferLayout,
+    targets: Sequence[ReferenceTarget],
+    seed: int,
 ) -> Reference | str:
-    """Return the reference of a benchmark, or the reason for having none. Runs in the process of references.
+    """Return the reference of a benchmark, or the reasons for having none. Runs in the process of references.
 
     Args:
         source: the benchmark at `executable-sources`.
         function: the name of its function.
         layout: the layout of its buffer.
-        target: the target of the reference.
+        targets: the targets of the reference; the first one for which it compiles and runs is used.
         seed: the seed of the inputs.
     """
+    reasons = []
+    for target in targets:
+        reference = _compute(source, function, layout, target, seed)
+        if isinstance(reference, Reference):
+            return reference
+        reasons.append(reference)
+    return "; ".join(reasons)
+
+
+def _compute(
+    source: bytes, function: str, layout: BufferLayout, target: ReferenceTarget, seed: int
+) -> Reference | str:
     try:
         compiled = compile_program(retarget(source, target), "")
     except TuninglinkError as failure:
@@ -112,4 +132,4 @@ def compute_reference(
         (tensor, Expected(tensor.content(values.bindings), tensor.content(perturbed.bindings)))
         for tensor in tensors
     )
-    return Reference(target.name, outputs)
+    return Reference(target.name, outputs, target.is_independent)

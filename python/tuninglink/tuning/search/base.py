@@ -127,6 +127,9 @@ class Search(ABC):
         else:
             self._times[candidate.key] = (candidate, microseconds)
 
+    def draw_ahead(self) -> None:  # noqa: B027 - most searches draw nothing later
+        """Draw candidates that a later `ask` would have to wait for."""
+
     @abstractmethod
     def propose(self, count: int) -> Iterable[Candidate]:
         """Return candidates, best first. Candidates returned before are skipped.

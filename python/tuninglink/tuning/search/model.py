@@ -97,6 +97,11 @@ class ModelSearch(Search):
                 chosen[position] = self._chance.choice(ranked)
         return chosen
 
+    def draw_ahead(self) -> None:
+        """Draw the candidates that the model will choose from."""
+        if self._tried >= _FEWEST:
+            self._pool.sample(MOST_CANDIDATES, self._seed)  # the pool remembers it
+
     @property
     def _tried(self) -> int:
         return len(self._times) + len(self._failed)
