@@ -134,6 +134,28 @@ def test_an_interrupt_while_a_file_is_written_leaves_what_was_there(tmp_path: Pa
     assert list(tmp_path.iterdir()) == [place]
 
 
+BASH = """
+eval "$({command} --show-completion bash)"
+COMP_WORDS=(tuninglink {words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
+_tuninglink_completion {command}
+echo "${{COMPREPLY[*]}}"
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "answers"),
+    [
+        ("database ex", "export"),
+        ("tune x.mlir --numerics r", "rounding"),
+        ("check --str", "--strict"),
+    ],
+)
+def test_bash_completes(words: str, answers: str) -> None:
+    script = BASH.format(command=TUNINGLINK, words=words)
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == answers
+
+
 def test_verbose_names_the_steps_and_quiet_leaves_remarks_out(tmp_path: Path) -> None:
     program = str(ROOT / "examples" / "mmt_2048x1280x5120.mlir")
     command = ["compile", program, "--iree-hal-target-device=hip", "--iree-rocm-target=gfx942"]

@@ -1,4 +1,4 @@
-"""`tuninglink-opt` beside `iree-opt`, and with inputs and outputs that are no good."""
+"""`tuninglink-opt` beside `iree-opt`, and with broken inputs and outputs."""
 
 from __future__ import annotations
 

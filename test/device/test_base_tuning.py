@@ -40,7 +40,7 @@ def test_the_result_comes_back_with_its_report(tmp_path: Path) -> None:
     assert tuned is not None
     assert "module @tuned" in tuned.spec
     (dispatch,) = tuned.report.dispatches
-    assert len(dispatch.trials) == 1
+    assert len(dispatch.history) == 1
     assert tuned.entries == (dispatch.outcome == "won")
     assert not tuned.is_interrupted
 

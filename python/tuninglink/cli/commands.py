@@ -7,7 +7,7 @@ import sys
 import textwrap
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.cli.summaries import SUMMARIES
+from tuninglink.cli.summaries import COMPLETION_REQUEST, INSTALL_FLAG, SUMMARIES
 from tuninglink.cli.usage import module_of, usage_of
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error, note
@@ -21,12 +21,9 @@ _WIDTH: Final = 118
 HELP_FLAGS: Final = ("--help", "-help", "-h")
 
 COMPLETION_FLAGS: Final = {
-    "--install-completion": "Install the completion of commands, flags and values for this shell.",
-    "--show-completion": "Show the script for it, to copy or change it.",
+    INSTALL_FLAG: "Install the completion of commands, flags and values for this shell, or for the one named.",
+    "--show-completion": "Show the script for it, to copy or change.",
 }
-
-COMPLETION_REQUEST: Final = "_TUNINGLINK_COMPLETE"
-"""The variable with which a shell requests completions."""
 
 
 def run(arguments: Sequence[str]) -> int:

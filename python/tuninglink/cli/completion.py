@@ -7,16 +7,20 @@ flags as parameters, and runs none of them.
 from __future__ import annotations
 
 import inspect
-import os
-import shlex
+import sys
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
+import typer.completion
 
-from tuninglink.cli.summaries import SUMMARIES
+from tuninglink.cli.known_values import typed_words
+from tuninglink.cli.summaries import COMPLETION_REQUEST, INSTALL_FLAG, SUMMARIES
 from tuninglink.cli.usage import COMMON_FLAGS, usage_of
+from tuninglink.errors import TuninglinkError
 from tuninglink.llvm_flags import dashed
+from tuninglink.mlir.diagnostics import error, note
 from tuninglink.specs.libraries import spec_names
+from tuninglink.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,12 +28,19 @@ if TYPE_CHECKING:
     from tuninglink.cli.usage import Positional
     from tuninglink.llvm_flags import Flag
 
-_LINES: Final = ("COMP_WORDS", "_TYPER_COMPLETE_ARGS")
-"""The variables with the command line so far: bash's, and that of other shells."""
+_SHELLS: Final = ("bash", "zsh", "fish", "powershell", "pwsh")
 
 
 def complete(arguments: Sequence[str]) -> int:
-    """Write the completions that a shell requests, or install their script, and return the exit code."""
+    """Write the completions that a shell requests, or write or install the script for it; return the exit code.
+
+    Raises:
+        TuninglinkError: a shell is named that has no script.
+    """
+    if len(arguments) > 1:
+        flag, shell, *_ = arguments
+        sys.stdout.write(_install(shell) if flag == INSTALL_FLAG else _script(shell))
+        return 0
     app = typer.Typer(name="tuninglink", pretty_exceptions_enable=False)
     groups: dict[str, typer.Typer] = {}
     for name in SUMMARIES:
@@ -43,6 +54,29 @@ def complete(arguments: Sequence[str]) -> int:
         arguments, prog_name="tuninglink", standalone_mode=False
     )
     return code or 0
+
+
+def _script(shell: str) -> str:
+    """Return the script for a shell."""
+    _check_shell(shell)
+    script: str = typer.completion.get_completion_script(  # type: ignore[attr-defined] # lacks `__all__`
+        prog_name="tuninglink", complete_var=COMPLETION_REQUEST, shell=shell
+    )
+    return f"{script}\n"
+
+
+def _install(shell: str) -> str:
+    """Install the script for a shell, and return a message."""
+    _check_shell(shell)
+    _, path = typer.completion.install(shell, "tuninglink", COMPLETION_REQUEST)  # type: ignore[attr-defined]
+    return f"completion for {shell} is installed in {path}; start a new shell\n"
+
+
+def _check_shell(shell: str) -> None:
+    if shell not in _SHELLS:
+        hint = did_you_mean(shell, _SHELLS)
+        remedy = note(f"known: {', '.join(_SHELLS)}")
+        raise TuninglinkError(error(f"no completion for shell '{shell}'{hint}", notes=[remedy]))
 
 
 def with_flags(name: str) -> Callable[..., None]:
@@ -71,16 +105,8 @@ def _run_nothing() -> None:
 
 def _is_typed(name: str) -> bool:
     """Whether the command line begins with a command. Flags of others are not loaded."""
-    line = next((os.environ[variable] for variable in _LINES if variable in os.environ), "")
     words = name.split()
-    return _split(line)[1 : len(words) + 1] == words
-
-
-def _split(line: str) -> list[str]:
-    try:
-        return shlex.split(line)
-    except ValueError:  # a quote is open
-        return line.split()
+    return typed_words()[1 : len(words) + 1] == words
 
 
 def _argument(index: int, argument: Positional) -> inspect.Parameter:

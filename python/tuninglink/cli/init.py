@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
 from tuninglink.cli.compile import USAGE as COMPILE_USAGE
+from tuninglink.cli.known_values import known_dispatches, known_pipelines
 from tuninglink.cli.progress import progress
 from tuninglink.cli.usage import Usage
 from tuninglink.compiler.flags import COMPILE_FLAGS, DIM_FLAG, CompileOptions, FlagReader
@@ -29,6 +30,7 @@ _FLAGS: Final = {
         "dispatches",
         repeats=True,
         metavar="NAME",
+        values=known_dispatches,
         help="Only dispatches with NAME in their name or in that of their function; * and ? match. May be repeated.",
     ),
     "top": Flag(
@@ -49,6 +51,7 @@ _FLAGS: Final = {
         "pipelines",
         repeats=True,
         metavar="NAME",
+        values=known_pipelines,
         help="With --suggest: only this pipeline, such as TileAndFuse. May be repeated.",
     ),
     "output": replace(

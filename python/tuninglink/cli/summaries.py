@@ -27,3 +27,8 @@ SUMMARIES: Final = {
     "doctor": "Show versions, extras, drivers, devices and caches, and check the compiler.",
 }
 """The first word is the module of a command, the last one its function."""
+
+INSTALL_FLAG: Final = "--install-completion"
+
+COMPLETION_REQUEST: Final = "_TUNINGLINK_COMPLETE"
+"""The variable with which a shell requests completions."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.cli.known_values import known_dispatches
 from tuninglink.cli.measuring_options import (
     MEASURING_FLAGS,
     MeasuringOptions,
@@ -149,6 +150,7 @@ TUNE_FLAGS: Final = {
         "patterns",
         repeats=True,
         metavar="PATTERN",
+        values=known_dispatches,
         help="Tune dispatches with this in their name or their function's. May be repeated; * and ? match.",
     ),
     "top": Flag(

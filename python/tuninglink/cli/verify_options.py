@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.cli.known_values import known_dispatches
 from tuninglink.cli.measuring_options import MEASURING_FLAGS
 from tuninglink.cli.report_format import ReportFormat
 from tuninglink.cli.tune_options import CALL_FLAGS
@@ -92,6 +93,7 @@ VERIFY_FLAGS: Final = {
         "patterns",
         repeats=True,
         metavar="PATTERN",
+        values=known_dispatches,
         help="Verify dispatches with this in their name or their function's, and not the whole program. May be repeated; "
         "* and ? match.",
     ),

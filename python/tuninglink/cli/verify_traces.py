@@ -26,7 +26,7 @@ from tuninglink.tuning.references.traced_program import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -70,7 +70,18 @@ def verify_traces(program: DispatchedProgram, spec: str, uri: str, options: Veri
         content = source.content(options.timeout)
         step("running the program with traces")
         functions = tracing.run(content, spec, program.calls, integers)
-    if options.report_format is ReportFormat.JSON:
+    _write_report(functions, plain, options.report_format)
+    return not any(
+        dispatch.agreement is Agreement.DIFFERS
+        for function in functions
+        for dispatch in function.dispatches
+    )
+
+
+def _write_report(
+    functions: Sequence[TracedFunction], plain: Outputs, report_format: ReportFormat
+) -> None:
+    if report_format is ReportFormat.JSON:
         reports = [
             {
                 "name": function.call.label,
@@ -83,11 +94,6 @@ def verify_traces(program: DispatchedProgram, spec: str, uri: str, options: Veri
     else:
         for function in functions:
             _print(function, plain)
-    return not any(
-        dispatch.agreement is Agreement.DIFFERS
-        for function in functions
-        for dispatch in function.dispatches
-    )
 
 
 def _print(function: TracedFunction, plain: Outputs) -> None:

@@ -26,22 +26,33 @@ _LESS: Final = frozenset({2, 6})
 """The values of `slt` and `ult` in `arith.cmpi`."""
 
 
-def count_calls(program: mlir.Operation, weights: Mapping[str, int] | None = None) -> Counter[str]:
+def count_calls(
+    program: mlir.Operation,
+    weights: Mapping[str, int] | None = None,
+    *,
+    initializations: int = 1,
+) -> Counter[str]:
     """Return the number of calls of each dispatch, by name, for one call of each entry point.
 
-    Both sides of a branch count. An initializer counts as an entry point.
+    Both sides of a branch count.
 
     Args:
         program: a program at `executable-sources`, or later.
         weights: the numbers of calls of entry points, by name; 0 for those that it leaves out. By default each is
             called once.
+        initializations: the number of times that initializers run.
     """
+    # Initializers have no name.
     functions = {symbol_name(op) or "": op for op in body(program) if _has_blocks(op)}
     callees_by_name = {name: _Function(function) for name, function in functions.items()}
     called = {callee for function in callees_by_name.values() for callee in function.callees}
     calls: Counter[str] = Counter()
     times: Counter[str] = Counter(
-        {name: _weight(name, weights) for name in callees_by_name if name not in called}
+        {
+            name: _weight(name, weights) if name else initializations
+            for name in callees_by_name
+            if name not in called
+        }
     )
     for name in _callers_first(callees_by_name):
         for callee, count in callees_by_name[name].callees.items():
@@ -52,8 +63,8 @@ def count_calls(program: mlir.Operation, weights: Mapping[str, int] | None = Non
 
 
 def _weight(name: str, weights: Mapping[str, int] | None) -> int:
-    """Return the number of calls of an entry point. An initializer, which has no name, is called once."""
-    return 1 if weights is None or not name else weights.get(name, 0)
+    """Return the number of calls of an entry point."""
+    return 1 if weights is None else weights.get(name, 0)
 
 
 def _has_blocks(operation: mlir.Operation) -> bool:

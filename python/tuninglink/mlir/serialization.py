@@ -71,7 +71,9 @@ def parse_module(data: bytes, source: str, context: mlir.Context) -> mlir.Operat
             # The bindings fail to decode a message that quotes bytes other than UTF-8.
             raise SpecError(error("the bytecode is damaged", start)) from None
     if parsed.name != names.MODULE:
-        message = f"expected a module that is or carries a tuning spec, found '{parsed.name}'"
+        is_part_of_spec = parsed.name.startswith("transform.")
+        kind = f"'{parsed.name}'" if is_part_of_spec else "a program"
+        message = f"expected a module that is or carries a tuning spec, found {kind}"
         raise SpecError(error(message, parsed))
     return parsed
 

@@ -8,11 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from places import ROOT
 
 import tuninglink.cli
 from tuninglink.cli.commands import run
 from tuninglink.cli.completion import complete_bound, with_flags
-from tuninglink.cli.known_values import known_devices, known_searches, known_targets
+from tuninglink.cli.known_values import (
+    known_devices,
+    known_dispatches,
+    known_pipelines,
+    known_searches,
+    known_targets,
+)
 from tuninglink.cli.summaries import SUMMARIES
 from tuninglink.cli.usage import Positional, Usage, flag_lines, usage_of
 from tuninglink.errors import TuninglinkError
@@ -87,6 +94,15 @@ def test_a_shell_completes_values() -> None:
     assert "gfx942" in known_targets()
     assert "local-sync" in known_devices()
     assert "neighbors" in known_searches()
+    assert {"TileAndFuse", "DoubleTilingExpert"} <= set(known_pipelines())
+
+
+def test_a_shell_completes_the_dispatches_of_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = ROOT / "examples" / "model_mlp.mlir"
+    monkeypatch.setenv("COMP_WORDS", f"tuninglink tune {program} --only ")
+    assert list(known_dispatches())[:1] == ["model_dispatch_0"]
+    monkeypatch.setenv("COMP_WORDS", "tuninglink tune missing.mlir --only 'mlp")
+    assert not list(known_dispatches())
 
 
 @pytest.mark.parametrize("words", [[], ["-h"], ["--help"], ["database"], ["database", "-h"]])

@@ -38,7 +38,7 @@ PLACES = {
 
 CASES = {
     "check MMT": "mmt_2048x1280x5120.mlir:[0-9]+:1: error: expected a module that is or carries a tuning spec, "
-    "found 'func.func'",
+    "found a program",
     "check GFX942 --target gfx9422": r"error: unknown target 'gfx9422'; did you mean 'gfx942'\? "
     "'tuninglink targets --all' lists the known ones\n$",
     "check GFX942 --target sm_90": "error: .*missing GPU target",
@@ -130,6 +130,7 @@ CASES = {
     "targets gfx942": "error: unexpected argument 'gfx942'",
     "doctor --format yaml": "error: invalid value 'yaml' for flag '--format': expected one of table, json",
     "demo --budget soon": "error: invalid value 'soon' for flag '--budget': expected a time such as 90s",
+    "--show-completion bsh": r"error: no completion for shell 'bsh'; did you mean 'bash'\?",
     "upgrade": "error: the argument SPEC is missing",
     "database export missing.db --format tables": "error: ",
     "dump GFX942 -o empty.mlir": "error: cannot make the directory 'empty.mlir': it is a file",

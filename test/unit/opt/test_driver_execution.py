@@ -65,7 +65,7 @@ class Fail(Pass):
         if self.how == "interrupt":
             raise KeyboardInterrupt
         if self.how == "handled":
-            # An error of the bindings that a pass expects is no failure.
+            # An error of the bindings that a pass expects is not a failure.
             with pytest.raises(ir.MLIRError):
                 ir.Module.parse("module {", operation.context)
 

@@ -298,7 +298,7 @@ def test_garbage_is_refused(garbage: bytes) -> None:
 
 
 def test_every_truncation_is_refused() -> None:
-    """Also where the compiler's message quotes bytes that are no text."""
+    """Also where the compiler's message quotes bytes that are not text."""
     root = program(executable("a", CPU))
     whole = marked("user").bytecode()
     for length in range(1, len(whole)):

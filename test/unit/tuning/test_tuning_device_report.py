@@ -20,6 +20,7 @@ from tuninglink.tuning.deciding.decision import ConfidenceInterval
 from tuninglink.tuning.deciding.size_checks import SizeComparison
 from tuninglink.tuning.flag_sets.results import SetResult
 from tuninglink.tuning.flag_sets.sets import FlagSet
+from tuninglink.tuning.references.output_verdict import Correctness
 from tuninglink.tuning.report.model import (
     FlagSetReport,
     OmittedDispatch,
@@ -173,6 +174,24 @@ def test_a_page_warns_of_wrong_results_of_the_program(tmp_path: Path) -> None:
     assert not hidden
     assert f"Warning: {WRONG.finding}." in text
     assert "infinite by default, 0.001 with the spec; tolerance 0.01." in text
+
+
+@needs_chromium
+def test_a_page_has_a_section_of_wrong_defaults(tmp_path: Path) -> None:
+    items = "[...document.querySelectorAll('#defaults li')].map((each) => each.textContent)"
+    ask = f"return [byId('defaults').hidden, {items}]"
+    assert browse(to_html(REPORT), tmp_path, ask=ask) == [True, []]
+    open_, wrong, right = (
+        dataclasses.replace(KEPT, problem=name, default_result=result, default_finding=name)
+        for name, result in (
+            ("first", Correctness.UNDECIDED),
+            ("second", Correctness.WRONG),
+            ("third", Correctness.RIGHT),
+        )
+    )
+    page = to_html(dataclasses.replace(REPORT, dispatches=(open_, wrong, right)))
+    shown = ["second: wrong; second", "first: not decided; first"]
+    assert browse(page, tmp_path, ask=ask) == [False, shown]
 
 
 def test_a_report_that_cannot_be_written_is_one_diagnostic(tmp_path: Path) -> None:

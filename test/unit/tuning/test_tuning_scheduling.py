@@ -97,6 +97,12 @@ def test_the_heaviest_task_begins() -> None:
     assert pace.expected_gain(10, heavy) > pace.expected_gain(1, light)
 
 
+def test_the_task_that_is_far_from_the_fastest_rates_begins() -> None:
+    pace = Pace()
+    fast, slow = pace.expected_gain(1, Progress(100.0), 0.25), pace.expected_gain(1, Progress(60.0))
+    assert slow > fast
+
+
 def test_a_begun_task_goes_on_before_its_equal_begins() -> None:
     pace = Pace()
     assert pace.expected_gain(1, progress([90.0] * 5)) > pace.expected_gain(1, Progress(100.0))

@@ -32,6 +32,7 @@ class MeasuredTask:
         program_us: its time in one run of the program at each of the sizes, in microseconds.
         stretch: the time of a sample over that of the iterations in it: that of a dynamic task runs at all sizes, and
             its time is a mean.
+        potential: the fraction of its time that tuning may save.
     """
 
     task: TuningTask
@@ -41,6 +42,7 @@ class MeasuredTask:
     share: float = 0.0
     program_us: float = 0.0
     stretch: float = 1.0
+    potential: float = 1.0
 
 
 def measure_default(

@@ -51,7 +51,7 @@ class TuningTask:
             its target.
         dispatches: the dispatches, such as `@executable::@variant`.
         label: the name of the function of the first one, which says what it computes.
-        calls: how often the program calls them; see `count_calls`.
+        calls: how often the functions of the program call them; 0 if only its initialization does. See `count_calls`.
         target: what they are compiled for.
         source: the benchmark at `executable-sources`, as bytecode.
         function: the name of its function.
@@ -174,7 +174,7 @@ def read_program(
     else:
         tasks, omissions = _tasks(
             dump_benchmarks(module),
-            count_calls(module, options.weights()),
+            count_calls(module, options.weights(), initializations=0),
             partial(dynamic_benchmarks, module, sizes) if sizes else None,
         )
     if not tasks and not omissions:

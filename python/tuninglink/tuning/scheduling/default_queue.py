@@ -18,12 +18,14 @@ from tuninglink.tuning.deciding.defaults import measure_default, nothing_runs
 from tuninglink.tuning.programs.dispatches import Omission
 from tuninglink.tuning.results.failures import Failure
 from tuninglink.tuning.scheduling.isolation import FATAL, reason_of
+from tuninglink.tuning.scheduling.potential import potentials, task_cost
 from tuninglink.tuning.scheduling.timeline import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from concurrent.futures import Future
 
+    from tuninglink.iree.dispatch_cost import DispatchCost
     from tuninglink.tuning.candidates.compilation import Compiled
     from tuninglink.tuning.deciding.defaults import MeasuredTask
     from tuninglink.tuning.programs.dispatches import TuningTask
@@ -71,9 +73,12 @@ class DefaultQueue:
         self._tuner = tuner
         self._omit = omit
         self._work = {task.key: estimated_work(task) for task in tasks}
-        self._waiting = deque(sorted(tasks, key=lambda task: -self._work[task.key]))
+        self._waiting = deque(
+            sorted(tasks, key=lambda task: (-self._work[task.key], not task.calls))
+        )
         self._jobs: dict[str, Future[Compiled | Failure]] = {}
         self._failure: Failure | None = None
+        self._costs: dict[str, DispatchCost] = {}
         self.measured: list[MeasuredTask] = []
 
     @property
@@ -96,16 +101,25 @@ class DefaultQueue:
                 if self._tuner.judgements:
                     self._tuner.judgements.expect(task)
 
-    def measure(self, budget: Budget) -> None:
+    def measure(self, budget: Budget, *, only_called: bool = False) -> None:
         """Measure defaults, at least one batch, until the time is over.
+
+        Args:
+            budget: the time limit.
+            only_called: whether dispatches that only the initialization of the program calls are left for later.
 
         Raises:
             TuninglinkError: none of the program's dispatches runs on the devices.
         """
-        while self._waiting:
+
+        def is_enough() -> bool:
+            is_rest = only_called and not self._waiting[0].calls
+            return bool(self.measured) and (budget.is_over or is_rest)
+
+        while self._waiting and not is_enough():
             self.submit()
             for _ in range(len(self._jobs)):
-                if self.measured and budget.is_over:
+                if is_enough():
                     break
                 self._measure_next()
             if budget.is_over:
@@ -138,6 +152,7 @@ class DefaultQueue:
             reason = f"the compiler's own choice fails: {measured.message}"
             self._omit(Omission(task.dispatches, reason))
         else:
+            self._costs[task.key] = task_cost(task)
             self.measured.append(measured)
             if self._tuner.judgements:
                 self._tuner.judgements.begin(task, measured.benchmark)
@@ -161,9 +176,12 @@ class DefaultQueue:
         return {key: time / total if total else 0.0 for key, time in times.items()}
 
     def weighed(self) -> list[MeasuredTask]:
-        """Return the measured tasks with their shares, heaviest first."""
-        shares = self.shares()
-        weighed = [replace(default, share=shares[default.task.key]) for default in self.measured]
+        """Return the measured tasks with their shares and potentials, heaviest first."""
+        shares, parts = self.shares(), potentials(self.measured, self._costs)
+        weighed = [
+            replace(default, share=shares[default.task.key], potential=parts[default.task.key])
+            for default in self.measured
+        ]
         return sorted(weighed, key=lambda default: -default.share)
 
     def judge(self, seconds: float) -> None:

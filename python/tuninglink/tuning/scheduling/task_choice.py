@@ -44,18 +44,18 @@ class Pace:
         """Return the time of the next turn of a task: a fraction of its past time, but at least some trials."""
         return max(_TURN_TRIALS * self.trial_seconds, _TURN * progress.seconds)
 
-    def expected_gain(self, calls: float, progress: Progress) -> float:
+    def expected_gain(self, calls: float, progress: Progress, potential: float = 1.0) -> float:
         """Return the microseconds that a program gains in each second of a task's next turn.
 
         Args:
             calls: the calls of the task's dispatches in a run of the program.
             progress: the progress of its best time.
+            potential: the fraction of its time that tuning may save.
         """
         spent, turn = progress.seconds, self.turn_seconds(progress)
         half = _HALF_TRIALS * self.trial_seconds
-        promise = (
-            _PROMISE * progress.best_us * half * turn / ((spent + half) * (spent + turn + half))
-        )
+        saved = potential * _PROMISE * progress.best_us
+        promise = saved * half * turn / ((spent + half) * (spent + turn + half))
         if not progress.trials:
             return calls * promise / (turn + self.start_seconds)
         window = max(_RECENT * spent, turn)
@@ -127,9 +127,10 @@ class TaskChoice:
         has_mended_enough = self._mending_seconds > _MENDING * self._turn_seconds
 
         def promise(task: OpenTask) -> tuple[bool, bool, float]:
-            is_new = task.run is None and not task.is_small
+            measured = task.measured
+            is_new = task.run is None and task.is_promising
             is_urgent = self.is_to_mend(task) and not (task.is_small and has_mended_enough)
-            gain = pace.expected_gain(task.measured.task.calls, task.progress)
+            gain = pace.expected_gain(measured.task.calls, task.progress, measured.potential)
             return is_new, is_urgent, gain
 
         return sorted(tasks, key=promise, reverse=True)
