@@ -6,13 +6,11 @@ Source: the compiler. `iree-compile` 3.13 received each name with `--iree-llvmcp
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+from typing import Final
 
 _BASE: Final = frozenset(
     [
