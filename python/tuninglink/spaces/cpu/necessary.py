@@ -57,8 +57,13 @@ def _vectorized(rules: CpuRules) -> list[Expression]:
     than the part that it covers.
     """
     # The effect of the innermost level is unknown, as is that of a level that tiles loops of the other kind.
-    others = [rules.tiles.tile(CpuLevel.VECTOR_INNER_PARALLEL, loop) == 0 for loop in rules.loops]
-    others += [rules.tiles.tile(level, loop) == 0 for level, loop in rules.tiles.misplaced()]
+    innermost = CpuLevel.VECTOR_INNER_PARALLEL
+    others = [
+        rules.tiles.tile(innermost, loop) == 0
+        for loop in rules.loops
+        if innermost not in rules.pipeline.unused
+    ]
+    others += [rules.tiles.tile(level, loop) == 0 for level, loop in rules.misplaced()]
     if rules.cpu.masking is Masking.NEVER:
         return [*others, *(each.is_known for each in rules.parts)]
     configured = (

@@ -26,7 +26,10 @@ def add_sufficient_rules(rules: CpuRules) -> None:
     for loop in rules.loops:
         for level in CpuLevel:
             rules.limit_tile(level, loop)
-    rules.separate_levels()
+    if rules.pipeline.mixes_levels:
+        rules.limit_misplaced_levels()
+    else:
+        rules.separate_levels()
     _bound_vectors(rules)
     _bound_neighbors(rules)
     if rules.cpu.masking is Masking.ALWAYS:
