@@ -110,6 +110,11 @@ class CpuRules:
             elif level is not CpuLevel.DISTRIBUTION:
                 self._expect_untiled(level, loop, tile == 0)
 
+    def leave_misplaced_levels(self) -> None:
+        """Propose no tiles for levels that do not apply to their loops."""
+        for level, loop in self.tiles.misplaced():
+            self._expect_untiled(level, loop, self.tiles.tile(level, loop) == 0)
+
     def _expect_untiled(self, level: CpuLevel, loop: int, condition: Expression) -> None:
         other = "a reduction" if self.nest.loops[loop].reduces else "parallel"
         self.add(

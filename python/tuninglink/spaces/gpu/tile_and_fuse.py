@@ -250,10 +250,26 @@ _MOST: Final = 1 << 12
 
 
 def padding_slot(tiling: ContractionTiles) -> ArraySlot:
-    """Return the slot of `padding`: each loop is padded to its tile."""
+    """Return the slot of `padding`: each loop is padded to its tile, or to a divisor of it.
+
+    Steps of the innermost reduction loop may be padded to any size.
+    """
     rules, tiles = tiling.rules, tiling.tiles
-    loops = range(len(tiling.contraction.sizes))
-    return ArraySlot(tuple(_pad(rules, f"pad_{loop}", [tiles[loop]], loop) for loop in loops))
+
+    def slot(loop: int) -> IntegerSlot:
+        pad, tile = rules.knob(f"pad_{loop}", 0, _MOST), tiles[loop]
+        rules.necessary(pad >= 1, f"pad_{loop} must be at least 1, not {{}}", pad)
+        is_free = loop == tiling.contraction.k
+        rules.sufficient(
+            any_of(tile % pad == 0, pad % tile == 0 if is_free else False),
+            f"dimension {loop} must be padded to its tile ({{}} == {{}})",
+            pad,
+            tile,
+        )
+        rules.not_chosen(pad == tile, f"pad_{loop} must be the tile ({{}} == {{}})", pad, tile)
+        return IntegerSlot(f"pad_{loop}")
+
+    return ArraySlot(tuple(map(slot, range(len(tiling.contraction.sizes)))))
 
 
 def convolution_padding_slot(tiling: ContractionTiles, count: int) -> ArraySlot:
