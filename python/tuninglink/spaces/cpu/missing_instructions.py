@@ -19,6 +19,8 @@ _SOFTMAX: Final = "linalg.softmax"
 _MAXIMA: Final = frozenset({"arith.maxnumf", "arith.minnumf", _SOFTMAX})
 _REDUCTIONS: Final = frozenset({"linalg.reduce", _SOFTMAX})
 _HALF: Final = "f16"
+_BRAIN: Final = "bf16"
+_COMPUTING: Final = ("arith.", "math.")
 _VECTORS: Final = ("+v", "+zve")
 """The beginnings of the features of RISC-V with vector registers."""
 
@@ -40,6 +42,8 @@ def _missing_on_riscv(uses: _Uses, cpu: Cpu) -> str:
         return f"without the feature 'm', multiplications {call}"
     if cpu.links_nothing and uses.floats and not cpu.features & {"+f", "+d"}:
         return f"without the feature 'f', operations on floats {call}"
+    if cpu.links_nothing and uses.brain_results and "+zfbfmin" not in cpu.features:
+        return f"without the feature 'zfbfmin', truncations to bf16 {call}"
     if not any(feature.startswith(_VECTORS) for feature in cpu.features):
         return ""
     if uses.products:
@@ -55,12 +59,14 @@ class _Uses:
 
     Attributes:
         floats: whether it computes with floats.
+        brain_results: whether it computes bf16 elements.
         half_maxima: whether it computes the maximum or minimum of two f16 elements, ignoring NaN.
         half_reductions: whether it reduces to f16 elements, other than by a contraction.
         products: whether it multiplies all elements along a dimension.
     """
 
     floats: bool = False
+    brain_results: bool = False
     half_maxima: bool = False
     half_reductions: bool = False
     products: bool = False
@@ -76,6 +82,8 @@ class _Uses:
         types = [element_type(result.type) for result in operation.results]
         is_half = any(str(type_) == _HALF for type_ in types)
         self.floats |= any(isinstance(type_, mlir.FloatType) for type_ in types)
+        is_computing = operation.name.startswith(_COMPUTING) and bool(operation.operands)
+        self.brain_results |= is_computing and _BRAIN in map(str, types)
         self.half_maxima |= is_half and operation.name in _MAXIMA
         is_reduction = operation.name in _REDUCTIONS
         if is_reduction or StructuredOp(operation).kind is OpKind.REDUCTION:
