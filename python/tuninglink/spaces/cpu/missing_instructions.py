@@ -37,19 +37,25 @@ def missing_instructions(workload: Workload, cpu: Cpu) -> str:
 
 
 def _missing_on_riscv(uses: _Uses, cpu: Cpu) -> str:
-    call = "become calls of functions that are not linked"
-    if cpu.links_nothing and "+m" not in cpu.features:
-        return f"without the feature 'm', multiplications {call}"
-    if cpu.links_nothing and uses.floats and not cpu.features & {"+f", "+d"}:
-        return f"without the feature 'f', operations on floats {call}"
-    if cpu.links_nothing and uses.brain_results and "+zfbfmin" not in cpu.features:
-        return f"without the feature 'zfbfmin', truncations to bf16 {call}"
+    if cpu.links_nothing and (reason := _unlinked_calls(uses, cpu)):
+        return reason
     if not any(feature.startswith(_VECTORS) for feature in cpu.features):
         return ""
     if uses.products:
         return "LLVM lowers no masked product of the elements of a vector"
     if uses.half_reductions and "+zvfh" not in cpu.features:
         return "without the feature 'zvfh', LLVM lowers no masked reduction of f16 elements"
+    return ""
+
+
+def _unlinked_calls(uses: _Uses, cpu: Cpu) -> str:
+    call = "become calls of functions that are not linked"
+    if "+m" not in cpu.features:
+        return f"without the feature 'm', multiplications {call}"
+    if uses.floats and not cpu.features & {"+f", "+d"}:
+        return f"without the feature 'f', operations on floats {call}"
+    if uses.brain_results and "+zfbfmin" not in cpu.features:
+        return f"without the feature 'zfbfmin', truncations to bf16 {call}"
     return ""
 
 
