@@ -44,8 +44,9 @@ if TYPE_CHECKING:
 
 _FEW_ROWS: Final = 16
 _MOST_TILE: Final = 1 << 14
-_MOST_WIDTH: Final = 16
-"""More elements at a time are not covered."""
+_MOST_WIDTH: Final = 32
+"""More elements at a time are not covered; the compiler takes as many of 4 bits."""
+_MOST_PROPOSED: Final = 16
 
 _MOST_LANES_BITS: Final = 6
 """No subgroup has more than 64 threads."""
@@ -128,7 +129,7 @@ class _LanesRules(FormRules):
         width = self.table.tile(THREAD, loop, min(size or _MOST_WIDTH, _MOST_WIDTH), zero=1)
         rules.powers_of_two(subgroups, most)
         rules.powers_of_two(lanes, device.subgroup_size)
-        rules.powers_of_two(width, _MOST_WIDTH)
+        rules.powers_of_two(width, _MOST_PROPOSED)
         rules.necessary(
             subgroups >= 1, f"{_subgroups_knob(loop)} must be at least 1, not {{}}", subgroups
         )
