@@ -220,17 +220,25 @@ async def run_campaign(arguments: argparse.Namespace) -> None:
 
 
 def table(trials: Iterable[Trial], *fields: str) -> str:
-    """Returns a table in Markdown: for each value of the fields, how many compiled of how many."""
+    """Returns a table in Markdown: for each value of the fields, how many compiled of how many.
+
+    Where nothing was compiled, the number of trials alone.
+    """
     compiled: Counter[tuple[str, ...]] = Counter()
+    tried: Counter[tuple[str, ...]] = Counter()
     total: Counter[tuple[str, ...]] = Counter()
     for trial in trials:
         cell = (*(getattr(trial, field) for field in fields), trial.verdict)
         compiled[cell] += trial.error == ""
+        tried[cell] += trial.error is not None
         total[cell] += 1
     lines = [(*fields, *COLUMNS), ("---",) * (len(fields) + len(COLUMNS))]
     for row in sorted({each[:-1] for each in total}):
         cells = [(*row, each) for each in COLUMNS]
-        counts = [f"{compiled[each]} of {total[each]}" if total[each] else "" for each in cells]
+        counts = [
+            f"{compiled[cell]} of {tried[cell]}" if tried[cell] else str(total[cell] or "")
+            for cell in cells
+        ]
         lines.append((*row, *counts))
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 

@@ -110,6 +110,7 @@ class _LanesRules(FormRules):
         self._others = others
         self._subgroups: dict[int, Number] = {}
         self._lanes: dict[int, Number] = {}
+        self._vectors: dict[int, Number] = {}
 
     def tile_loops(self) -> None:
         """Add tiles that are multiples of the steps of their threads."""
@@ -152,6 +153,7 @@ class _LanesRules(FormRules):
         `setGPULoweringConfigLayout` rounds up to whole steps. An op beside that shares a result then gets another size
         (`MaterializeVectorTileSizesPass`).
         """
+        self._vectors[loop] = select(tile < step, step, tile)
         is_parallel = loop in self._loops.parallel
         name = knob_name(WORKGROUP if is_parallel else PARTIAL_REDUCTION, loop)
         is_whole = tile % step == 0
@@ -176,7 +178,7 @@ class _LanesRules(FormRules):
         if self.problem.kind is OpKind.CONTRACTION and _is_large(self.problem):
             rules.propose_nothing("intrinsics multiply large matrices")
         most_elements = _MOST_BESIDE if self._others else _MOST_ELEMENTS
-        rules.unrolled(product(self.tiles.values()) / self.threads, "elements", most_elements)
+        rules.unrolled(product(self._vectors.values()) / self.threads, "elements", most_elements)
         for other in self._others:
             self._agree_with(other)
 
@@ -200,8 +202,8 @@ class _LanesRules(FormRules):
 
     @property
     def _results(self) -> Number:
-        """The number of results of a workgroup."""
-        return product([number(1), *(self.tiles[loop] for loop in self._loops.parallel)])
+        """The number of results of a workgroup, in whole steps of its threads."""
+        return product([number(1), *(self._vectors[loop] for loop in self._loops.parallel)])
 
     def _agree_with(self, other: _Other) -> None:
         """Require the number of threads that another op is distributed over, or a multiple, which repeats the op.
@@ -219,7 +221,7 @@ class _LanesRules(FormRules):
         """Limit the data that threads exchange."""
         exchanged = [_sums(self._loops, self._results, self._subgroups)]
         if self._others:
-            exchanged.append(_reread(self._loops, self._results, self.tiles))
+            exchanged.append(_reread(self._loops, self._results, self._vectors))
         self.rules.memory_bounds([], exchanged, self.device)
 
     def slots(self) -> dict[str, Slot]:
