@@ -4,7 +4,7 @@
     python benchmarks/candidate_compilation.py --write   # draws the candidates anew
 
 The candidates are those in `candidates_gfx942.json`: 25 from each space of the f16 matmul 2048x1280x5120 but that of
-single threads. The tuner leaves some out, see `tuninglink.tuning.candidates.making`; the last line says how long the rest
+single threads. The tuner leaves some out, see `tuninglink.tuning.candidates.sampling`; the last line says how long the rest
 takes. With recorded tables it also says how many configurations that are faster than the default would be left out.
 """
 
@@ -25,8 +25,8 @@ from tuninglink.mlir.contexts import thread_context
 from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.tuning.candidates.candidate import Candidate
 from tuninglink.tuning.candidates.compilation import CandidateCompiler
-from tuninglink.tuning.candidates.making import MOST_ACCUMULATORS, accumulators_per_thread
 from tuninglink.tuning.candidates.preparation import PreparedTask, prepare
+from tuninglink.tuning.candidates.sampling import MOST_ACCUMULATORS, accumulators_per_thread
 from tuninglink.tuning.candidates.templates import apply_candidate
 from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.results.failures import Failure

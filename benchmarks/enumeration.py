@@ -26,8 +26,8 @@ from measure import describe_machine, parse_runs, tool
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import collect
-from tuninglink.spaces.problem import Problem
 from tuninglink.spaces.smt import knob_template, read_constraints
+from tuninglink.spaces.workload import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -22,8 +22,7 @@ from typing import TYPE_CHECKING, Self
 from tuninglink.tuning.database import Database
 from tuninglink.tuning.database.importing import read_trials
 from tuninglink.tuning.database.prior_data import PriorData
-from tuninglink.tuning.database.recorded_problems import problem_of_table
-from tuninglink.tuning.database.tables import RecordedPool, load_table
+from tuninglink.tuning.database.tables import RecordedPool, load_table, problem_of_table
 from tuninglink.tuning.search import search_named
 
 if TYPE_CHECKING:

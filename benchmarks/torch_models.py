@@ -341,21 +341,13 @@ MODELS: Mapping[str, Callable[[], Functions]] = {
 """The models by name."""
 
 
-SHORTENED: Mapping[str, Callable[[], Functions]] = {
-    "resnet50_image": resnet50_image,
-    "bert_layers": lambda: bert(2),
-    "gpt2_layers": lambda: gpt2(2),
-    "vit_layers": lambda: vit(2),
-    "llama_layer": lambda: llama(DecoderSizes(layers=1)),
-}
-"""The dispatches of models in smaller programs, which are exported and compiled faster, for `libraries.py`."""
-
-
-def encoder() -> Functions:
-    """PyTorch's own encoder, four layers of 512 features, two sequences of 192 tokens (Vaswani et al. 2017)."""
-    layer = nn.TransformerEncoderLayer(512, 8, 2048, batch_first=True, norm_first=True)
-    module = nn.TransformerEncoder(layer, 4, enable_nested_tensor=False)
-    return {"main": Function(module, (torch.randn(2, 192, 512),))}
+def encoder(layers: int = 4, features: int = 512, tokens: int = 192) -> Functions:
+    """PyTorch's own encoder, two sequences (Vaswani et al. 2017)."""
+    layer = nn.TransformerEncoderLayer(
+        features, features // 64, 4 * features, batch_first=True, norm_first=True
+    )
+    module = nn.TransformerEncoder(layer, layers, enable_nested_tensor=False)
+    return {"main": Function(module, (torch.randn(2, tokens, features),))}
 
 
 def short_bert() -> Functions:
@@ -382,6 +374,16 @@ def narrow_llama() -> Functions:
     """A decoder after Llama of other widths, with a prompt of 192 tokens, and one step behind it."""
     return llama(DecoderSizes(2, 1536, 4096, 12, 12, prompt=192))
 
+
+SHORTENED: Mapping[str, Callable[[], Functions]] = {
+    "resnet50_image": resnet50_image,
+    "bert_layers": lambda: bert(2),
+    "gpt2_layers": lambda: gpt2(2),
+    "vit_layers": lambda: vit(2),
+    "encoder_layers": lambda: encoder(2, 384, 256),
+    "llama_layer": lambda: llama(DecoderSizes(layers=1)),
+}
+"""The dispatches of models in smaller programs, which are exported and compiled faster, for `libraries.py`."""
 
 HELD_OUT: Mapping[str, Callable[[], Functions]] = {
     "encoder": encoder,

@@ -10,7 +10,7 @@ from iree.compiler.dialects import iree_codegen
 from tuninglink.iree.dispatch_roots import find_root_ops
 from tuninglink.mlir import names
 from tuninglink.mlir.passes import Pass, option
-from tuninglink.specs.programs import check_is_program
+from tuninglink.specs.loading import check_is_program
 
 if TYPE_CHECKING:
     from iree.compiler import ir as mlir

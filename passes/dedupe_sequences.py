@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from tuninglink.matching.entry_conditions import structural_key
 from tuninglink.mlir import names
 from tuninglink.mlir.passes import Pass
-from tuninglink.mlir.structural_keys import structural_key
 from tuninglink.mlir.symbols import rename_symbols
 from tuninglink.mlir.walk import collect, postorder
 from tuninglink.specs.foreach_match import drop_repeated_matchers

@@ -9,7 +9,7 @@ from tuninglink.matching.materialization import embed_specs, link_dispatches
 from tuninglink.matching.prunable import Pruning
 from tuninglink.matching.specialization_ranges import specialize_dispatches
 from tuninglink.mlir.passes import Pass, option
-from tuninglink.specs.library import DefaultLibrary
+from tuninglink.specs.default_library import DefaultLibrary
 from tuninglink.specs.loading import load_spec
 from tuninglink.specs.sources import read_specs
 

@@ -16,7 +16,7 @@ from tuninglink.mlir.diagnostics import error
 from tuninglink.mlir.passes import Pass, option
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import visit
-from tuninglink.specs.programs import check_is_program
+from tuninglink.specs.loading import check_is_program
 
 if TYPE_CHECKING:
     from collections.abc import Collection

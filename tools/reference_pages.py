@@ -7,10 +7,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,7 +16,8 @@ from mkdocs.structure.files import File
 
 import tuninglink
 from tuninglink.cli import command_reference
-from tuninglink.cli.app import command_names
+from tuninglink.cli.summaries import SUMMARIES
+from tuninglink.cli.usage import usage_of
 from tuninglink.passes import PASSES
 
 if TYPE_CHECKING:
@@ -48,16 +46,9 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
 def commands() -> str:
     """Returns the help of every command."""
     sections = [
-        f"## tuninglink {each}\n\n```text\n{_help(each)}\n```\n" for each in command_names()
+        f"## tuninglink {name}\n\n```text\n{usage_of(name).text()}```\n" for name in SUMMARIES
     ]
     return "\n".join(("# Commands and their options\n", *sections))
-
-
-def _help(command: str) -> str:
-    environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}
-    words = (sys.executable, "-m", "tuninglink.cli.main", *command.split(), "--help")
-    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=True)  # noqa: S603
-    return "\n".join(line.rstrip() for line in done.stdout.strip("\n").splitlines())
 
 
 def passes() -> str:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tuninglink.iree.targets import Target
     from tuninglink.payloads import Payload, PayloadError, payload_for
     from tuninglink.scaffolding import InitSpec, init_spec
-    from tuninglink.specs.library import default_spec
+    from tuninglink.specs.default_library import default_spec
     from tuninglink.specs.linking.precedence import link
     from tuninglink.specs.loading import load_spec
     from tuninglink.specs.spec import Spec
@@ -62,7 +62,7 @@ _HOMES = {
     "Spec": "specs.spec",
     "Target": "iree.targets",
     "compile": "compiler",
-    "default_spec": "specs.library",
+    "default_spec": "specs.default_library",
     "InitSpec": "scaffolding",
     "explain": "explaining",
     "init_spec": "scaffolding",

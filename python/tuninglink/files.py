@@ -88,6 +88,21 @@ def check_directory(path: str | os.PathLike[str]) -> Path:
     return place
 
 
+def check_output_directory(path: str) -> None:
+    """Check that files can be written to a directory, which need not exist, before work is spent on them.
+
+    Raises:
+        TuninglinkError: it is a file or read-only, or cannot be made.
+    """
+    place = Path(path).absolute()
+    existing = next(folder for folder in (place, *place.parents) if folder.exists())
+    if not existing.is_dir():
+        problem = "it is a file" if existing == place else f"'{existing}' is a file"
+        raise TuninglinkError(error(f"cannot make the directory '{path}': {problem}"))
+    if not os.access(existing, os.W_OK):
+        raise TuninglinkError(error(f"cannot write to '{path}': '{existing}' is not writable"))
+
+
 def write_output(path: str, content: bytes) -> None:
     """Write a result to a file, or to standard output for `-`.
 

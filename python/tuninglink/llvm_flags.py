@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from tuninglink.spelling import did_you_mean
 
@@ -33,7 +34,7 @@ class Flag:
         repeats: whether each occurrence adds a value. Any other flag may be given once.
         help: its description in help texts; empty for a hidden flag.
         metavar: the placeholder of the value in help texts.
-        short: an alternative name of one letter.
+        short: an alternative name of one letter, which command lines also accept.
         values: returns values for shell completion; by default, files are completed.
     """
 
@@ -85,6 +86,7 @@ class CommandLine:
         self.unknown: list[Unknown] = []
         self.words: list[str] = []
         seen: set[int] = set()
+        own_flags = {**own_flags, **{flag.short: flag for flag in own_flags.values() if flag.short}}
         rest = list(_with_response_files(arguments, own_flags))[::-1]
         # Consume the arguments, some together with the next one.
         while rest:
@@ -177,6 +179,34 @@ def read_number(text: str) -> int:
     return int(text)
 
 
+def read_duration(text: str) -> float:
+    """Read a time in seconds, minutes or hours. The message of a `ValueError` is the expected form."""
+    parts = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text)
+    if parts is None:
+        raise ValueError("expected a time such as 90s, 10m or 1.5h")
+    return float(parts[1]) * _UNITS[parts[2]]
+
+
+_UNITS: Final = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def read_positive_duration(text: str) -> float:
+    """Read a time above 0. The message of a `ValueError` is the expected form."""
+    seconds = read_duration(text)
+    if not seconds:
+        raise ValueError("expected a time above 0")
+    return seconds
+
+
+def read_fraction(text: str) -> float:
+    """Read a fraction such as `2%` or `0.02`. The message of a `ValueError` is the expected form."""
+    parts = re.fullmatch(r"(\d+(?:\.\d+)?)(%?)", text)
+    value = float(parts[1]) / (100 if parts[2] else 1) if parts else -1.0
+    if not 0.0 <= value <= 1.0:
+        raise ValueError("expected a part such as 2% or 0.02")
+    return value
+
+
 def one_of(*choices: str) -> Callable[[str], str]:
     """Return a reader of one of several words. Its `ValueError` lists them."""
 
@@ -195,9 +225,33 @@ def member_of(kind: type[_Choice]) -> Callable[[str], _Choice]:
     return lambda text: kind(read(text))
 
 
-def values_of(kind: type[Enum]) -> Callable[[], list[str]]:
-    """Return a function that lists the values of an enumeration."""
-    return lambda: [member.value for member in kind]
+def choice(target: str, kind: type[Enum], help_: str = "") -> Flag:
+    """Return a flag whose values are those of an enumeration.
+
+    Args:
+        target: the field of the command's options.
+        kind: the enumeration.
+        help_: its description in help texts; empty for a hidden flag.
+    """
+    values = [member.value for member in kind]
+    return Flag(
+        target, member_of(kind), help=help_, metavar="|".join(values), values=lambda: values
+    )
+
+
+def switch(target: str, help_: str, *, value: bool = True) -> Flag:
+    """Return a flag without a value.
+
+    Args:
+        target: the field of the command's options.
+        help_: its description in help texts.
+        value: what the flag sets the field to; `=false` sets it to the opposite.
+    """
+
+    def read(text: str) -> bool:
+        return read_boolean(text) is value
+
+    return Flag(target, read, switch=True, help=help_)
 
 
 def _is_word(argument: str) -> bool:

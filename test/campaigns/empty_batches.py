@@ -30,7 +30,7 @@ from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.candidates.preparation import prepare
 from tuninglink.tuning.devices.device import open_device
 from tuninglink.tuning.devices.inputs import make_inputs
-from tuninglink.tuning.devices.loading_ahead import AheadLoader
+from tuninglink.tuning.devices.local import AheadLoader
 from tuninglink.tuning.devices.running import LoadedBenchmark, Loader, Overhead
 from tuninglink.tuning.programs.benchmark import Benchmark
 from tuninglink.tuning.programs.dispatches import read_program

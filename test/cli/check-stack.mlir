@@ -5,11 +5,18 @@
 // RUN: filecheck %s --check-prefix=TABLE --input-file=%t.out
 // RUN: filecheck %s --check-prefix=WARNED --input-file=%t.err
 
+// RUN: tuninglink check %s --target skylake-avx512 2>&1 >%t.table | filecheck %s --check-prefix=ESTIMATED
+
 // TABLE: yes yes yes yes match_large
 // TABLE: yes yes yes yes match_small
 
 // WARNED: check-stack.mlir:{{[0-9]+}}:3: warning: entry 'match_large' configures what may crash on local-task: with an elementwise operation after it, its code takes {{[0-9]+}} KiB of stack, and IREE's workers have 128 KiB
 // WARNED-NOT: match_small
+
+// Without a compilation, the stack is estimated from the vectors that are alive at once.
+
+// ESTIMATED: check-stack.mlir:{{[0-9]+}}:{{[0-9]+}}: warning: entry 'match_large' configures what may crash on local-task: with an elementwise operation after it, 13 vectors of 'linalg.generic' with 1x1x4x1024 elements of 32 bits should fit into 120 KiB of stack: IREE's workers have 128 KiB
+// ESTIMATED-NOT: match_small
 
 module attributes {iree_codegen.tuning_spec_with_default_entrypoint, transform.with_named_sequence} {
   transform.named_sequence @match_large(%op: !transform.any_op {transform.readonly}) -> (!transform.any_op, !transform.any_param) {

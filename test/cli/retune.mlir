@@ -19,8 +19,8 @@
 // What is in the database is not measured again.
 // RUN: tuninglink retune %s -o %t/again.mlir --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --iree-llvmcpu-distribution-size=1 --device local-sync --no-improve --trials 1 --database %t/tuning.db --format json 2>%t/progress | filecheck %s --check-prefix=JSON
 // JSON: "verdict": "kept"
-// JSON: "source": "payload"
 // JSON: "standing": "faster"
+// JSON: "source": "payload"
 // JSON: "verdict": "untouched"
 // RUN: filecheck %s --input-file=%t/progress --check-prefix=AGAIN
 // AGAIN-NOT: comparing

@@ -14,8 +14,8 @@ from places import ROOT
 from processes import PATIENCE
 from terminals import TerminalCommand
 
-from tuninglink.cli.app import command_names
-from tuninglink.cli.app import run as run_here
+from tuninglink.cli.commands import run as run_here
+from tuninglink.cli.summaries import SUMMARIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -112,7 +112,7 @@ def test_an_interrupt_ends_with_130_and_leaves_nothing(tmp_path: Path) -> None:
 
 WRITE_AND_WAIT = """
 import sys, time
-from tuninglink.cli.interrupts import exit_on_interrupt
+from tuninglink.cli.startup import exit_on_interrupt
 from tuninglink.files import replacing
 
 exit_on_interrupt("writing")
@@ -134,6 +134,28 @@ def test_an_interrupt_while_a_file_is_written_leaves_what_was_there(tmp_path: Pa
     assert list(tmp_path.iterdir()) == [place]
 
 
+BASH = """
+eval "$({command} --show-completion bash)"
+COMP_WORDS=(tuninglink {words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
+_tuninglink_completion {command}
+echo "${{COMPREPLY[*]}}"
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "answers"),
+    [
+        ("database ex", "export"),
+        ("tune x.mlir --numerics r", "rounding"),
+        ("check --str", "--strict"),
+    ],
+)
+def test_bash_completes(words: str, answers: str) -> None:
+    script = BASH.format(command=TUNINGLINK, words=words)
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == answers
+
+
 def test_verbose_names_the_steps_and_quiet_leaves_remarks_out(tmp_path: Path) -> None:
     program = str(ROOT / "examples" / "mmt_2048x1280x5120.mlir")
     command = ["compile", program, "--iree-hal-target-device=hip", "--iree-rocm-target=gfx942"]
@@ -149,7 +171,7 @@ def test_verbose_names_the_steps_and_quiet_leaves_remarks_out(tmp_path: Path) ->
     assert said["-q"] == ""
 
 
-@pytest.mark.parametrize("command", command_names())
+@pytest.mark.parametrize("command", SUMMARIES)
 def test_the_help_of_every_command_has_an_example(
     command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

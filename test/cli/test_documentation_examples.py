@@ -1,7 +1,8 @@
 """The examples in the README and the documentation run, in a folder with nothing but what the repository has.
 
 A fence `shell` or `python` is run. Behind the language may stand why it is not: `gpu`, `slow`, or `sketch` for what
-needs files of the reader. Then it is parsed, and its commands and flags must exist.
+needs files of the reader. Then it is parsed, and its commands and flags must exist; so must the files that it reads,
+unless it is a sketch. No other fence has commands.
 """
 
 from __future__ import annotations
@@ -14,18 +15,35 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain, groupby
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from places import ROOT, TOOLS
 
+from tuninglink.cli.summaries import SUMMARIES
+from tuninglink.cli.usage import COMMON_FLAGS, usage_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
 FENCE = re.compile(r"^```(\w*)[ ]?([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 REASONS = {"gpu", "slow", "sketch"}
+COMMAND = re.compile(r"tuninglink(-opt)? ")
+OUTPUTS = {
+    "-o",
+    "--output",
+    ">",
+    "--database",
+    "--report",
+    "--explain",
+    "--dump-specs-to",
+    "--record",
+}
+SUFFIXES = {".mlir", ".mlirbc", ".onnx", ".json", ".html", ".db", ".npy", ".vmfb", ".flags"}
+"""Flags before files that commands write, and the suffixes of files."""
 
 RUN_ALL = """
 import json, sys, traceback
@@ -122,21 +140,67 @@ def test_shell_examples_run(page: str, folder: Path) -> None:
 def test_shell_examples_that_do_not_run_have_commands_and_flags_that_exist() -> None:
     for each in in_language("shell"):
         if each.reason:
-            for line in each.text.replace("\\\n", " ").splitlines():
-                _check_command(each.place, shlex.split(line, comments=True))
+            for words in _commands(each.text):
+                _check_command(each.place, words)
+
+
+def test_shell_examples_read_files_of_the_repository() -> None:
+    for page, scripts in SCRIPTS.items():
+        made = {word for example in scripts for word in _written(example.text)}
+        for example in scripts:
+            if example.reason != "sketch":
+                missing = [word for word in _read(example.text) if not _exists(word, made)]
+                assert not missing, f"{example.place}: {missing}, which no command of {page} writes"
+
+
+def _commands(text: str) -> Iterator[list[str]]:
+    """Yields the words of each line; a string may have several lines."""
+    lines = text.replace("\\\n", " ").replace("\n", "\n; ")
+    for is_end, words in groupby(shlex.split(lines, comments=True), ";".__eq__):
+        if not is_end:
+            yield list(words)
+
+
+def _written(text: str) -> Iterator[str]:
+    """Yields the files that commands write."""
+    for words in _commands(text):
+        for word, following in zip(words, [*words[1:], ""], strict=True):
+            name, _, value = word.partition("=")
+            if name in OUTPUTS:
+                yield value or following
+                yield re.sub(r"\.mlir$", ".flags", value or following)
+
+
+def _read(text: str) -> Iterator[str]:
+    """Yields the files that commands name."""
+    for word in chain.from_iterable(_commands(text)):
+        path = word.rpartition("=")[2].removeprefix("@")
+        if Path(path).suffix in SUFFIXES and "://" not in path:
+            yield path
+
+
+def _exists(path: str, made: set[str]) -> bool:
+    return bool(list(ROOT.glob(path))) or path in made or str(Path(path).parent) in made
+
+
+def test_commands_are_in_fences_that_are_tested() -> None:
+    for example in examples():
+        if example.language not in {"shell", "text"}:
+            commands = [line for line in example.text.splitlines() if COMMAND.match(line)]
+            assert not commands, f"{example.place}: {commands}"
 
 
 def _check_command(place: str, words: list[str]) -> None:
     if words[:1] != ["tuninglink"] or words[1].startswith("-"):
         return
-    known = _help(words[1])
+    known = _flags(words[1:])
     for word in words[2:]:
         flag = word.partition("=")[0]
         if flag.startswith("--") and not flag.startswith("--iree-"):
             assert flag in known, f"{place}: {words[1]} has no {flag}"
 
 
-@cache
-def _help(command: str) -> str:
-    arguments = [TOOLS / "tuninglink", command, "--help"]
-    return subprocess.run(arguments, capture_output=True, text=True, check=True).stdout
+def _flags(words: list[str]) -> set[str]:
+    """Returns the flags of a command."""
+    name = next(name for name in SUMMARIES if words[: len(name.split())] == name.split())
+    return {f"--{flag}" for flag in (*usage_of(name).flags, *COMMON_FLAGS)}

@@ -126,7 +126,6 @@ def test_wheel_holds_the_package(distributions: tuple[Path, Path]) -> None:
     assert "tuninglink/examples/mmt_2048x1280x5120.mlir" in names
     assert "tuninglink/examples/spec_mlp_cpu.mlir" in names
     assert "tuninglink/explaining/report.html" in names
-    assert "tuninglink/explaining/explanation.schema.json" in names
     assert {name.split("/")[0].split("-")[0] for name in names} == {"tuninglink"}
 
 

@@ -30,11 +30,11 @@
 // RUN: iree-compile %s -o %t/tuned.vmfb --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --iree-codegen-tuning-spec-path=%t/tuned.mlir
 
 // RUN: filecheck %s --input-file=%t/report/report.json --check-prefix=REPORT
+// REPORT: "outcome": "won"
+// REPORT: "guarded": true,
 // REPORT: "outputs": {
 // REPORT-NEXT: "source": "llvm-cpu for a generic processor",
 // REPORT: "default_is_wrong": false,
-// REPORT: "guarded": true,
-// REPORT: "outcome": "won"
 
 // What is in the database is not measured again, and wins again.
 // RUN: tuninglink tune %s -o %t/again.mlir --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --iree-llvmcpu-distribution-size=1 --device local-sync --only matmul --trials 6 --search random --database %t/tuning.db --no-model 2>%t/progress

@@ -11,7 +11,7 @@
 
 // RUN: tuninglink verify %s --trace --format json --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --device local-sync | filecheck %s --check-prefix=JSON
 // JSON: "name": "main",
-// JSON: "result": "agrees",
+// JSON: "result": "agrees"
 
 // The whole program is the last row.
 // RUN: not tuninglink verify %s --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --device local-sync --input 32x64xf32=0.5 --input 64x16xf32=2 --expected 32x16xf32=126 2>/dev/null | filecheck %s --check-prefix=WRONG

@@ -15,13 +15,14 @@ from processes import PATIENCE, children, eventually, marked, processor_seconds
 from programs import EXAMPLES, listening
 
 from tuninglink.checking import compiling
+from tuninglink.checking.check_report import CheckReport
 from tuninglink.checking.checker import Checker
 from tuninglink.checking.compiling import CompileLimits, Job, compile_all
-from tuninglink.checking.json_report import SCHEMA_VERSION, to_json
 from tuninglink.iree.compile_flags import compile_flags
 from tuninglink.iree.targets import Target
 from tuninglink.mlir.diagnostics import Severity
 from tuninglink.payloads import payload_for, spec_of
+from tuninglink.plain_data import to_json
 from tuninglink.solver.answers import Verdict
 from tuninglink.specs import shipped
 from tuninglink.specs.loading import load_spec
@@ -152,8 +153,8 @@ def test_what_only_the_compilers_constraints_reject_is_a_warning() -> None:
 
 def test_the_report_is_json() -> None:
     report = Checker(target=GFX942).check(EXAMPLES / "spec_gfx942.mlir")
-    data = json.loads(json.dumps(to_json([report], "gfx942")))
-    assert data["schema_version"] == SCHEMA_VERSION
+    data = json.loads(to_json(CheckReport("gfx942", [report])))
+    assert data["schema_version"] == 1
     assert data["target"] == "gfx942"
     (spec,) = data["specs"]
     assert not spec["has_errors"]

@@ -29,8 +29,8 @@ from tuninglink.spaces.configuration import (
     read_configuration,
 )
 from tuninglink.spaces.isolated_passes import SHARED_PASS_MANAGER, IsolatedPassManager
-from tuninglink.spaces.problem import Problem
 from tuninglink.spaces.smt import knob_template, read_constraints
+from tuninglink.spaces.workload import Problem
 from tuninglink.workers import Pool
 
 if TYPE_CHECKING:
@@ -292,7 +292,7 @@ def verdict_like_the_compilers(
     assert space.check(assignment, Limits()) == answer
     assert answer.verdict is not Verdict.NOT_DECIDED
     if compiler_accepts(isolated):
-        # It leaves out what speaks of unknowns that are no knobs.
+        # It leaves out assertions on unknowns that are not knobs.
         hidden = messages_about_hidden_unknowns(space.constraints)
         assert {each.message for each in answer.violations} <= hidden
     else:

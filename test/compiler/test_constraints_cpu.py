@@ -28,15 +28,15 @@ from tuninglink.iree.cpu_configurations import CpuLevel, read_cpu_configuration
 from tuninglink.iree.dispatch_roots import find_root_ops
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.mlir import names
-from tuninglink.solver.answers import AssignmentError, UndecidedError, Verdict
+from tuninglink.solver.answers import AssignmentError, Limits, UndecidedError, Verdict
 from tuninglink.spaces.configuration import read_configuration
 from tuninglink.spaces.cpu.cpu_pipelines import PIPELINES
 from tuninglink.spaces.cpu.cpu_provider import CpuProvider
 from tuninglink.spaces.cpu.cpu_space import CpuSpace
+from tuninglink.spaces.cpu.neighboring_ops import neighbors
 from tuninglink.spaces.cpu.tiles import LOOP_PEELING
-from tuninglink.spaces.problem import Problem
 from tuninglink.spaces.verification import verify_configuration
-from tuninglink.spaces.workload import Workload, read_workload
+from tuninglink.spaces.workload import Problem, Workload, read_workload
 
 MMT4D = "#iree_cpu.pipeline<Mmt4dTilingExpert>"
 X86 = (
@@ -404,3 +404,43 @@ def test_configurations_are_read(text: str, levels: dict[str, object]) -> None:
 def test_peeling_is_a_knob() -> None:
     found = space()
     assert {0, 1} == {each[LOOP_PEELING] for each in found.constraints.sample(50)}
+
+
+def test_an_operation_whose_result_is_stored_by_index_has_candidates() -> None:
+    """Data tiling packs a result with a `map_store`, which is tiled with the root op."""
+    kind, packed = "tensor<1x128x48x48xf32>", "tensor<48x3x128x16x1xf32>"
+    module = mlir.Module.parse(
+        f"""
+        #image = affine_map<(n, c, h, w, i, j) -> (n, c, h + i, w + j)>
+        #filter = affine_map<(n, c, h, w, i, j) -> (c, i, j)>
+        #result = affine_map<(n, c, h, w, i, j) -> (n, c, h, w)>
+        func.func @f(%image: tensor<1x128x50x50xf32>, %filter: tensor<128x3x3xf32>, %sum: {kind}) -> {packed}
+            attributes {{hal.executable.target = {X86}}} {{
+          %true = arith.constant true
+          %0 = linalg.generic {{
+              indexing_maps = [#image, #filter, #result],
+              iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction"]}}
+              ins(%image, %filter : tensor<1x128x50x50xf32>, tensor<128x3x3xf32>) outs(%sum : {kind}) {{
+          ^bb0(%a: f32, %b: f32, %c: f32):
+            %p = arith.mulf %a, %b : f32
+            %s = arith.addf %c, %p : f32
+            linalg.yield %s : f32
+          }} -> {kind}
+          %1 = tensor.empty() : {packed}
+          %2 = iree_linalg_ext.map_store %0 into %1 {{
+          ^bb0(%n: index, %c: index, %h: index, %w: index):
+            %zero = arith.constant 0 : index
+            %l:2 = affine.delinearize_index %w into (3, 16) : index, index
+            iree_linalg_ext.yield %h, %l#0, %c, %l#1, %zero, %true : index, index, index, index, index, i1
+          }} : {kind} into {packed} -> {packed}
+          return %2 : {packed}
+        }}""",
+        mlir.Context(),
+    )
+    (roots,) = find_root_ops(module.operation)
+    workload = read_workload(roots.roots[0], roots.function)
+    (store,) = [each for each in neighbors(workload) if "map_store" in each.what]
+    assert store.shared == (0, 1, 2, 3)
+    assert store.own == 1
+    (space,) = CpuProvider().spaces(workload, DOUBLE_TILING)
+    assert len(list(islice(space.constraints.draws(0, Limits()), 8))) == 8

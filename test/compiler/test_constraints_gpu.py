@@ -39,10 +39,9 @@ from tuninglink.spaces.gpu.gpu_rules import MOST_INTRINSICS
 from tuninglink.spaces.gpu.gpu_space import GpuSpace
 from tuninglink.spaces.gpu.thread_layouts import is_derivable
 from tuninglink.spaces.isolated_passes import IsolatedPassManager
-from tuninglink.spaces.problem import Dimension
 from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.spaces.verification import verify_configuration
-from tuninglink.spaces.workload import Workload, read_workload
+from tuninglink.spaces.workload import Dimension, Workload, read_workload
 from tuninglink.workers import Pool
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from problem_forms import (
     BATCH_NK,
     KN,
     NK,
+    REORDERED,
     SCALE_F32,
     SCALE_OF_ELEMENT,
     TARGETS,
@@ -20,7 +21,6 @@ from problem_forms import (
     convolution_entry,
     linear,
     linear_entry,
-    reordered_linear,
     spec,
 )
 
@@ -42,7 +42,7 @@ def program(element: str) -> bytes:
             linear("kn", KN, element),
             linear("batch_nk", BATCH_NK, element),
             linear("batch_kn", BATCH_KN, element),
-            reordered_linear("reordered", element),
+            linear("reordered", REORDERED, element),
             attention("scale_f32", SCALE_F32, element),
             attention("scale_of_element", SCALE_OF_ELEMENT, element),
         )
@@ -173,20 +173,8 @@ def renamed(content: bytes, name: str) -> bytes:
 
 NK_SPEC = spec(linear_entry("nk", NK, CPU))
 BATCH_SPEC = (
-    NK_SPEC.replace(b"affine_map<(d0, d1, d2) -> (d0, d2)>", b"#lhs")
-    .replace(b"affine_map<(d0, d1, d2) -> (d1, d2)>", b"#rhs")
-    .replace(b"affine_map<(d0, d1, d2) -> (d0, d1)>", b"#out")
-    .replace(
-        b"module @forms",
-        b"""#lhs = affine_map<(d0, d1, d2, d3) -> (d0, d1, d3)>
-#rhs = affine_map<(d0, d1, d2, d3) -> (d0, d2, d3)>
-#out = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>
-module @batched""",
-    )
-    .replace(
-        b"dims_equal %m",
-        b"dims_equal %batch, [1] : !transform.param<i64>\n    transform.iree.match.dims_equal %m",
-    )
+    spec(linear_entry("nk", BATCH_NK, CPU))
+    .replace(b"module @forms", b"module @batched")
     .replace(b"[16, 32, 0]", b"[1, 16, 32, 0]")
     .replace(b"[4, 16, 0]", b"[1, 4, 16, 0]")
     .replace(b"[0, 0, 2]", b"[0, 0, 0, 2]")

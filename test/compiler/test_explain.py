@@ -19,29 +19,33 @@ from tuninglink.compiler.compilation import Compiler
 from tuninglink.compiler.prepared_dispatches import DispatchSources, PreparedDispatches
 from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.explaining import read_profile, with_times
-from tuninglink.explaining.explanation import Status
-from tuninglink.explaining.json_report import schema, to_json
+from tuninglink.explaining.explanation import Explanation, Status
 from tuninglink.explaining.times import Profile
 from tuninglink.iree.dispatches import find_dispatches
+from tuninglink.json_schema import schema_of
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.diagnostics import DiagnosticSink, error
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import collect, visit
 from tuninglink.passes.strip_configs import strip_configurations
+from tuninglink.plain_data import to_json_by_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from tuninglink.compiler.session import Session
-    from tuninglink.explaining.explanation import DispatchReport, Explanation
+    from tuninglink.explaining.explanation import DispatchReport
 
 HIP = TARGETS["hip"]
 VMVX = TARGETS["vmvx"]
 MATMUL = (EXAMPLES / "mmt_2048x1280x5120.mlir").read_text()
 MATMUL_NAME = "linear_dispatch_0_matmul_like_2048x1280x5120_f16xf16xf32"
 MATMUL_SPEC = (EXAMPLES / "spec_gfx942.mlir").read_text()
+
+
+SCHEMA = schema_of(Explanation)
 
 
 def explain(source: str, *specs: str, flags: tuple[str, ...] = HIP) -> Explanation:
@@ -53,7 +57,7 @@ def explain(source: str, *specs: str, flags: tuple[str, ...] = HIP) -> Explanati
         flags=flags,
         diagnostics=DiagnosticSink(lambda _: None),
     )
-    jsonschema.validate(json.loads(to_json(explained)), schema())
+    jsonschema.validate(json.loads(to_json_by_line(explained)), SCHEMA)
     return explained
 
 

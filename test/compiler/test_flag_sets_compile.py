@@ -25,16 +25,36 @@ func.func @main(%q: tensor<2x40x16xf32>, %k: tensor<2x48x16xf32>, %v: tensor<2x4
 """
 
 
-def _dispatches(flag_set: FlagSet) -> str:
-    flags = (*flags_for("znver4"), *flag_set.flags, "--compile-to=executable-sources")
-    return run("iree-compile", *flags, source=ATTENTION)
+CONVOLUTION = """
+func.func @main(%image: tensor<1x8x18x18xf32>, %filter: tensor<16x8x3x3xf32>, %sum: tensor<1x16x16x16xf32>)
+    -> tensor<1x16x16x16xf32> {
+  %result = linalg.conv_2d_nchw_fchw ins(%image, %filter : tensor<1x8x18x18xf32>, tensor<16x8x3x3xf32>)
+      outs(%sum : tensor<1x16x16x16xf32>) -> tensor<1x16x16x16xf32>
+  return %result : tensor<1x16x16x16xf32>
+}
+"""
+
+
+def _lowered(flag_set: FlagSet, source: str, phase: str = "executable-sources") -> str:
+    flags = (*flags_for("znver4"), *flag_set.flags, f"--compile-to={phase}")
+    return run("iree-compile", *flags, source=source)
 
 
 def test_attention_becomes_products() -> None:
     sets = {each.name: each for each in flag_sets("llvm-cpu", "", [])}
-    assert "iree_linalg_ext.attention" in _dispatches(sets["data tiling, im2col, unrolling"])
+    assert "iree_linalg_ext.attention" in _lowered(
+        sets["data tiling, im2col, unrolling"], ATTENTION
+    )
     for name in ("attention as products", "attention as products, data tiling, im2col, unrolling"):
-        dispatches = _dispatches(sets[name])
+        dispatches = _lowered(sets[name], ATTENTION)
         assert "attention" not in dispatches
         assert "math.exp2" in dispatches
     assert "iree_encoding.set_encoding" in dispatches
+
+
+def test_channels_come_last() -> None:
+    sets = {flag_set.name: flag_set for flag_set in flag_sets("llvm-cpu", "", [])}
+    for name in ("channels last, unrolling", "channels last, data tiling, unrolling"):
+        preprocessed = _lowered(sets[name], CONVOLUTION, "preprocessing")
+        assert "nchw" not in preprocessed
+        assert "linalg.conv_2d_nhwc_hwcf" in preprocessed

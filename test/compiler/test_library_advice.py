@@ -11,8 +11,8 @@ from problem_forms import KN, linear
 import tuninglink
 from tuninglink.cli.explanation_output import render
 from tuninglink.compiler.flags import ExplanationFormat
-from tuninglink.explaining.json_report import to_object
 from tuninglink.mlir.diagnostics import DiagnosticSink
+from tuninglink.plain_data import plain
 
 if TYPE_CHECKING:
     from tuninglink.explaining import Explanation
@@ -59,7 +59,7 @@ def test_the_library_that_would_help_is_named() -> None:
     (sentence,) = explanation.advice
     assert sentence.startswith(f"'{AVX512}' covers 100 % of the FLOPs")
     assert sentence in render(explanation, ExplanationFormat.TABLE, None)
-    written = to_object(explanation)
+    written = plain(explanation)
     assert written["libraries"][0]["source"] == AVX512
     assert json.dumps(written)
 

@@ -26,14 +26,14 @@ from programs import PROGRAMS, SEPARATOR, TARGETS
 import tuninglink
 from tuninglink.iree.op_kinds import ROLES, OpKind
 from tuninglink.matching.dispatch_signature import ANYTHING, DispatchSignature
-from tuninglink.matching.entry_index import EntryIndex, subsets
 from tuninglink.matching.predicates import Extent
+from tuninglink.matching.prunable import EntryIndex, subsets
 from tuninglink.matching.pruning import PruningLinker, may_restructure
 from tuninglink.matching.pruning_keys import LoopSizes, PruningKey
 from tuninglink.mlir import names
 from tuninglink.specs import Spec, load_spec
-from tuninglink.specs.entry_subsets import Subsets
 from tuninglink.specs.linking.link_form import LinkForm
+from tuninglink.specs.revision import Subsets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

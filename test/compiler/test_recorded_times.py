@@ -50,7 +50,8 @@ def test_the_time_is_that_of_the_configuration_that_a_dispatch_has(tmp_path: Pat
                     batch=1,
                 )
             )
-    times = recorded_times(file, str(PROGRAM), FLAGS, Phase.START)
+    with Database(file, read_only=True) as database:
+        times = recorded_times(database, str(PROGRAM), FLAGS, Phase.START)
     explained = tuninglink.explain(PROGRAM, times=[times], **options)
     assert [each.microseconds for each in explained.dispatches] == [125.0]
     tuned = tuninglink.explain(

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from stack_programs import overflow_of, overflowing, report_frames
-from tuning_programs import matmul
+from typing import Final
 
+import pytest
+from iree.compiler import ir as mlir
+from stack_programs import frame_of, overflow_of, overflowing, report_frames, with_function
+from tuning_programs import matmul, prepared, whole_samples
+
+from tuninglink.mlir.walk import collect
+from tuninglink.solver.terms import Grade
+from tuninglink.spaces.cpu.live_values import live_values
 from tuninglink.workers import Pool
 
 
@@ -14,3 +21,42 @@ def test_code_that_overflows_the_stack_of_a_worker_is_known_once_it_is_compiled(
         reasons = [pool.submit(overflow_of, each).result() for each in programs]
     expected = "its code takes 191 KiB of stack, and IREE's workers have 128 KiB"
     assert reasons == [expected, "", expected]
+
+
+FUNCTIONS: Final = ("erf", "exp", "log", "sin", "sqrt")
+VECTOR_BYTES: Final = 4 * 1024 * 4
+
+
+@pytest.fixture(scope="module")
+def frames() -> dict[str, int]:
+    """The stack frame of code that computes a function on vectors of 4x1024 elements, by function."""
+    with Pool(2, report_frames) as pool:
+        jobs = {name: pool.submit(frame_of, with_function(name)) for name in FUNCTIONS}
+        return {name: job.result() for name, job in jobs.items()}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_estimate_of_live_values_is_the_frame_of_the_compiler_rounded_up(
+    name: str, frames: dict[str, int]
+) -> None:
+    with mlir.Context() as context, mlir.Location.unknown(context):
+        module = mlir.Module.parse(with_function(name)).operation
+        (operation,) = collect(module, "linalg.generic")
+        estimated = live_values(operation)
+    assert 0 <= estimated - frames[name] / VECTOR_BYTES < 1.5
+
+
+def test_no_configuration_is_proposed_whose_elementwise_code_overflows_the_stack() -> None:
+    with whole_samples():
+        spaces = prepared(with_function("erf", configured=False), "llvm-cpu").spaces
+    (constraints,) = {
+        space.constraints.pipeline: space.constraints for space in spaces.spaces
+    }.values()
+    tiles = {"distribution_0": 4, "vector_common_parallel_0": 2, "vector_common_parallel_1": 64}
+    tiles |= {"vector_reduction_2": 8}
+    inside = dict.fromkeys((knob.name for knob in constraints.knobs), 0) | tiles
+    outside = inside | {"cache_reduction_2": 32}
+    assert constraints.accepts(inside)
+    assert not constraints.accepts(outside)
+    (violation,) = constraints.check(outside).violations
+    assert violation.grade is Grade.UNSAFE

@@ -9,6 +9,7 @@ from programs import FROM_SOURCES, TARGETS
 from tuning_programs import (
     ATTENTION,
     CONVOLUTION,
+    MASKED_ATTENTION,
     ONE_IMAGE,
     REDUCTION,
     dispatched,
@@ -113,6 +114,9 @@ _LONGER_KEYS += [
     )
 ]
 
+_LONGER_MASK = [*_LONGER_KEYS, ("f16, tensor<2x64x64xf16>)", "f16, tensor<2x64x128xf16>)")]
+_LONGER_MASK += [("%mask: tensor<2x64x64x", "%mask: tensor<2x64x128x")]
+
 
 @pytest.mark.parametrize(
     ("source", "target", "role", "changes"),
@@ -125,6 +129,8 @@ _LONGER_KEYS += [
             [("x16xf32", "x32xf32"), ("3x3x16", "3x3x32")],
         ),
         (ATTENTION, "cuda", Role.K2, _LONGER_KEYS),
+        (MASKED_ATTENTION, "llvm-cpu", Role.K2, _LONGER_MASK),
+        (MASKED_ATTENTION, "llvm-cpu", Role.BATCH, [("tensor<2x", "tensor<4x")]),
     ],
 )
 def test_an_entry_for_ranges_applies_within_them(

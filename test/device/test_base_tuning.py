@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tuninglink.cli.base_tuning import tune_in_process
 from tuninglink.cli.tune_options import parse_tune_arguments
+from tuninglink.cli.tuning import tune_in_process
 from tuninglink.errors import TuninglinkError
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def test_the_result_comes_back_with_its_report(tmp_path: Path) -> None:
     assert tuned is not None
     assert "module @tuned" in tuned.spec
     (dispatch,) = tuned.report.dispatches
-    assert len(dispatch.trials) == 1
+    assert len(dispatch.history) == 1
     assert tuned.entries == (dispatch.outcome == "won")
     assert not tuned.is_interrupted
 

@@ -1,75 +1,58 @@
-"""What derived entries configure computes the right numbers."""
+"""What entries configure computes the right numbers in every form, whether we derive it or a spec lists it."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
+from arriving_forms import CASES, Case, configured_by_stock, finished
 from iree import runtime
-from problem_forms import (
-    BATCH_KN,
-    BATCH_NK,
-    HEADS,
-    KN,
-    NK,
-    SCALE_F32,
-    TARGETS,
-    K,
-    M,
-    N,
-    attention,
-    attention_entry,
-    linear,
-    linear_entry,
-    reordered_linear,
-    spec,
-)
+from problem_forms import HEADS, K, M
 
 import tuninglink
 
-TARGET = TARGETS["llvm-cpu"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
 
 
-@pytest.fixture(scope="module")
-def module() -> runtime.BoundModule:
-    source = "".join(
-        (
-            linear("batch_nk", BATCH_NK, "f32"),
-            linear("batch_kn", BATCH_KN, "f32"),
-            reordered_linear("reordered", "f32"),
-            attention("attention", SCALE_F32, "f32"),
-        )
-    )
-    content = spec(
-        linear_entry("nk", NK, TARGET),
-        linear_entry("kn", KN, TARGET),
-        attention_entry("attention", TARGET),
-    )
-    result = tuninglink.compile(
-        source.encode(), specs=[content], default_specs=False, flags=TARGET.flags
-    )
-    assert [bool(each.derivation) for each in result.applied] == [True] * 4
-    return runtime.load_vm_flatbuffer(result.output, driver="local-sync")
+def derived(case: Case, _directory: Path) -> bytes:
+    return tuninglink.compile(
+        case.program, specs=[case.spec], default_specs=False, flags=case.target.flags
+    ).output
 
 
-def numbers(*shape: int) -> np.ndarray:
-    return np.random.default_rng(len(shape)).standard_normal(shape, dtype=np.float32)
+def listed(case: Case, directory: Path) -> bytes:
+    return finished(case, configured_by_stock(case, directory))
 
 
-def test_a_unit_batch_and_other_loops_give_the_same_product(module: runtime.BoundModule) -> None:
-    lhs, rhs = numbers(M, K), numbers(N, K)
-    expected = lhs @ rhs.T
-    batched = module.batch_nk(lhs[None], rhs[None]).to_host()
-    np.testing.assert_allclose(batched[0], expected, rtol=1e-4, atol=1e-4)
-    batched = module.batch_kn(lhs[None], rhs.T.copy()[None]).to_host()
-    np.testing.assert_allclose(batched[0], expected, rtol=1e-4, atol=1e-4)
-    reordered = module.reordered(lhs, rhs).to_host()
-    np.testing.assert_allclose(reordered, expected, rtol=1e-4, atol=1e-4)
+@pytest.mark.parametrize("name", ["llvm-cpu-f32", "llvm-cpu-f16"])
+@pytest.mark.parametrize("compiled", [derived, listed])
+def test_every_form_computes_the_right_numbers(
+    name: str, compiled: Callable[[Case, Path], bytes], tmp_path: Path
+) -> None:
+    case = CASES[name]
+    element = np.dtype({"f32": np.float32, "f16": np.float16}[case.element])
+    module = runtime.load_vm_flatbuffer(compiled(case, tmp_path), driver="local-sync")
+    random = np.random.default_rng(0)
+    for form, arrival in case.arrivals.items():
+        if arrival.product is not None:
+            # Sums of small integers are exact in all types.
+            *shapes, _ = arrival.product.shapes
+            operands = [random.integers(-2, 3, shape).astype(element) for shape in shapes]
+            result = module[form](*operands).to_host()
+            np.testing.assert_array_equal(
+                result, np.einsum(arrival.product.operands, *operands), form
+            )
+        else:
+            factors = [random.standard_normal((HEADS, M, K)).astype(element) for _ in range(3)]
+            result = module[form](*factors).to_host()
+            expected = attention(*(factor.astype(np.float64) for factor in factors))
+            np.testing.assert_allclose(result, expected, atol=2 * np.finfo(element).resolution)
 
 
-def test_attention_with_other_loops_is_right(module: runtime.BoundModule) -> None:
-    query, key, value = (numbers(HEADS, M, K) + shift for shift in (0.0, 0.1, 0.2))
+def attention(query: np.ndarray, key: np.ndarray, value: np.ndarray) -> np.ndarray:
     scores = 0.125 * query @ key.transpose(0, 2, 1)
     weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    expected = (weights / weights.sum(axis=-1, keepdims=True)) @ value
-    result = module.attention(query, key, value).to_host()
-    np.testing.assert_allclose(result, expected, rtol=1e-3, atol=1e-4)
+    return (weights / weights.sum(axis=-1, keepdims=True)) @ value

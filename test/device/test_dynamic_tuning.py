@@ -21,7 +21,6 @@ from tuninglink.tuning.candidates.candidate import CandidateOrigin
 from tuninglink.tuning.candidates.compilation import CandidateCompiler, Compiled
 from tuninglink.tuning.candidates.preparation import PreparedTask, prepare
 from tuninglink.tuning.deciding.size_checks import SizeChecks
-from tuninglink.tuning.devices.device_process import DeviceProcess
 from tuninglink.tuning.devices.timing import Timing
 from tuninglink.tuning.programs.benchmark import Benchmark
 from tuninglink.tuning.programs.dispatches import read_program
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tuninglink.tuning.candidates.candidate import Candidate
+    from tuninglink.tuning.devices.device_process import DeviceProcess
     from tuninglink.tuning.programs.dispatches import TuningTask
     from tuninglink.tuning.results.task_result import TrialResult
 
@@ -77,12 +77,6 @@ def task(tmp_path_factory: pytest.TempPathFactory) -> TuningTask:
 @pytest.fixture(scope="module")
 def compiler() -> Iterator[CandidateCompiler]:
     with CandidateCompiler(FLAGS[CPU], 2) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def device() -> Iterator[DeviceProcess]:
-    with DeviceProcess("local-sync://", timeout=120) as made:
         yield made
 
 

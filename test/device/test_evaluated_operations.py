@@ -10,19 +10,16 @@ import pytest
 from programs import PROGRAMS
 
 from tuninglink.tuning.candidates.compilation import Compiled, compile_program
-from tuninglink.tuning.devices.device_process import DeviceProcess
 from tuninglink.tuning.devices.measurement import Outputs
-from tuninglink.tuning.devices.timing import Settings
 from tuninglink.tuning.programs.benchmark import Benchmark
 from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.references.output_verdict import Correctness
-from tuninglink.tuning.references.references import References
 from tuninglink.tuning.references.retargeting import HOST
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+    from tuninglink.tuning.devices.device_process import DeviceProcess
     from tuninglink.tuning.programs.dispatches import TuningTask
+    from tuninglink.tuning.references.references import References
 
 PROGRAM = PROGRAMS / "moving_elements.mlir"
 FUNCTIONS = re.findall(r"^func.func @(\w+)", PROGRAM.read_text(), re.MULTILINE)
@@ -31,18 +28,6 @@ FUNCTIONS = re.findall(r"^func.func @(\w+)", PROGRAM.read_text(), re.MULTILINE)
 @pytest.fixture(scope="module")
 def tasks() -> list[TuningTask]:
     return list(read_program(str(PROGRAM), HOST.flags).tasks)
-
-
-@pytest.fixture(scope="module")
-def references() -> Iterator[References]:
-    with References(0) as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def device() -> Iterator[DeviceProcess]:
-    with DeviceProcess("local-sync", settings=Settings(), timeout=60.0) as opened:
-        yield opened
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)

@@ -10,13 +10,14 @@ import pytest
 from programs import TARGETS
 from tuning_programs import matmul
 
+from tuninglink.compiler.phases import Phase
 from tuninglink.errors import CompileError
-from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.deciding.entry_verdict import judge_default
 from tuninglink.tuning.deciding.model_run import ModelRuns
 from tuninglink.tuning.deciding.output_judge import OutputJudge
 from tuninglink.tuning.devices.device_interface import Device
-from tuninglink.tuning.devices.device_process import DeviceProcess
+from tuninglink.tuning.flag_sets.compilation import ProgramSource
+from tuninglink.tuning.flag_sets.source_reference import SourceReference
 from tuninglink.tuning.programs.call_options import ALL_CALLS, CallOptions, GivenInput
 from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.references.program_reference import ProgramReference
@@ -29,8 +30,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tuninglink.tuning.candidates.compilation import CandidateCompiler
     from tuninglink.tuning.devices.device import DeviceDescription
     from tuninglink.tuning.devices.device_interface import Answer, Request
+    from tuninglink.tuning.devices.device_process import DeviceProcess
     from tuninglink.tuning.programs.compiled_program import CompiledProgram
 
 FLAGS = TARGETS["llvm-cpu"]
@@ -56,18 +59,6 @@ module attributes {iree_codegen.tuning_spec_with_default_entrypoint, transform.w
   }
 }
 """
-
-
-@pytest.fixture(scope="module")
-def compiler() -> Iterator[CandidateCompiler]:
-    with CandidateCompiler(FLAGS, 2) as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def process() -> Iterator[DeviceProcess]:
-    with DeviceProcess("local-sync") as opened:
-        yield opened
 
 
 @dataclass
@@ -99,7 +90,7 @@ class WrongDevice(Device):
 
 @pytest.fixture
 def case(
-    compiler: CandidateCompiler, process: DeviceProcess, tmp_path: Path
+    compiler: CandidateCompiler, device: DeviceProcess, tmp_path: Path
 ) -> Iterator[Callable[..., ModelRuns]]:
     opened: list[ProgramReference] = []
 
@@ -117,9 +108,9 @@ def case(
         program = read_program(str(path), FLAGS, options=options)
         reference = ProgramReference(program.content, "llvm-cpu", 0, seconds)
         opened.append(reference)
-        runs = ModelRuns(program, compiler, process, seed=0, seconds=0.2)
+        runs = ModelRuns(program, compiler, device, seed=0, seconds=0.2)
         first = runs._image("")
-        runs.device = WrongDevice(process, lambda image: default if image == first else tuned)
+        runs.device = WrongDevice(device, lambda image: default if image == first else tuned)
         runs.judge = OutputJudge(program.tasks, reference, numerics)
         return runs
 
@@ -235,3 +226,32 @@ def test_expected_values_have_to_fit(tmp_path: Path, options: CallOptions, messa
     with pytest.raises(CompileError) as refused:
         read_program(str(path), FLAGS, options=options)
     assert message in refused.value.diagnostics[0].message
+
+
+def test_the_reference_of_a_program_is_computed_from_its_path(tmp_path: Path) -> None:
+    path = tmp_path / "program.mlir"
+    path.write_text(matmul(16, 24, 32))
+    draw = np.random.default_rng(0)
+    a, b = (draw.standard_normal(shape, np.float32) for shape in ((16, 32), (32, 24)))
+    np.save(tmp_path / "a.npy", a)
+    np.save(tmp_path / "b.npy", b)
+    given = tuple(GivenInput("", f"@{tmp_path / name}.npy") for name in ("a", "b"))
+    options = CallOptions(inputs=given)
+    calls = read_program(str(path), FLAGS, options=options).calls
+    assert calls is not None
+    source = ProgramSource(str(path), Phase.START, (), options)
+    reference = SourceReference(source, FLAGS, seed=0, seconds=300)
+    outputs = reference.outputs(calls, calls.functions, (0, 1))
+    assert not isinstance(outputs, str)
+    np.testing.assert_allclose(outputs["main"][0], a @ b, rtol=1e-4, atol=1e-4)
+    assert reference.name == "llvm-cpu for a generic processor"
+
+
+def test_a_reference_without_time_has_a_reason(tmp_path: Path) -> None:
+    path = tmp_path / "program.mlir"
+    path.write_text(matmul(16, 24, 32))
+    calls = read_program(str(path), FLAGS).calls
+    assert calls is not None
+    source = ProgramSource(str(path), Phase.START, (), ALL_CALLS)
+    reference = SourceReference(source, FLAGS, seed=0, seconds=0)
+    assert "no time left" in reference.outputs(calls, calls.functions, (0, 1))

@@ -19,14 +19,12 @@ from tuning_programs import ATTENTION, CONVOLUTION, REDUCTION, matmul
 from tuninglink.tuning.candidates.compilation import Compiled, compile_program
 from tuninglink.tuning.deciding.judged_outputs import JudgedOutputs
 from tuninglink.tuning.devices.device_interface import Device
-from tuninglink.tuning.devices.device_process import DeviceProcess
 from tuninglink.tuning.devices.measurement import Outputs
-from tuninglink.tuning.devices.timing import Settings
 from tuninglink.tuning.programs.benchmark import Benchmark
 from tuninglink.tuning.programs.dispatches import read_program
+from tuninglink.tuning.references.compiled_reference import Reference, compute_reference
 from tuninglink.tuning.references.dispatch_function import summation_error
 from tuninglink.tuning.references.output_verdict import Correctness
-from tuninglink.tuning.references.reference import Reference, compute_reference
 from tuninglink.tuning.references.references import References
 from tuninglink.tuning.references.retargeting import HOST, SCALAR, retarget
 from tuninglink.tuning.references.tolerance import Expected
@@ -35,9 +33,8 @@ from tuninglink.tuning.results.reproducers import Reproducers
 from tuninglink.tuning.settings import Numerics
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tuninglink.tuning.devices.device import DeviceDescription
+    from tuninglink.tuning.devices.device_process import DeviceProcess
     from tuninglink.tuning.programs.dispatches import DispatchedProgram, TuningTask
 
 
@@ -51,18 +48,6 @@ def program_of(source: str, flags: tuple[str, ...]) -> DispatchedProgram:
 
 GPU = TARGETS["cuda"]
 CPU = HOST.flags
-
-
-@pytest.fixture(scope="module")
-def references() -> Iterator[References]:
-    with References(0) as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def device() -> Iterator[DeviceProcess]:
-    with DeviceProcess("local-sync", settings=Settings(), timeout=60.0) as opened:
-        yield opened
 
 
 def task_of(source: str, flags: tuple[str, ...]) -> TuningTask:
@@ -114,7 +99,7 @@ def test_a_result_for_a_gpu_is_right_or_wrong(
     judgement = references.judge(task, wrong(outputs, dtype))
     assert judgement.correctness is Correctness.WRONG, judgement.reason
     assert "elements differ" in judgement.reason
-    _, _, actual, expected = judgement.samples[0]
+    actual, expected = judgement.samples[0].actual, judgement.samples[0].expected
     assert actual == pytest.approx(1.5 * expected, rel=0.02)
 
 
@@ -159,7 +144,7 @@ def test_what_the_compiler_chooses_on_a_cpu_is_right(
 def test_another_lowering_gives_the_same_within_the_tolerance() -> None:
     task = task_of(CONVOLUTION, CPU)
     scalar, vector = (
-        compute_reference(task.source, task.function, task.layout, target, 0)
+        compute_reference(task.source, task.function, task.layout, [target], 0)
         for target in (SCALAR, HOST)
     )
     assert isinstance(scalar, Reference)
@@ -248,6 +233,55 @@ def test_candidates_may_have_to_compute_the_same_bits(device: DeviceProcess) -> 
     assert "are not the default's" in failure.message
 
 
+HEADS = "tensor<2x64x32xf32>"
+TILED_SCORES = """#iree_codegen.compilation_info<
+  lowering_config = #iree_cpu.lowering_config<distribution = [1, 16, 32, 0, 0],
+    vector_common_parallel = [1, 8, 16, 0, 0], vector_reduction = [0, 0, 0, 8, 16]>,
+  translation_info = <pipeline = #iree_cpu.pipeline<LinalgExtTileAndVectorize>>>"""
+"""A configuration with which llvm-cpu computes attention wrong: parts of the scores are not added up."""
+
+
+def run_script(path: Path) -> str:
+    command = [sys.executable, str(path / "reproduce.py")]
+    tools = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=tools)
+    return done.stdout
+
+
+def test_a_wrong_result_on_a_cpu_is_shown_where_no_scalar_code_exists(
+    device: DeviceProcess, references: References, tmp_path: Path
+) -> None:
+    source = f"""
+func.func @main(%q: {HEADS}, %k: {HEADS}, %v: {HEADS}) -> {HEADS} {{
+  %scale = arith.constant 0.25 : f32
+  %empty = tensor.empty() : {HEADS}
+  %result = iree_linalg_ext.attention <indexing_maps = [
+      affine_map<(b, m, n, k1, k2) -> (b, m, k1)>, affine_map<(b, m, n, k1, k2) -> (b, k2, k1)>,
+      affine_map<(b, m, n, k1, k2) -> (b, k2, n)>, affine_map<(b, m, n, k1, k2) -> ()>,
+      affine_map<(b, m, n, k1, k2) -> (b, m, n)>]> {{compilation_info = {TILED_SCORES}}}
+      ins(%q, %k, %v, %scale : {HEADS}, {HEADS}, {HEADS}, f32) outs(%empty : {HEADS}) {{
+  ^bb0(%score: f32):
+    iree_linalg_ext.yield %score : f32
+  }} -> {HEADS}
+  return %result : {HEADS}
+}}"""
+    task = task_of(source, CPU)
+    compiled = compile_program(task.source, "")
+    assert isinstance(compiled, Compiled)
+    outputs = device.outputs(Benchmark(compiled.image, task.function, task.layout))
+    assert isinstance(outputs, Outputs), outputs
+    judgement = references.judge(task, outputs)
+    assert judgement.correctness is Correctness.WRONG
+    assert "against llvm-cpu for a generic processor" in judgement.reason
+    path = Reproducers(tmp_path, CPU).keep_wrong(task, judgement, "local-sync")
+    assert path is not None
+    # The expected result is that of the program without its configuration.
+    assert "compilation_info" in (path / "dispatch.mlir").read_text()
+    assert "compilation_info" not in (path / "unconfigured.mlir").read_text()
+    error = run_script(path).partition("relative error ")[2].split()[0]
+    assert float(error) > 0.01
+
+
 def test_a_reproducer_runs_with_the_stock_tools(references: References, tmp_path: Path) -> None:
     task = task_of(matmul(24, 40, 56, "f16"), GPU)
     outputs = outputs_of(reference_of(references, task), task)
@@ -255,11 +289,8 @@ def test_a_reproducer_runs_with_the_stock_tools(references: References, tmp_path
     flags = [*CPU, "--iree-llvmcpu-distribution-size=8"]
     path = Reproducers(tmp_path, flags).keep_wrong(task, judgement, "local-sync")
     assert path is not None
-    command = [sys.executable, str(path / "reproduce.py")]
-    tools = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=tools)
-    assert "output 0: relative error" in done.stdout
+    assert "output 0: relative error" in run_script(path)
     # The script draws the inputs that the benchmark has, so that what it expects is what was recorded.
-    _, (row, column), _, expected = judgement.samples[0]
+    (row, column), expected = judgement.samples[0].position, judgement.samples[0].expected
     computed = np.load(path / "expected.0.npy")
     assert computed[row, column] == pytest.approx(expected, rel=1e-5)

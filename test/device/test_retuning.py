@@ -13,10 +13,10 @@ from tuning_programs import dispatched, matmul, prepared
 
 import tuninglink
 from tuninglink.emission.spec_writer import SpecEntry, write_spec
+from tuninglink.plain_data import plain
 from tuninglink.specs.entry_settings import settings_of
 from tuninglink.specs.provenance import provenance_of
 from tuninglink.specs.revision import Revision, alone
-from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.candidates.templates import apply_specs
 from tuninglink.tuning.database import Database
 from tuninglink.tuning.devices.timing import Rounds
@@ -24,7 +24,7 @@ from tuninglink.tuning.results.failures import Failure, FailureKind
 from tuninglink.tuning.results.journal import Journal
 from tuninglink.tuning.retuning.results import EntryVerdict, RetuningResult, Standing
 from tuninglink.tuning.retuning.retuner import Retuner, target_of
-from tuninglink.tuning.retuning.writing import retuned_spec, to_json
+from tuninglink.tuning.retuning.writing import retuned_spec
 from tuninglink.tuning.scheduling.budget import Budget
 from tuninglink.tuning.scheduling.generalization import Generalizer
 from tuninglink.tuning.scheduling.task_tuner import TaskTuner
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tuninglink.specs.spec import Spec
+    from tuninglink.tuning.candidates.compilation import CandidateCompiler
     from tuninglink.tuning.programs.benchmark import Benchmark
 
 FLAGS = TARGETS["llvm-cpu"]
@@ -103,12 +104,6 @@ class Devices(RecordedDevices):
         return Rounds(times, (1,) * len(benchmarks))
 
 
-@pytest.fixture(scope="module")
-def compiler() -> Iterator[CandidateCompiler]:
-    with CandidateCompiler(FLAGS, 1) as made:
-        yield made
-
-
 @pytest.fixture(autouse=True)
 def _no_pauses() -> Iterator[None]:
     with without_pauses():
@@ -162,7 +157,7 @@ def test_entries_are_dropped_kept_or_left_alone(compiler: CandidateCompiler) -> 
     fast, unsteady = (provenance_of(table, each.matcher) for each in written.entries)
     assert (fast["default_us"], fast["tuned_us"], fast["trials"]) == (200.0, 100.0, 40)
     assert unsteady["compiler"] == "3.5.0"
-    standings = [each["problems"][0]["standing"] for each in to_json(found)["entries"]]
+    standings = [each["problems"][0]["standing"] for each in plain(found)["entries"]]
     assert standings == ["faster", "slower", "undecided", "failed"]
 
 

@@ -20,7 +20,7 @@ from tuninglink.tuning.devices.cluster import connection
 from tuninglink.tuning.devices.cluster.connection import Cluster
 from tuninglink.tuning.devices.cluster.devices import ClusterDevices
 from tuninglink.tuning.devices.device import DeviceError
-from tuninglink.tuning.devices.screening import Measurement
+from tuninglink.tuning.devices.device_set import Measurement
 from tuninglink.tuning.devices.timing import Settings
 from tuninglink.tuning.listener import Listener
 from tuninglink.tuning.results.failures import FailureKind

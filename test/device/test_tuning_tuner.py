@@ -29,8 +29,8 @@ from tuninglink.tuning.deciding.defaults import MeasuredTask
 from tuninglink.tuning.deciding.winner_verification import WinnerVerification
 from tuninglink.tuning.devices import local as devices_module
 from tuninglink.tuning.devices.device import DeviceError, physical_cores
+from tuninglink.tuning.devices.device_set import Measurement
 from tuninglink.tuning.devices.local import Devices
-from tuninglink.tuning.devices.screening import Measurement
 from tuninglink.tuning.devices.timing import Settings, Timing
 from tuninglink.tuning.results.failures import Failure, FailureKind
 from tuninglink.tuning.results.journal import Journal

@@ -11,9 +11,7 @@ import pytest
 from programs import TARGETS
 from tuning_programs import matmul
 
-from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.deciding.model_run import ModelRunError, ModelRuns
-from tuninglink.tuning.devices.device_process import DeviceProcess
 from tuninglink.tuning.programs.call_options import (
     ALL_CALLS,
     CallOptions,
@@ -24,24 +22,15 @@ from tuninglink.tuning.programs.call_options import (
 from tuninglink.tuning.programs.dispatches import read_program
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
+
+    from tuninglink.tuning.candidates.compilation import CandidateCompiler
+    from tuninglink.tuning.devices.device_process import DeviceProcess
 
     Runs = Callable[..., ModelRuns]
 
 FLAGS = TARGETS["llvm-cpu"]
-
-
-@pytest.fixture(scope="module")
-def compiler() -> Iterator[CandidateCompiler]:
-    with CandidateCompiler(FLAGS, 1) as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def device() -> Iterator[DeviceProcess]:
-    with DeviceProcess("local-sync") as opened:
-        yield opened
 
 
 @pytest.fixture

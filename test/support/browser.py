@@ -22,6 +22,32 @@ CHROMIUM = next(
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed")
 
 NASTY = "</script><img src=x onerror=alert(1)>&amp;\u2028'\"<!--"
+WIDE = "--window-size=1200,900"
+CLIPPED = """
+  const clips = (each) => each.scrollWidth > each.clientWidth;
+  const isCovered = (a, b) => {
+    const [x, y] = [a, b].map((each) => each.getBoundingClientRect());
+    return x.left < y.right - 1 && y.left < x.right - 1 && x.top < y.bottom - 2 && y.top < x.bottom - 2;
+  };
+  const texts = [...document.querySelectorAll("svg")].map((each) => [...each.querySelectorAll("text")]);
+  return {
+    clipped: [document.documentElement, ...document.querySelectorAll(".scroll, .scroll td")].filter(clips)
+      .map((each) => each.className || each.tagName),
+    overlaps: texts.flatMap((labels) => labels.flatMap((a, index) => labels.slice(index + 1)
+      .filter((b) => isCovered(a, b)).map((b) => `${a.textContent} ${b.textContent}`))),
+    words: [...document.querySelectorAll("#map button")].filter((each) => each.firstElementChild &&
+      each.firstElementChild.getBoundingClientRect().right > each.getBoundingClientRect().right).length,
+  };"""
+"""Returns the parts of a page that are clipped, and labels of drawings that overlap."""
+
+AS_IT_SHOULD_BE = {"clipped": [], "overlaps": [], "words": 0}
+
+
+def of_width(page: str, width: int) -> str:
+    """Returns a page whose content has a width; a window of Chromium is at least 500 pixels wide."""
+    return page.replace("</style>", f"body {{ width: {width}px; }}</style>", 1)
+
+
 DARK = "--blink-settings=preferredColorScheme=0"
 FLAGS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync"),

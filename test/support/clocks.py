@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 from processes import marked, processor_seconds
 
-from tuninglink.workers import worker_connection
+from tuninglink.workers import worker_process
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,5 +28,5 @@ def limits_in_processor_time() -> Iterator[None]:
         return sum(map(processor_seconds, marked(marker)))
 
     clock = SimpleNamespace(monotonic=seconds)
-    with patch.dict(os.environ, {marker: ""}), patch.object(worker_connection, "time", clock):
+    with patch.dict(os.environ, {marker: ""}), patch.object(worker_process, "time", clock):
         yield

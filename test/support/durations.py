@@ -1,7 +1,7 @@
 """Processor time of tests: measured, recorded, and used to choose the fast ones.
 
 A pytest plug-in, which `test/conftest.py` loads. The record, `test/durations.json`, has each test function that takes
-half a second of processor time or longer, with the seconds of its slowest case. The processes that a test starts and
+0.3 seconds of processor time or longer, with the seconds of its slowest case. The processes that a test starts and
 waits for are included. Unlike the time on the clock, processor time hardly depends on what else the machine does.
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 RECORD: Final = ROOT / "test" / "durations.json"
-LIMIT: Final = 0.5
+LIMIT: Final = 0.3
 """A fast test takes less, in seconds of processor time."""
 
 _LONG: Final = 5.0

@@ -47,11 +47,8 @@ def _serve() -> None:
     import tuninglink.checking.checker  # noqa: PLC0415
     import tuninglink.cli.compile  # noqa: PLC0415
     import tuninglink.cli.tune  # noqa: F401, PLC0415
-    from tuninglink.cli import app, process  # noqa: PLC0415
-    from tuninglink.cli.own_arguments import SUMMARIES, run_command  # noqa: PLC0415
-
-    def run(first: str, *rest: str) -> int:
-        return run_command(first, rest) if first in SUMMARIES else app.run([first, *rest])
+    from tuninglink.cli import process  # noqa: PLC0415
+    from tuninglink.cli.commands import run  # noqa: PLC0415
 
     for line in sys.stdin:
         reader, writer = os.pipe()
@@ -59,7 +56,7 @@ def _serve() -> None:
         if child == 0:
             os.dup2(writer, sys.stderr.fileno())
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            code = process.run(partial(run, *json.loads(line)))
+            code = process.run(partial(run, json.loads(line)))
             sys.stderr.flush()
             os._exit(code)
         os.close(writer)

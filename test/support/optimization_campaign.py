@@ -23,8 +23,8 @@ from programs import TARGETS, run
 
 import tuninglink
 from tuninglink.matching.dispatch_signature import ANYTHING, SignatureReader
-from tuninglink.matching.entry_index import EntryIndex
 from tuninglink.matching.index import index_matchers
+from tuninglink.matching.prunable import EntryIndex
 from tuninglink.matching.pruning_keys import pruning_key
 from tuninglink.matching.reader import MatcherReader
 from tuninglink.passes.dedupe_sequences import deduplicate_sequences

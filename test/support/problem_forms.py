@@ -20,6 +20,7 @@ class FormTarget:
         flags: the flags of the compiler.
         element: the element type of factors.
         linear: the configuration of a linear layer with loops m, n, k.
+        row: one without an intrinsic, for any number of rows and any accumulator.
         attention: that of an attention with loops b, m, k1, k2, n.
         decomposition: its decomposition.
         convolution: that of a convolution with loops n, h, w, f, r, s, c, as a matmul of gathered patches.
@@ -29,6 +30,7 @@ class FormTarget:
     flags: tuple[str, ...]
     element: str
     linear: str
+    row: str
     attention: str
     decomposition: str
     tiles: str
@@ -53,6 +55,12 @@ def _gpu(mma: str, threads: int, subgroup: int, subgroups: str, attention: str) 
             f"reduction = [0, 0, 2], subgroup = {subgroups}, workgroup = [32, 32, 0]}}>, "
             "translation_info = <pipeline = #iree_gpu.pipeline<TileAndFuse> "
             f"workgroup_size = [{threads}, 1, 1] subgroup_size = {subgroup}>"
+        ),
+        "row": (
+            "lowering_config = #iree_gpu.lowering_config<{reduction = [0, 0, 8], thread = [1, 1, 0], "
+            f"workgroup = [1, {subgroup}, 0]}}>, "
+            "translation_info = <pipeline = #iree_gpu.pipeline<TileAndFuse> "
+            f"workgroup_size = [{subgroup}, 1, 1] subgroup_size = {subgroup}>"
         ),
         "attention": (
             "lowering_config = #iree_gpu.lowering_config<{promote_operands = [0, 1, 2], "
@@ -97,6 +105,11 @@ TARGETS: Final = {
             "vector_common_parallel = [4, 16, 0], vector_reduction = [0, 0, 2]>, "
             "translation_info = <pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>"
         ),
+        row=(
+            "lowering_config = #iree_cpu.lowering_config<distribution = [1, 32, 0], "
+            "vector_common_parallel = [1, 16, 0], vector_reduction = [0, 0, 4]>, "
+            "translation_info = <pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>"
+        ),
         attention=(
             "lowering_config = #iree_cpu.lowering_config<distribution = [1, 16, 0, 0, 32], "
             "vector_common_parallel = [1, 1, 0, 0, 8], vector_reduction = [0, 0, 0, 8, 0]>, "
@@ -112,10 +125,60 @@ TARGETS: Final = {
     ),
 }
 
-NK: Final = ("(d0, d2)", "(d1, d2)", "(d0, d1)")
-KN: Final = ("(d0, d2)", "(d2, d1)", "(d0, d1)")
-BATCH_NK: Final = ("(d0, d1, d3)", "(d0, d2, d3)", "(d0, d1, d2)")
-BATCH_KN: Final = ("(d0, d1, d3)", "(d0, d3, d2)", "(d0, d1, d2)")
+
+@dataclass(frozen=True)
+class Product:
+    """A form of a linear layer.
+
+    Attributes:
+        loops: its loops in order, one letter each: b has the size 1.
+        operands: the loops of its operands, in the notation of `numpy.einsum`.
+        op: the operation.
+        accumulator: the type of the output.
+        rows: the size of m.
+    """
+
+    loops: str
+    operands: str
+    op: str = "linalg.generic"
+    accumulator: str = "f32"
+    rows: int = M
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The sizes of the loops."""
+        return {"b": 1, "m": self.rows, "n": N, "k": K}
+
+    @property
+    def maps(self) -> str:
+        """The indexing maps, as MLIR prints them."""
+        loops = ", ".join(self.loops)
+        dims = (", ".join(operand) for operand in self._operands)
+        return f"[{', '.join(f'affine_map<({loops}) -> ({each})>' for each in dims)}]"
+
+    @property
+    def shapes(self) -> list[tuple[int, ...]]:
+        """The shapes of the operands and of the result."""
+        return [tuple(self.sizes[loop] for loop in operand) for operand in self._operands]
+
+    @property
+    def _operands(self) -> list[str]:
+        return self.operands.replace("->", ",").split(",")
+
+    def types(self, element: str) -> list[str]:
+        """Returns the types of the operands and of the result."""
+        kinds = (element, element, self.accumulator)
+        return [
+            f"tensor<{'x'.join(map(str, shape))}x{kind}>"
+            for shape, kind in zip(self.shapes, kinds, strict=True)
+        ]
+
+
+NK: Final = Product("mnk", "mk,nk->mn", "linalg.matmul")
+KN: Final = Product("mnk", "mk,kn->mn", "linalg.matmul")
+BATCH_NK: Final = Product("bmnk", "bmk,bnk->bmn", "linalg.batch_matmul")
+BATCH_KN: Final = Product("bmnk", "bmk,bkn->bmn", "linalg.batch_matmul")
+REORDERED: Final = Product("knm", "mk,nk->mn")
 
 SCALE_F32: Final = ("b, m, n, k1, k2", "f32")
 SCALE_OF_ELEMENT: Final = ("b, m, k1, k2, n", "")
@@ -126,51 +189,32 @@ def _maps(loops: int, maps: tuple[str, ...]) -> str:
     return f"[{', '.join(f'affine_map<({dims}) -> {each}>' for each in maps)}]"
 
 
-def linear(name: str, maps: tuple[str, ...], element: str) -> str:
-    """Returns a function with a linear layer of f32 accumulators; with four loops it has a batch of 1."""
-    is_batched = maps in (BATCH_NK, BATCH_KN)
-    batch = "1x" if is_batched else ""
-    rhs = f"{batch}{N}x{K}" if maps in (NK, BATCH_NK) else f"{batch}{K}x{N}"
-    lhs, out = f"tensor<{batch}{M}x{K}x{element}>", f"tensor<{batch}{M}x{N}xf32>"
-    op = "batch_matmul" if is_batched else "matmul"
-    written = _maps(4 if is_batched else 3, maps)
+def linear(name: str, form: Product, element: str) -> str:
+    """Returns a function with a linear layer in a form."""
+    lhs, rhs, out = form.types(element)
+    operation = f"{form.op} indexing_maps = {form.maps}"
+    body = ""
+    if form.op == "linalg.generic":
+        kinds = ", ".join(f'"{"reduction" if loop == "k" else "parallel"}"' for loop in form.loops)
+        operation = f"linalg.generic {{indexing_maps = {form.maps}, iterator_types = [{kinds}]}}"
+        wide = form.accumulator
+        casts = "".join(
+            f"\n    %wide_{value} = arith.extf %{value} : {element} to {wide}" for value in "xy"
+        )
+        x, y = ("%x", "%y") if element == wide else ("%wide_x", "%wide_y")
+        body = f""" {{
+  ^bb0(%x: {element}, %y: {element}, %sum: {wide}):{"" if element == wide else casts}
+    %product = arith.mulf {x}, {y} : {wide}
+    %next = arith.addf %sum, %product : {wide}
+    linalg.yield %next : {wide}
+  }}"""
     return f"""
-func.func @{name}(%lhs: {lhs}, %rhs: tensor<{rhs}x{element}>) -> {out} {{
-  %zero = arith.constant 0.0 : f32
+func.func @{name}(%lhs: {lhs}, %rhs: {rhs}) -> {out} {{
+  %zero = arith.constant 0.0 : {form.accumulator}
   %empty = tensor.empty() : {out}
-  %init = linalg.fill ins(%zero : f32) outs(%empty : {out}) -> {out}
-  %result = linalg.{op} indexing_maps = {written}
-    ins(%lhs, %rhs : {lhs}, tensor<{rhs}x{element}>) outs(%init : {out}) -> {out}
-  return %result : {out}
-}}
-"""
-
-
-def reordered_linear(name: str, element: str) -> str:
-    """Returns a function with a linear layer, weights n x k, as a generic whose loops are k, n, m."""
-    lhs, rhs, out = f"{M}x{K}x{element}", f"{N}x{K}x{element}", f"tensor<{M}x{N}xf32>"
-    maps = _maps(3, ("(d2, d0)", "(d1, d0)", "(d2, d1)"))
-    extended = "%x, %y" if element == "f32" else "%wide_x, %wide_y"
-    casts = (
-        ""
-        if element == "f32"
-        else f"""
-    %wide_x = arith.extf %x : {element} to f32
-    %wide_y = arith.extf %y : {element} to f32"""
-    )
-    return f"""
-func.func @{name}(%lhs: tensor<{lhs}>, %rhs: tensor<{rhs}>) -> {out} {{
-  %zero = arith.constant 0.0 : f32
-  %empty = tensor.empty() : {out}
-  %init = linalg.fill ins(%zero : f32) outs(%empty : {out}) -> {out}
-  %result = linalg.generic {{indexing_maps = {maps},
-      iterator_types = ["reduction", "parallel", "parallel"]}}
-    ins(%lhs, %rhs : tensor<{lhs}>, tensor<{rhs}>) outs(%init : {out}) {{
-  ^bb0(%x: {element}, %y: {element}, %sum: f32):{casts}
-    %product = arith.mulf {extended} : f32
-    %next = arith.addf %sum, %product : f32
-    linalg.yield %next : f32
-  }} -> {out}
+  %init = linalg.fill ins(%zero : {form.accumulator}) outs(%empty : {out}) -> {out}
+  %result = {operation}
+    ins(%lhs, %rhs : {lhs}, {rhs}) outs(%init : {out}){body} -> {out}
   return %result : {out}
 }}
 """
@@ -199,20 +243,23 @@ func.func @{name}(%query: {tensor}, %key: {tensor}, %value: {tensor}) -> {tensor
 """
 
 
-def linear_entry(name: str, maps: tuple[str, ...], target: FormTarget) -> str:
-    """Returns the matcher of a linear layer with loops m, n, k."""
+def linear_entry(name: str, form: Product, target: FormTarget, configuration: str = "") -> str:
+    """Returns the matcher of a form of a linear layer; by default with the configuration for loops m, n, k."""
+    element = target.element
+    sizes = "".join(
+        f"\n    transform.iree.match.dims_equal %{role}, [{form.sizes[loop]}] : !transform.param<i64>"
+        for loop, role in {"b": "batch", "m": "m", "n": "n", "k": "k"}.items()
+        if loop in form.loops
+    )
     return f"""
   transform.named_sequence @{name}(%op: !transform.any_op {{transform.readonly}})
       -> (!transform.any_op, !transform.any_param) {{
     transform.iree.match.has_no_lowering_config %op : !transform.any_op
     %batch, %m, %n, %k = transform.iree.match.contraction %op,
-      lhs_type = {target.element}, rhs_type = {target.element}, output_type = f32,
-      indexing_maps = {_maps(3, maps)} : !transform.any_op -> !transform.param<i64>
-    transform.iree.match.dims_equal %m, [{M}] : !transform.param<i64>
-    transform.iree.match.dims_equal %n, [{N}] : !transform.param<i64>
-    transform.iree.match.dims_equal %k, [{K}] : !transform.param<i64>
+      lhs_type = {element}, rhs_type = {element}, output_type = {form.accumulator},
+      indexing_maps = {form.maps} : !transform.any_op -> !transform.param<i64>{sizes}
     %configuration = transform.param.constant
-      #iree_codegen.compilation_info<{target.linear}> -> !transform.any_param
+      #iree_codegen.compilation_info<{configuration or target.linear}> -> !transform.any_param
     transform.yield %op, %configuration : !transform.any_op, !transform.any_param
   }}"""
 

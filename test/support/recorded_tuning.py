@@ -28,7 +28,7 @@ from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.database import Database
 from tuninglink.tuning.deciding.contestants import RaceRules
 from tuninglink.tuning.devices.device import DeviceDescription, DeviceError
-from tuninglink.tuning.devices.screening import Measurement
+from tuninglink.tuning.devices.device_set import Measurement
 from tuninglink.tuning.devices.timing import Rounds, Timing
 from tuninglink.tuning.listener import Listener
 from tuninglink.tuning.programs.dispatches import read_program

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tuninglink.iree.targets import Target
 from tuninglink.specs.bindings import binding_of
+from tuninglink.specs.default_library import shipped
 from tuninglink.specs.libraries import LIBRARY, library_files, library_names
-from tuninglink.specs.library import shipped
 from tuninglink.specs.loading import load_spec
 
 NAMES = [

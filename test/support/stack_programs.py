@@ -6,7 +6,7 @@ from typing import Final
 
 import tuninglink
 from tuninglink.compiler.session import set_up_command_line
-from tuninglink.compiler.stack_frames import stack_overflow, stack_report_flag
+from tuninglink.compiler.stack_frames import largest_frame, stack_overflow, stack_report_flag
 
 OVERFLOWING_FLAGS: Final = (
     "--iree-hal-target-device=local",
@@ -25,6 +25,40 @@ def overflow_of(program: str) -> str:
     """Compiles a program, and returns why its code overflows the stack."""
     tuninglink.compile(program.encode(), default_specs=False, flags=OVERFLOWING_FLAGS)
     return stack_overflow()
+
+
+def frame_of(program: str) -> int:
+    """Compiles a program, and returns the size of its largest stack frame."""
+    flags = (*OVERFLOWING_FLAGS[:2], "--iree-llvmcpu-target-cpu=znver4")
+    tuninglink.compile(program.encode(), default_specs=False, flags=flags)
+    return largest_frame()
+
+
+def with_function(name: str, *, configured: bool = True) -> str:
+    """Returns a product, of which a function is computed on vectors of 4x1024 elements."""
+    configuration = """#iree_codegen.compilation_info<
+  lowering_config = #iree_cpu.lowering_config<cache_reduction = [0, 0, 32], distribution = [4, 0, 0],
+    vector_common_parallel = [2, 64, 0], vector_reduction = [0, 0, 8]>,
+  translation_info = <pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>>"""
+    attributes = f"{{compilation_info = {configuration}}}" if configured else ""
+    return f"""
+func.func @main(%a: tensor<128x256xf32>, %b: tensor<256x1024xf32>) -> tensor<128x1024xf32> {{
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<128x1024xf32>
+  %start = linalg.fill ins(%zero : f32) outs(%empty : tensor<128x1024xf32>) -> tensor<128x1024xf32>
+  %product = linalg.matmul {attributes}
+    ins(%a, %b : tensor<128x256xf32>, tensor<256x1024xf32>)
+    outs(%start : tensor<128x1024xf32>) -> tensor<128x1024xf32>
+  %result = linalg.generic {{
+      indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>],
+      iterator_types = ["parallel", "parallel"]}}
+      ins(%product : tensor<128x1024xf32>) outs(%empty : tensor<128x1024xf32>) {{
+  ^bb0(%x: f32, %out: f32):
+    %y = math.{name} %x : f32
+    linalg.yield %y : f32
+  }} -> tensor<128x1024xf32>
+  return %result : tensor<128x1024xf32>
+}}"""
 
 
 def overflowing() -> str:

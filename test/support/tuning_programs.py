@@ -83,6 +83,16 @@ func.func @main(%q: tensor<2x64x64xf16>, %k: tensor<2x64x64xf16>, %v: tensor<2x6
 """
 
 
+MASKED_ATTENTION = (
+    ATTENTION.replace(
+        "%v: tensor<2x64x64xf16>)", "%v: tensor<2x64x64xf16>, %mask: tensor<2x64x64xf16>)"
+    )
+    .replace("-> ()>,", "-> ()>,\n      affine_map<(b, m, n, k1, k2) -> (b, m, k2)>,")
+    .replace("%scale : tensor", "%scale, %mask : tensor")
+    .replace("64xf16>, f16)", "64xf16>, f16, tensor<2x64x64xf16>)")
+)
+
+
 def whole_samples() -> AbstractContextManager[object]:
     """Leaves out the time limit of samples, which cuts them short on a busy machine."""
     return patch.object(sampling, "_SECONDS", math.inf)

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 SOURCES = sorted(ROOT.glob("python/tuninglink/**/*.py"))
 PACKAGE = ROOT / "python" / "tuninglink"
-FILES = [path for path in ROOT.glob("*/**/*.py") if ".venv" not in path.parts]
+FOLDERS = ("benchmarks", "docs", "examples", "passes", "python", "test", "tools")
+FILES = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")]
 
 FILE = re.compile(r"tuninglink\.(lock|mlir|sarif|toml)")
 STRING = re.compile(r"[\"'](tuninglink\.\w+)[\"']")
@@ -55,8 +56,7 @@ def test_dotted_names_resolve(page: PurePath) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_files_exist(page: PurePath) -> None:
-    folders = "benchmarks|docs|examples|passes|python|test|tools"
-    paths = named(page, rf"(?<![\w./-])(?:{folders})/[\w.*<>/-]*[\w*>/]")
+    paths = named(page, rf"(?<![\w./-])(?:{'|'.join(FOLDERS)})/[\w.*<>/-]*[\w*>/]")
     assert not [path for path in sorted(paths) if not exists(path)]
     # Python files by the end of their path, those of users aside, and modules of a package as `package/module`.
     scripts = named(page, r"(?<![\w./>-])(?:(?:\w+/)+\w+|test_\w+)\.py\b")

@@ -21,6 +21,7 @@ LAYERS = (
         "errors",
         "files",
         "interrupt_hooks",
+        "json_schema",
         "lazy",
         "llvm_flags",
         "mlir",

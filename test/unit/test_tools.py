@@ -12,8 +12,11 @@ sys.path.insert(0, str(ROOT / "tools"))
 from typing import TYPE_CHECKING
 
 import failure_report
+import option_tables
 import release
 import spell_tests
+
+from tuninglink.cli.summaries import SUMMARIES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -90,3 +93,17 @@ def test_a_long_report_fits_into_an_issue() -> None:
 def test_programs_are_respelled_for_an_older_compiler(newer: str, older: str) -> None:
     assert spell_tests.respelled(newer, (3, 12)) == older
     assert spell_tests.respelled(newer, (3, 13)) == newer
+
+
+PAGES = sorted(option_tables.DOCS.rglob("*.md"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_options_in_the_documentation_are_those_of_the_commands(page: Path) -> None:
+    text = page.read_text()
+    assert option_tables.updated(text) == text, "run python tools/option_tables.py"
+
+
+def test_every_command_but_the_demo_has_its_options_in_the_documentation() -> None:
+    documented = [name for page in PAGES for name in option_tables.commands_in(page.read_text())]
+    assert sorted(documented) == sorted(SUMMARIES.keys() - {"demo"})

@@ -1,17 +1,18 @@
-"""Reports about specs, as data and as diagnostics."""
+"""Reports about specs, as diagnostics and as data: the JSON document is `CheckReport`."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal
 
 from tuninglink.checking.findings import Finding, Rule
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, note
+from tuninglink.plain_data import EMPTY_IS_NULL, FLAT, HIDDEN, named, written
 from tuninglink.solver.answers import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from tuninglink.checking.entry_answers import Answer
     from tuninglink.checking.model_matches import ModelMatch
@@ -39,17 +40,18 @@ class EntryReport:
     """
 
     position: int
-    entry: Entry
-    payload: str
-    matches: Answer
-    is_valid: Answer | None
-    compiles: Answer | None
-    is_reachable: Answer
-    overlap: EntryOverlap | None
+    entry: Entry = field(metadata=FLAT)
+    payload: str = field(metadata=EMPTY_IS_NULL)
+    matches: Answer = field(metadata=HIDDEN)
+    is_valid: Answer | None = field(metadata=HIDDEN)
+    compiles: Answer | None = field(metadata=HIDDEN)
+    is_reachable: Answer = field(metadata=HIDDEN)
+    overlap: EntryOverlap | None = field(metadata=named("overlaps"))
     in_model: tuple[ModelMatch, ...] | None = None
-    knob_place: Place | None = None
+    knob_place: Place | None = field(default=None, metadata=HIDDEN)
 
     @property
+    @written()
     def answers(self) -> dict[str, Answer | None]:
         """The answers by their names in JSON."""
         return {
@@ -98,8 +100,8 @@ class SpecReport:
     """
 
     source: str
-    kind: str = ""
-    structure: tuple[Diagnostic, ...] = ()
+    kind: str = field(default="", metadata=EMPTY_IS_NULL)
+    structure: tuple[Diagnostic, ...] = field(default=(), metadata=HIDDEN)
     entries: tuple[EntryReport, ...] = ()
 
     def findings(self) -> Iterator[Finding]:
@@ -109,11 +111,13 @@ class SpecReport:
         for entry in self.entries:
             yield from _refuted(entry)
             yield from _discouraged(entry)
+            yield from _crashing(entry)
             yield from _miscompiled(entry)
             yield from _open(entry)
             for match in entry.in_model or ():
                 yield from _in_model(entry, match)
 
+    @written()
     def diagnostics(self) -> Iterator[Diagnostic]:
         """Yield the errors and warnings."""
         for finding in self.findings():
@@ -128,9 +132,25 @@ class SpecReport:
                 reports_by_question[question, answer.reason].append(entry)
         return [Undecided(*key, tuple(entries)) for key, entries in reports_by_question.items()]
 
+    @written()
     def has_errors(self) -> bool:
         """Return whether the spec has errors."""
         return any(diagnostic.severity is Severity.ERROR for diagnostic in self.diagnostics())
+
+
+@dataclass(frozen=True)
+class CheckReport:
+    """The findings about specs.
+
+    Attributes:
+        target: the target of the configurations; None without one.
+        specs: the findings about each spec.
+        schema_version: the version of the form; grows when a field changes its meaning or goes, not when one is added.
+    """
+
+    schema_version: Literal[1] = field(default=1, init=False)
+    target: str | None
+    specs: Sequence[SpecReport]
 
 
 _REFUTED: Final = {
@@ -145,11 +165,7 @@ _REJECTED: Final = (
     Rule.DISCOURAGED,
     "has a configuration that the compiler's own constraints reject",
 )
-_WARNED: Final = {
-    "compiles": (Rule.STACK_OVERFLOW, "configures what may crash on local-task"),
-}
-"""Which rule an entry breaks for which question has a warning, and its message, unless it is `_REJECTED`."""
-
+_CRASHING: Final = "configures what may crash on local-task"
 _NARROW: Final = "has a configuration that compiles, although it is outside of the constraints"
 """The message about an invalid configuration that compiles."""
 
@@ -169,12 +185,22 @@ def _refuted(report: EntryReport) -> Iterator[Finding]:
 
 
 def _discouraged(report: EntryReport) -> Iterator[Finding]:
-    for question, answer in report.answers.items():
+    for answer in report.answers.values():
         if answer is not None and answer.warning:
-            rule, what = _WARNED.get(question, _REJECTED)
+            rule, what = _REJECTED
             message = f"{what}: {answer.warning}"
-            at = report.knob_place if rule is Rule.DISCOURAGED else None
-            yield _finding(rule, rule.severity, report, message, answer.details, place=at)
+            place = report.knob_place
+            yield _finding(rule, rule.severity, report, message, answer.details, place=place)
+
+
+def _crashing(report: EntryReport) -> Iterator[Finding]:
+    """Yield that the code for an entry may crash: what the compiler reports of it, else the estimate."""
+    rule, is_compiled = Rule.STACK_OVERFLOW, _compiles(report)
+    answer = report.compiles if is_compiled else report.is_valid
+    if answer is not None and answer.crash:
+        place = None if is_compiled else report.knob_place
+        message = f"{_CRASHING}: {answer.crash}"
+        yield _finding(rule, rule.severity, report, message, answer.details, place=place)
 
 
 def _miscompiled(report: EntryReport) -> Iterator[Finding]:
@@ -210,6 +236,9 @@ def _in_model(report: EntryReport, match: ModelMatch) -> Iterator[Finding]:
     if answer.warning:
         rule, what = Rule.DISCOURAGED, "has a configuration that the compiler's own constraints"
         message = f"{what} reject {where}: {answer.warning}"
+        yield _finding(rule, rule.severity, report, message, notes)
+    if answer.crash:
+        rule, message = Rule.STACK_OVERFLOW, f"{_CRASHING} {where}: {answer.crash}"
         yield _finding(rule, rule.severity, report, message, notes)
 
 

@@ -141,4 +141,4 @@ def _answer(future: Future[_Compiled]) -> Answer:
     if not compiled.configured:
         reason = "it compiles, but the compiler prepared the operation in a way that the entry does not match"
         return Answer(Verdict.NOT_DECIDED, reason)
-    return Answer(Verdict.PROVEN, warning=compiled.stack_overflow)
+    return Answer(Verdict.PROVEN, crash=compiled.stack_overflow)

@@ -158,14 +158,21 @@ def _judged(found: ConfigurationAnswer, key: bytes) -> Judged:
     elif found.discouraged:
         warning = f"{found.discouraged[0]} in pipeline {found.pipeline}"
         knobs = found.discouraged[0].knobs
-        answer = Answer(found.verdict, found.reason, found.further_violations, warning, knobs)
+        answer = Answer(found.verdict, found.reason, found.further_violations, warning, knobs=knobs)
+    elif found.unsafe:
+        crash, knobs = str(found.unsafe[0]), found.unsafe[0].knobs
+        answer = Answer(
+            found.verdict, found.reason, found.further_violations, crash=crash, knobs=knobs
+        )
     else:
         return Judged(Answer(found.verdict, found.reason))
     return Judged(answer, key, lambda: Details(found.notes, found.knobs))
 
 
 def _key(dispatch: Workload) -> bytes:
-    text = str(dispatch.function)
+    """Return a key that equal dispatches share, in this process and in others."""
+    # The local scope leaves other functions of the module alone.
+    text = str(dispatch.function.get_asm(use_local_scope=True))
     if names.EXECUTABLE_TARGET not in dispatch.function.attributes:
         text += str(dispatch.target)
     return blake2b(text.encode(), digest_size=16).digest()

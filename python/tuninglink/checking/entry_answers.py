@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tuninglink.matching.entry_conditions import EntryConditions
 from tuninglink.matching.reachability import find_overlaps, find_reachability
+from tuninglink.plain_data import EMPTY_IS_NULL
 from tuninglink.solver.answers import Verdict
 from tuninglink.specs.side_effects import failing_checks
 
@@ -23,18 +24,19 @@ class Answer:
         verdict: proven, refuted or not decided.
         reason: the reason if it is not proven.
         details: further sentences for the report.
-        warning: the objection of the compiler's own constraints, or why the code may crash, if not refuted; may be
-            empty.
+        warning: the objection of the compiler's own constraints, if not refuted; may be empty.
+        crash: why the code may crash, if not refuted; may be empty.
         knobs: the knobs that the answer is about, starting with the one to change; may be empty.
         miscompilation: why the code computes wrong results although it compiles; empty if no reason is known.
     """
 
     verdict: Verdict
-    reason: str = ""
+    reason: str = field(default="", metadata=EMPTY_IS_NULL)
     details: tuple[str, ...] = ()
-    warning: str = ""
+    warning: str = field(default="", metadata=EMPTY_IS_NULL)
+    crash: str = field(default="", metadata=EMPTY_IS_NULL)
     knobs: tuple[str, ...] = ()
-    miscompilation: str = ""
+    miscompilation: str = field(default="", metadata=EMPTY_IS_NULL)
 
 
 @dataclass(frozen=True)

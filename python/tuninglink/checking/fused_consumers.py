@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.serialization import parse_module
 from tuninglink.mlir.walk import collect
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def with_fused_consumer(program: str) -> str:
@@ -19,16 +24,24 @@ def with_fused_consumer(program: str) -> str:
         The program; empty if its results are not tensors of floating-point numbers.
     """
     module = parse_module(program.encode(), "payload.mlir", thread_context())
-    returns = collect(module, "flow.return")
+    return str(module) if add_consumer(module, collect(module, "flow.return")) else ""
+
+
+def add_consumer(module: mlir.Operation, returns: Sequence[mlir.Operation]) -> bool:
+    """Add that elementwise op to a program before ops that return the results of a dispatch.
+
+    Returns:
+        Whether it was added: the results are tensors of floating-point numbers.
+    """
     kinds = [operand.type for terminator in returns for operand in terminator.operands]
     if not kinds or not all(map(_is_float_tensor, kinds)):
-        return ""
+        return False
     with module.context, mlir.Location.unknown():
         for terminator in returns:
             with mlir.InsertionPoint(terminator):
                 for position, operand in enumerate(terminator.operands):
                     terminator.operands[position] = _consumer(operand)
-    return str(module)
+    return True
 
 
 def _is_float_tensor(kind: mlir.Type) -> bool:

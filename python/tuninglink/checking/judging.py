@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -10,17 +10,22 @@ from iree.compiler import ir as mlir
 
 from tuninglink.checking.configuration_checks import ConfigurationChecks, Judged
 from tuninglink.checking.entry_answers import Answer, Details
+from tuninglink.checking.fused_consumers import add_consumer
 from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.walk import collect
 from tuninglink.payloads import PayloadError, Synthesizer
 from tuninglink.solver.answers import Verdict
+from tuninglink.spaces.cpu.target_cpu import BACKEND as CPU_BACKEND
 from tuninglink.spaces.provider_registry import ProviderRegistry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from tuninglink.iree.targets import Target
     from tuninglink.mlir.diagnostics import Diagnostic
+    from tuninglink.payloads.drafts import Configured
     from tuninglink.solver.answers import Limits
+    from tuninglink.spaces.workload import Workload
     from tuninglink.specs.structure import Entry
 
 NO_PROGRAM: Final = "no program could be made for it"
@@ -84,21 +89,67 @@ class Judge:
             entry: the entry.
             is_asked: whether to judge its configuration, too.
         """
+        (judgement,) = self.judge_all([(entry, is_asked)])
+        return judgement
+
+    def judge_all(self, entries: Sequence[tuple[Entry, bool]]) -> list[Judgement]:
+        """Judge entries of one spec.
+
+        Args:
+            entries: the entries, each with whether to judge its configuration, too.
+        """
+        asked = [entry for entry, is_asked in entries if is_asked]
+        configured = self._synthesizer.configured_together(asked, self._target) if asked else ()
+        payloads = iter(configured)
+        return [
+            self._judge(next(payloads)) if is_asked else self._match(entry)
+            for entry, is_asked in entries
+        ]
+
+    def _match(self, entry: Entry) -> Judgement:
+        """Judge an entry without its configuration."""
         try:
-            if not is_asked:
-                payload = self._synthesizer.payload(entry)
-                return Judgement(Answer(Verdict.PROVEN), payload.shapes)
-            configured = self._synthesizer.configured(entry, self._target)
+            payload = self._synthesizer.payload(entry)
         except PayloadError as failure:
-            nothing = Judged(Answer(Verdict.NOT_DECIDED, NO_PROGRAM)) if is_asked else None
-            return Judgement(Answer(failure.verdict, failure.reason), judged=nothing)
+            return Judgement(Answer(failure.verdict, failure.reason))
+        return Judgement(Answer(Verdict.PROVEN), payload.shapes)
+
+    def _judge(self, configured: Configured | PayloadError) -> Judgement:
+        """Judge an entry with its configuration."""
+        if isinstance(configured, PayloadError):
+            nothing = Judged(Answer(Verdict.NOT_DECIDED, NO_PROGRAM))
+            return Judgement(Answer(configured.verdict, configured.reason), judged=nothing)
         if configured.dispatch is None:
             judged = self._checks.judge_payload(configured.write(), self._target)
         else:
             judged = self._checks.judge(configured.dispatch)
         program = configured.write().text if self._options.wants_programs else ""
+        if configured.dispatch is not None and not judged.answer.crash:
+            judged = self._with_consumer(configured.dispatch, judged)
         # Generating the program included a match by the interpreter.
         return Judgement(Answer(Verdict.PROVEN), configured.shapes, program, judged)
+
+    def _with_consumer(self, dispatch: Workload, judged: Judged) -> Judged:
+        """Return a verdict with the reason why the code crashes once an elementwise op is fused into the dispatch.
+
+        Args:
+            dispatch: the dispatch, for a CPU or another target. It is changed.
+            judged: the verdict about it.
+        """
+        is_proven = judged.answer.verdict is Verdict.PROVEN
+        target = self._options.target
+        is_for_cpu = target is not None and target.backend == CPU_BACKEND
+        if not (is_proven and is_for_cpu):
+            return judged
+        assert dispatch.module is not None
+        if not add_consumer(dispatch.module, collect(dispatch.function, "func.return")):
+            return judged
+        changed = replace(dispatch, family=None)  # others of the family have no consumer
+        crash = self._checks.judge(changed).answer.crash
+        if not crash:
+            return judged
+        crash = f"with an elementwise operation after it, {crash}"
+        return replace(judged, answer=replace(judged.answer, crash=crash))
 
     def details(self, entry: Entry) -> Details:
         """Return all details about the configuration of an entry, including the nearest valid one."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from tuninglink.checking.compiling import Model
     from tuninglink.checking.configuration_checks import ConfigurationChecks
-    from tuninglink.compiler.observing import Configure
+    from tuninglink.compiler.phases import Configure
     from tuninglink.compiler.tracing import Applied
     from tuninglink.mlir.diagnostics import Diagnostic, Place
     from tuninglink.specs.spec import Spec

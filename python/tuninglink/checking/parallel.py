@@ -113,10 +113,12 @@ class ParallelJudge:
                 self._finished(each, judgement)
 
     def _here(self, entries: Sequence[Asked]) -> Iterator[Judgement]:
-        for entry in entries:
-            judgement = self._judge.judge(entry.entry, is_asked=entry.is_asked)
-            self._finished(entry, judgement)
-            yield judgement
+        for start in range(0, len(entries), _SLICE):
+            part = entries[start : start + _SLICE]
+            judgements = self._judge.judge_all([(entry.entry, entry.is_asked) for entry in part])
+            for entry, judgement in zip(part, judgements, strict=True):
+                self._finished(entry, judgement)
+            yield from judgements
 
     def _there(self, entries: Sequence[Asked], future: Future[_Outcome]) -> Iterator[Judgement]:
         """Yield the judgements of another process; a slice that it has not begun, or failed on, is judged here."""
@@ -195,13 +197,15 @@ def _judge(part: _Slice, options: JudgingOptions) -> _Outcome:
     """Judge a slice in another process."""
     anatomy = Anatomy(parse_module(part.spec, "<slice>", thread_context()))
     judge = _judge_for(options)
-    judgements = tuple(
-        judge.judge(Entry(matcher, action, None, anatomy), is_asked=is_asked)
-        for matcher, action, is_asked in part.entries
+    judgements = judge.judge_all(
+        [
+            (Entry(matcher, action, None, anatomy), is_asked)
+            for matcher, action, is_asked in part.entries
+        ]
     )
     warnings = tuple(_said)
     _said.clear()
-    return _Outcome(judgements, warnings)
+    return _Outcome(tuple(judgements), warnings)
 
 
 @lru_cache(maxsize=1)

@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Final
 
-import typer
-
-from tuninglink.checking.check_report import SpecReport
+from tuninglink.checking.check_report import CheckReport, SpecReport
 from tuninglink.checking.compiling import CompileLimits, Model
 from tuninglink.checking.findings import Rule
-from tuninglink.checking.github import to_github
-from tuninglink.checking.json_report import to_json
-from tuninglink.checking.sarif import to_sarif
+from tuninglink.checking.review_formats import to_github, to_sarif
 from tuninglink.cli import process
 from tuninglink.cli.check_tables import tables
-from tuninglink.cli.completion import known_specs, known_targets
 from tuninglink.cli.progress import progress
-from tuninglink.cli.project_options import project_specs
-from tuninglink.cli.shared_options import NoProject, NoUpgrade, ProjectFile  # noqa: TC001 - typer reads them
+from tuninglink.cli.project_options import SPEC_PROJECT_FLAGS, project_specs
+from tuninglink.cli.usage import JOBS_FLAG, TARGET_FLAG, Positional, Usage
+from tuninglink.compiler.flags import COMPILE_FLAGS, FlagReader
+from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import SpecError, TuninglinkError
-from tuninglink.files import STANDARD_STREAM, write_output
+from tuninglink.files import STANDARD_STREAM, check_output, write_output
 from tuninglink.interrupt_hooks import interrupt_hook
 from tuninglink.iree.compile_flags import compile_flags
 from tuninglink.iree.targets import Target
-from tuninglink.mlir.diagnostics import Severity, error
+from tuninglink.llvm_flags import Flag, choice, read_name, read_positive_duration, switch
+from tuninglink.mlir.diagnostics import Severity, error, note
+from tuninglink.plain_data import to_json
 from tuninglink.solver.answers import Limits
+from tuninglink.specs.libraries import spec_names
 from tuninglink.specs.sources import SpecFile, read_specs
 
 if TYPE_CHECKING:
@@ -47,101 +46,137 @@ class Format(Enum):
     GITHUB = "github"
 
 
-_Specs = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="SPEC",
-        help="Specs, as text or bytecode; each is checked by itself. Each is a file, a directory, a pattern, "
-        "library:NAME or a URL; `-` is standard input. Default: those of the project file.",
-        autocompletion=known_specs,
-        show_default=False,
+USAGE: Final = Usage(
+    name="check",
+    positionals=(
+        Positional(
+            "SPEC",
+            "Specs, as text or bytecode; each is checked by itself. A file, a directory, a pattern, library:NAME or a "
+            "URL; - is standard input. Default: those of the project file.",
+            optional=True,
+            repeats=True,
+            values=spec_names,
+        ),
     ),
-]
-_Target = Annotated[
-    str | None,
-    typer.Option(
-        metavar="TARGET",
-        help="Check the configurations for this SKU, architecture or family.",
-        autocompletion=known_targets,
-        show_default=False,
+    flags={
+        "target": replace(
+            TARGET_FLAG,
+            help="Check the configurations for this SKU, architecture or family.",
+        ),
+        "model": Flag(
+            "model",
+            read_name,
+            metavar="MODEL",
+            help="Check each configuration on the ops of this program that its entry matches, too. Flags of "
+            "iree-compile are for this program.",
+        ),
+        "compile": switch(
+            "compiles",
+            "Compile a program for each entry as well, for the TARGET; takes about a second each.",
+        ),
+        "format": choice("form", Format, "How the report is written. Default: table."),
+        "output": replace(
+            COMPILE_FLAGS["output"], help="Where to write the report. Default: standard output."
+        ),
+        "jobs": replace(
+            JOBS_FLAG, help="How many processes work at once. Default: one for each core."
+        ),
+        "timeout": Flag(
+            "timeout",
+            read_positive_duration,
+            metavar="TIME",
+            help=f"The time limit of the compilation of a program. Default: {CompileLimits.seconds:.0f}s.",
+        ),
+        "limit": Flag(
+            "limit",
+            read_positive_duration,
+            metavar="TIME",
+            help=f"The time limit of a query of the solver. Default: {Limits.seconds:.0f}s.",
+        ),
+        "strict": switch("strict", "Fail if a question was not decided."),
+        "no-upgrade": COMPILE_FLAGS["no-upgrade"],
+        **SPEC_PROJECT_FLAGS,
+    },
+    main_flags=("target", "model", "compile", "strict", "format", "output"),
+    takes_compiler_flags=True,
+    description="""
+For every entry a program is made that it should match, and the compiler's interpreter must configure it. The
+configuration must hold under the constraints of its pipeline on the target. An entry that is never reached is named
+with the earlier one that matches whatever it matches, and so are entries with other configurations that match some of
+the same operations. What cannot be decided is shown as `?`, with the reason.
+
+The exit code is 1 if a spec has errors, and with --strict if anything was not decided, too.
+""",
+    examples=(
+        "tuninglink check mine.mlir --target gfx942 --compile",
+        "tuninglink check specs/*.mlir --target gfx942 --format sarif -o tuninglink.sarif",
     ),
-]
-_Model = Annotated[
-    str,
-    typer.Option(
-        metavar="MODEL",
-        help="Check each configuration on the ops of this program that its entry matches, too. Flags of "
-        "`iree-compile` may follow.",
-        show_default=False,
-    ),
-]
-_CompilePrograms = Annotated[
-    bool,
-    typer.Option(
-        "--compile",
-        help="Compile a program for each entry as well, for the TARGET; takes about a second each.",
-    ),
-]
-_Form = Annotated[Format, typer.Option("--format", help="How the report is written.")]
-_Output = Annotated[
-    str, typer.Option("--output", "-o", metavar="OUT", help="Where the report goes.")
-]
-_CORES: Final = os.cpu_count() or 1
-_Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="How many processes work at once.")]
-_Timeout = Annotated[
-    float, typer.Option(min=0.1, metavar="SECONDS", help="How long a program may compile.")
-]
-_Limit = Annotated[
-    float,
-    typer.Option(min=0.1, metavar="SECONDS", help="How long a question to the solver may take."),
-]
-_Strict = Annotated[bool, typer.Option("--strict", help="Fail if a question was not decided.")]
+)
 
 
-def check(
-    specs: _Specs = None,
-    *,
-    target: _Target = None,
-    model: _Model = "",
-    compile_programs: _CompilePrograms = False,
-    form: _Form = Format.TABLE,
-    output: _Output = STANDARD_STREAM,
-    jobs: _Jobs = _CORES,
-    timeout: _Timeout = CompileLimits.seconds,
-    limit: _Limit = Limits.seconds,
-    strict: _Strict = False,
-    project: ProjectFile = None,
-    no_project: NoProject = False,
-    no_upgrade: NoUpgrade = False,
-) -> None:
-    """Check specs, entry by entry: structure, matchers, configurations, and what is never reached.
+@dataclass(frozen=True, kw_only=True)
+class CheckOptions:
+    """The options of `tuninglink check`.
 
-    For every entry a program is made that it should match, and the compiler's interpreter must configure it.
-    The configuration must hold under the constraints of its pipeline on the target. An entry that is
-    never reached is named with the earlier one that matches whatever it matches, and so are entries with other
-    configurations that match some of the same operations. What cannot be told is shown as `?`, with the reason.
-
-    The exit code is 1 if a spec has errors, and with --strict if anything was not decided, too.
-
-    Examples:
-        tuninglink check mine.mlir --target gfx942 --compile
-        tuninglink check specs/*.mlir --target gfx942 --format sarif -o tuninglink.sarif
+    Attributes:
+        specs: the specs; none for those of the project.
+        flags: the compiler flags for the model.
+        target: the target; empty for none.
+        model: a program to check the entries on; empty for none.
+        compiles: whether to compile a program for each entry.
+        form: the format of the report.
+        output: the path of the report; `-` for standard output.
+        jobs: the number of parallel processes.
+        timeout: the time limit of a compilation, in seconds.
+        limit: the time limit of a query of the solver, in seconds.
+        strict: whether undecided questions are errors.
+        upgrade: whether to upgrade specs that were written for an older compiler.
+        project: the project file; empty for the one in the working directory or above it.
+        no_project: whether to ignore project files.
     """
-    flags = [spec for spec in specs or () if spec.startswith("-") and spec != STANDARD_STREAM]
-    sources = [spec for spec in specs or () if spec not in flags]
-    sources = sources or [*project_specs(project, no_project=no_project)]
-    limits = CompileLimits(timeout, jobs) if compile_programs else None
-    upgrade = not no_upgrade
-    checker = _checker(target, model, flags, limits, limit, upgrade=upgrade, processes=jobs)
-    writer = _Writer(form, target, output)
-    reports = _checked(checker, sources, writer)
-    findings = _findings(reports, strict=strict)
-    if form is Format.TABLE:
-        shown = (finding for finding in findings if strict or finding.rule is not Rule.UNDECIDED)
-        process.show(*(finding.diagnostic for finding in shown))
+
+    specs: tuple[str, ...]
+    flags: tuple[str, ...]
+    target: str = ""
+    model: str = ""
+    compiles: bool = False
+    form: Format = Format.TABLE
+    output: str = STANDARD_STREAM
+    jobs: int = os.cpu_count() or 1
+    timeout: float = CompileLimits.seconds
+    limit: float = Limits.seconds
+    strict: bool = False
+    upgrade: bool = True
+    project: str = ""
+    no_project: bool = False
+
+
+def check_command(arguments: Sequence[str]) -> int:
+    """Run `tuninglink check` with the arguments after the command's name, and return the exit code.
+
+    Raises:
+        TuninglinkError: the arguments are wrong, or the report cannot be written.
+    """
+    reader = FlagReader(USAGE.flags, arguments)
+    options = CheckOptions(specs=reader.inputs, flags=reader.flags, **reader.values)
+    specs = options.specs or project_specs(options.project, no_project=options.no_project)
+    check_output(options.output)
+    checker = _checker(options)
+    set_up_command_line("tuninglink check", ())
+    writer = _Writer(options.form, options.target, options.output)
+    reports = _checked(checker, specs, writer)
+    findings = _findings(reports, strict=options.strict)
+    if options.form is Format.TABLE:
+        process.show(
+            *(
+                finding.diagnostic
+                for finding in findings
+                if options.strict or finding.rule is not Rule.UNDECIDED
+            )
+        )
     writer.write(reports, findings)
-    if any(finding.diagnostic.severity is Severity.ERROR for finding in findings):
-        raise typer.Exit(process.FAILURE)
+    has_errors = any(finding.diagnostic.severity is Severity.ERROR for finding in findings)
+    return process.FAILURE if has_errors else process.SUCCESS
 
 
 def _findings(reports: Iterable[SpecReport], *, strict: bool) -> list[Finding]:
@@ -154,7 +189,7 @@ class _Writer:
     """Writes reports in a format, for a target or none, to an output."""
 
     form: Format
-    target: str | None
+    target: str
     output: str
 
     def write(self, reports: Sequence[SpecReport], findings: Sequence[Finding]) -> None:
@@ -180,68 +215,62 @@ def _checked(checker: Checker, sources: Iterable[str], writer: _Writer) -> list[
     return reports
 
 
-def _checker(
-    target_name: str | None,
-    model: str,
-    flags: Sequence[str],
-    compile_limits: CompileLimits | None,
-    solver_seconds: float,
-    *,
-    upgrade: bool,
-    processes: int,
-) -> Checker:
+def _checker(options: CheckOptions) -> Checker:
     """Return the checker for the options.
 
     Raises:
         TuninglinkError: the options do not go together, or a target or a flag is unknown.
     """
-    if compile_limits is not None and target_name is None:
+    if options.compiles and not options.target:
         message = "--compile needs to know what to compile for; name it with --target"
         raise TuninglinkError(error(message))
-    target = None if target_name is None else Target.parse(target_name)
-    checked_model = _model(model, flags, target)
-    from tuninglink.checking.checker import Checker  # noqa: PLC0415 - mistakes are told before
+    target = Target.parse(options.target) if options.target else None
+    model = _model(options, target)
+    from tuninglink.checking.checker import Checker  # noqa: PLC0415 - mistakes are reported before
 
     return Checker(
         target=target,
-        model=checked_model,
-        compile_limits=compile_limits,
-        limits=Limits(solver_seconds),
-        upgrade=upgrade,
-        processes=processes,
+        model=model,
+        compile_limits=CompileLimits(options.timeout, options.jobs) if options.compiles else None,
+        limits=Limits(options.limit),
+        upgrade=options.upgrade,
+        processes=options.jobs,
     )
 
 
-def _model(path: str, flags: Sequence[str], target: Target | None) -> Model | None:
+def _model(options: CheckOptions, target: Target | None) -> Model | None:
     """Return the model to check on; None without one.
 
     Raises:
-        TuninglinkError: a flag or an option that is missing or not known.
+        TuninglinkError: an option is missing, or does not apply without a model.
     """
-    if not path:
-        if flags:
-            raise TuninglinkError(error(f"no such option: {flags[0]}"))
+    if not options.model:
+        if options.flags:
+            remedy = note("flags of iree-compile are for the program of --model")
+            raise TuninglinkError(
+                error(f"flag '{options.flags[0]}' needs a --model", notes=[remedy])
+            )
         return None
-    if target is None and not flags:
+    if target is None and not options.flags:
         message = "--model needs to know what to compile for; name it with --target, or by iree-compile's flags"
         raise TuninglinkError(error(message))
     own = compile_flags(target) if target else ()
-    return Model(path, (*own, *flags))
+    return Model(options.model, (*own, *options.flags))
 
 
 def _render(
     reports: Sequence[SpecReport],
     findings: Sequence[Finding],
     form: Format,
-    target: str | None,
+    target: str,
     output: str,
 ) -> str:
     if form is Format.TABLE:
         return tables(reports, output)
     if form is Format.GITHUB:
         return "".join(f"{to_github(finding)}\n" for finding in findings)
-    data = to_json(reports, target) if form is Format.JSON else to_sarif(findings)
-    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+    is_sarif = form is Format.SARIF
+    return to_json(to_sarif(findings) if is_sarif else CheckReport(target or None, reports))
 
 
 def _inputs(arguments: Iterable[str]) -> Iterator[SpecFile | SpecReport]:

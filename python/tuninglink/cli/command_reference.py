@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from tuninglink.mlir.rendering import print_diagnostic
-from tuninglink.opt.documentation import sections, summary
+from tuninglink.opt.help import sections, summary
 from tuninglink.opt.options import options_of
 from tuninglink.opt.pass_registry import PassRegistry
 from tuninglink.passes import PASSES

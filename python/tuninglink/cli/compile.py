@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.cli import process
 from tuninglink.cli.progress import progress
 from tuninglink.cli.project_options import PROJECT_FLAGS, with_project
-from tuninglink.cli.usage import Usage
+from tuninglink.cli.usage import Positional, Usage
 from tuninglink.compiler.flags import COMPILE_FLAGS, ExplanationFormat, parse_arguments
 from tuninglink.compiler.probing import check_targets, iree_compile
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import CompileError
-from tuninglink.files import write_output
+from tuninglink.files import STANDARD_STREAM, check_output, check_output_directory, write_output
 from tuninglink.mlir.diagnostics import error
-from tuninglink.specs.library import DefaultLibrary
+from tuninglink.specs.default_library import DefaultLibrary
 from tuninglink.specs.sources import SpecFiles, automatic_positions, read_specs
 
 if TYPE_CHECKING:
@@ -28,16 +28,20 @@ if TYPE_CHECKING:
 PROGRAM: Final = "tuninglink compile"
 
 USAGE: Final = Usage(
-    PROGRAM,
-    "INPUT -o OUT.vmfb [--spec SPEC]... [any iree-compile flag]...",
-    "Compile a program as iree-compile does, tuned by specs, on every backend.",
-    """
-INPUT is MLIR text or bytecode, or a model of ONNX (*.onnx); - is standard input. The default spec of each target is
-applied, too, and a remark says where. With --no-default-specs and no spec the output is, byte for byte, that of
-iree-compile; every flag of iree-compile is known, see `iree-compile --help`.
+    name="compile",
+    positionals=(
+        Positional(
+            "INPUT", "MLIR text or bytecode, or a model of ONNX (*.onnx); - is standard input."
+        ),
+    ),
+    flags={**COMPILE_FLAGS, **PROJECT_FLAGS},
+    main_flags=("output", "spec"),
+    takes_compiler_flags=True,
+    description="""
+The default spec of each target is applied, too, and a remark names it. With --no-default-specs and no spec the output
+is, byte for byte, that of iree-compile; every flag of iree-compile is known, see `iree-compile --help`.
 """,
-    {**COMPILE_FLAGS, **PROJECT_FLAGS},
-    (
+    examples=(
         (
             "tuninglink compile model.mlir --spec mine.mlir --iree-hal-target-device=hip "
             "--iree-rocm-target=gfx942 -o model.vmfb"
@@ -70,7 +74,7 @@ _ABOUT_THE_COMPILER: Final = frozenset(
 
 
 def compile_command(arguments: Sequence[str]) -> int:
-    """Run `tuninglink compile` with the arguments that stand behind these words.
+    """Run `tuninglink compile` with the arguments after the command's name.
 
     It sets the flags of the whole process, so a process can run it once.
 
@@ -80,15 +84,13 @@ def compile_command(arguments: Sequence[str]) -> int:
     Raises:
         TuninglinkError: the program was not compiled, or the result not written.
     """
-    if not {"--help", "-help", "-h"}.isdisjoint(arguments):
-        sys.stdout.write(USAGE.text())
-        return process.SUCCESS
     if not _ABOUT_THE_COMPILER.isdisjoint(arguments):
         os.execv(iree_compile(), [PROGRAM, *arguments])  # noqa: S606 - it is the compiler's own tool
     own, project_specs = with_project(arguments)
     options = parse_arguments(own)
     if options.input is None:
         raise CompileError(error("no input; name a program, or - for standard input"))
+    _check_outputs(options)
     check_targets(options.flags)
     set_up_command_line(PROGRAM, options.flags)
     from tuninglink.compiler.compilation import Compiler  # noqa: PLC0415 - mistakes are told before
@@ -102,6 +104,19 @@ def compile_command(arguments: Sequence[str]) -> int:
         result = compiler.compile_file(options.input)
     write_output(options.output, result.output)
     return process.SUCCESS
+
+
+def _check_outputs(options: CompileOptions) -> None:
+    """Check before the compilation that its results can be written.
+
+    Raises:
+        TuninglinkError: an output is not writable.
+    """
+    check_output(options.output)
+    if options.explanation:
+        check_output(options.explanation)
+    if options.spec_dumps and options.spec_dumps != STANDARD_STREAM:
+        check_output_directory(options.spec_dumps)
 
 
 def _compile_and_explain(options: CompileOptions, path: str, project_specs: Sequence[str]) -> int:

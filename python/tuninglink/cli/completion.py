@@ -1,83 +1,159 @@
-"""What a shell may complete: options, and values of options that are known beforehand."""
+"""Completion of commands, flags and values by shells.
+
+Typer installs the completion and speaks to bash, zsh, fish and PowerShell. Its application has the commands with their
+flags as parameters, and runs none of them.
+"""
 
 from __future__ import annotations
 
 import inspect
-import os
-from importlib import import_module
+import sys
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
+import typer.completion
 
-from tuninglink.cli.usage import COMMON_FLAGS, Usage
-from tuninglink.iree.targets import known_target_names
+from tuninglink.cli.known_values import typed_words
+from tuninglink.cli.summaries import COMPLETION_REQUEST, INSTALL_FLAG, SUMMARIES
+from tuninglink.cli.usage import COMMON_FLAGS, usage_of
+from tuninglink.errors import TuninglinkError
 from tuninglink.llvm_flags import dashed
+from tuninglink.mlir.diagnostics import error, note
 from tuninglink.specs.libraries import spec_names
+from tuninglink.spelling import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from tuninglink.cli.usage import Positional
     from tuninglink.llvm_flags import Flag
 
-_REQUEST: Final = "_TUNINGLINK_COMPLETE"
-"""The variable with which a shell asks for completions."""
+_SHELLS: Final = ("bash", "zsh", "fish", "powershell", "pwsh")
 
 
-def known_targets(incomplete: str) -> list[str]:
-    """Return the names of targets that begin with what was typed."""
-    return [name for name in known_target_names() if name.startswith(incomplete.lower())]
+def complete(arguments: Sequence[str]) -> int:
+    """Write the completions that a shell requests, or write or install the script for it; return the exit code.
 
-
-def known_specs(incomplete: str) -> list[str]:
-    """Return the libraries that begin with what was typed, behind a target that binds them.
-
-    Without any, the shell completes files.
+    Raises:
+        TuninglinkError: a shell is named that has no script.
     """
-    binding, separator, source = incomplete.rpartition("=")
-    return [f"{binding}{separator}{name}" for name in spec_names() if name.startswith(source)]
+    if len(arguments) > 1:
+        flag, shell, *_ = arguments
+        sys.stdout.write(_install(shell) if flag == INSTALL_FLAG else _script(shell))
+        return 0
+    app = typer.Typer(name="tuninglink", pretty_exceptions_enable=False)
+    groups: dict[str, typer.Typer] = {}
+    for name in SUMMARIES:
+        group, _, last = name.rpartition(" ")
+        if group and group not in groups:
+            groups[group] = typer.Typer(name=group)
+            app.add_typer(groups[group])
+        function = with_flags(name) if _is_typed(name) else _run_nothing
+        groups.get(group, app).command(last, help=SUMMARIES[name])(function)
+    code: int | None = typer.main.get_command(app)(
+        arguments, prog_name="tuninglink", standalone_mode=False
+    )
+    return code or 0
 
 
-def with_completed_flags(name: str, command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command that reads its own arguments, with its flags as parameters if a shell asks for completions."""
-    usage = getattr(import_module(f"tuninglink.cli.{name}"), "USAGE", None)
-    if not isinstance(usage, Usage):
-        return command
-
-    def completed(**_: object) -> None:
-        """Stands for the command, of which only the parameters are looked at."""
-
-    flags = {**usage.flags, **COMMON_FLAGS}
-    parameters = [_parameter(index, *flag) for index, flag in enumerate(flags.items())]
-    completed.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    completed.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return completed
+def _script(shell: str) -> str:
+    """Return the script for a shell."""
+    _check_shell(shell)
+    script: str = typer.completion.get_completion_script(  # type: ignore[attr-defined] # lacks `__all__`
+        prog_name="tuninglink", complete_var=COMPLETION_REQUEST, shell=shell
+    )
+    return f"{script}\n"
 
 
-def is_asked_for() -> bool:
-    """Whether a shell asks for completions."""
-    return _REQUEST in os.environ
+def _install(shell: str) -> str:
+    """Install the script for a shell, and return a message."""
+    _check_shell(shell)
+    _, path = typer.completion.install(shell, "tuninglink", COMPLETION_REQUEST)  # type: ignore[attr-defined]
+    return f"completion for {shell} is installed in {path}; start a new shell\n"
 
 
-def _parameter(index: int, name: str, flag: Flag) -> inspect.Parameter:
+def _check_shell(shell: str) -> None:
+    if shell not in _SHELLS:
+        hint = did_you_mean(shell, _SHELLS)
+        remedy = note(f"known: {', '.join(_SHELLS)}")
+        raise TuninglinkError(error(f"no completion for shell '{shell}'{hint}", notes=[remedy]))
+
+
+def with_flags(name: str) -> Callable[..., None]:
+    """Return a function that does nothing, with the flags and the arguments of a command as parameters."""
+
+    def command(**_: object) -> None:
+        """Stands for the command, of which only the parameters are read."""
+
+    usage = usage_of(name)
+    parameters = [
+        *(_argument(index, argument) for index, argument in enumerate(usage.positionals)),
+        *(
+            _option(index, *flag)
+            for index, flag in enumerate({**usage.flags, **COMMON_FLAGS}.items())
+            if flag[0] != "help"  # typer adds it
+        ),
+    ]
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return command
+
+
+def _run_nothing() -> None:
+    """Stands for a command whose flags are not completed now."""
+
+
+def _is_typed(name: str) -> bool:
+    """Whether the command line begins with a command. Flags of others are not loaded."""
+    words = name.split()
+    return typed_words()[1 : len(words) + 1] == words
+
+
+def _argument(index: int, argument: Positional) -> inspect.Parameter:
+    declaration: Any = typer.Argument(
+        metavar=argument.metavar, help=argument.help, autocompletion=_completion(argument.values)
+    )
+    return inspect.Parameter(
+        f"argument_{index}",
+        inspect.Parameter.KEYWORD_ONLY,
+        default=None,
+        annotation=Annotated[list[str] if argument.repeats else str, declaration],
+    )
+
+
+def _option(index: int, name: str, flag: Flag) -> inspect.Parameter:
     names = [dashed(name), *([dashed(flag.short)] if flag.short else [])]
     is_switch = flag.switch and not flag.metavar
-    option: Any = typer.Option(
-        *names, help=flag.help, autocompletion=_completion(flag.values) if flag.values else None
-    )
+    declaration: Any = typer.Option(*names, help=flag.help, autocompletion=_completion(flag.values))
     kind: Any = bool if is_switch else (list[str] if flag.repeats else str)
     return inspect.Parameter(
         f"flag_{index}",
         inspect.Parameter.KEYWORD_ONLY,
         default=False if is_switch else None,
-        annotation=Annotated[kind, option],
+        annotation=Annotated[kind, declaration],
     )
 
 
-def _completion(values: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
-    if values is spec_names:
-        return known_specs
+def _completion(values: Callable[[], Iterable[str]] | None) -> Callable[[str], list[str]] | None:
+    """Return a function that completes values; None to complete files."""
+    if values is None:
+        return None
 
-    def complete(incomplete: str) -> list[str]:
-        return [value for value in values() if value.startswith(incomplete)]
+    def complete_value(incomplete: str) -> list[str]:
+        return list(completed(incomplete, values()))
 
-    return complete
+    return complete_bound if values is spec_names else complete_value
+
+
+def complete_bound(incomplete: str) -> list[str]:
+    """Return the libraries that complete what was typed, after a target that binds them.
+
+    Without any, the shell completes files.
+    """
+    binding, separator, source = incomplete.rpartition("=")
+    return [f"{binding}{separator}{name}" for name in completed(source, spec_names())]
+
+
+def completed(incomplete: str, values: Iterable[str]) -> Iterator[str]:
+    """Yield the values that begin with what was typed."""
+    return (value for value in values if value.lower().startswith(incomplete.lower()))

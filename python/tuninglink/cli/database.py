@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
-import json
+import sys
 from collections import Counter
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
 from tuninglink.cli.terminal import print_table
-from tuninglink.cli.verbosity import EPILOG
+from tuninglink.cli.usage import Positional, Usage
+from tuninglink.compiler.flags import COMPILE_FLAGS
 from tuninglink.errors import TuninglinkError
-from tuninglink.files import STANDARD_STREAM, make_directory, write_file, write_output
+from tuninglink.files import (
+    STANDARD_STREAM,
+    check_output,
+    check_output_directory,
+    make_directory,
+    write_file,
+    write_output,
+)
+from tuninglink.llvm_flags import choice, switch
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
+from tuninglink.plain_data import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tuninglink.tuning.database import EnvironmentRecord, Trial
 
-database = typer.Typer(
-    name="database",
-    help="Look at databases of trials, merge, export and import them.",
-    no_args_is_help=True,
-)
-
-File = Annotated[Path, typer.Argument(help="The database.", metavar="DATABASE")]
+DATABASE: Final = Positional("DATABASE", "The database.")
 
 
 class ExportFormat(Enum):
@@ -39,22 +42,75 @@ class ExportFormat(Enum):
     TABLES = "tables"
 
 
-@database.command(epilog=EPILOG)
-def show(
-    file: File,
-    *,
-    trials: Annotated[
-        bool, typer.Option("--trials", help="List every trial, fastest first.")
-    ] = False,
-) -> None:
-    """Show the problems with their trials, the default's time and the best.
+USAGES: Final = {
+    "show": Usage(
+        name="database show",
+        positionals=(DATABASE,),
+        flags={"trials": switch("trials", "List every trial, fastest first.")},
+        main_flags=("trials",),
+        examples=("tuninglink database show tuning.db --trials",),
+    ),
+    "merge": Usage(
+        name="database merge",
+        positionals=(
+            DATABASE,
+            Positional("OTHER", "Databases whose trials are added to it.", repeats=True),
+        ),
+        flags={},
+        examples=("tuninglink database merge tuning.db monday.db tuesday.db",),
+    ),
+    "export": Usage(
+        name="database export",
+        positionals=(DATABASE,),
+        flags={
+            "format": choice(
+                "form",
+                ExportFormat,
+                "All that is known (json), Kernel Tuner's T4 results (t4), or a recorded table of each problem (tables). "
+                "Default: json.",
+            ),
+            "output": replace(
+                COMPILE_FLAGS["output"],
+                metavar="FILE",
+                help="The file to write; the directory of tables. Default: standard output.",
+            ),
+        },
+        main_flags=("format", "output"),
+        examples=(
+            "tuninglink database export tuning.db -o trials.json",
+            "tuninglink database export tuning.db --format t4 -o results.json",
+            "tuninglink database export tuning.db --format tables -o tables",
+        ),
+    ),
+    "rules": Usage(
+        name="database rules",
+        positionals=(DATABASE,),
+        flags={},
+        examples=("tuninglink database rules tuning.db",),
+    ),
+    "import": Usage(
+        name="database import",
+        positionals=(
+            DATABASE,
+            Positional("TABLE", "Recorded tables, or exports as JSON.", repeats=True),
+        ),
+        flags={},
+        examples=("tuninglink database import tuning.db trials.json",),
+    ),
+}
+"""The usages of the commands, by their last words."""
 
-    Examples:
-        tuninglink database show tuning.db --trials
+
+def show_command(arguments: Sequence[str]) -> int:
+    """Run `tuninglink database show` with the arguments after these words, and return the exit code.
+
+    Raises:
+        TuninglinkError: the arguments are wrong, or the database cannot be read.
     """
-    from tuninglink.tuning.database import Database  # noqa: PLC0415 - takes long to import
+    values, (file,) = USAGES["show"].parse(arguments)
+    from tuninglink.cli.database_opening import open_database  # noqa: PLC0415 - takes long to import
 
-    with Database(file, read_only=True) as opened:
+    with open_database(file, read_only=True) as opened:
         result = list(opened.all_trials())
     groups: dict[tuple[str, EnvironmentRecord], list[Trial]] = {}
     for trial in result:
@@ -74,76 +130,63 @@ def show(
         ),
         [_summary(group) for group in groups.values()],
     )
-    if trials:
+    if values.get("trials"):
         for group in groups.values():
             _print_trials(group)
+    return process.SUCCESS
 
 
-@database.command(epilog=EPILOG)
-def merge(
-    file: File,
-    others: Annotated[list[Path], typer.Argument(help="Databases whose trials are added to it.")],
-) -> None:
-    """Add the trials of other databases; what is there already is not added again.
+def merge_command(arguments: Sequence[str]) -> int:
+    """Run `tuninglink database merge` with the arguments after these words, and return the exit code.
 
-    Examples:
-        tuninglink database merge tuning.db monday.db tuesday.db
+    Raises:
+        TuninglinkError: the arguments are wrong, or a database cannot be read or written.
     """
-    from tuninglink.tuning.database import Database  # noqa: PLC0415 - takes long to import
+    _, (file, *others) = USAGES["merge"].parse(arguments)
+    from tuninglink.cli.database_opening import open_database  # noqa: PLC0415 - takes long to import
 
-    with Database(file) as opened:
+    with open_database(file) as opened:
         for other in others:
-            typer.echo(f"{other}: {opened.merge(other)} trials added")
+            sys.stdout.write(f"{other}: {opened.merge(Path(other))} trials added\n")
+    return process.SUCCESS
 
 
-@database.command(epilog=EPILOG)
-def export(
-    file: File,
-    *,
-    form: Annotated[
-        ExportFormat,
-        typer.Option(
-            "--format",
-            help="All that is known, Kernel Tuner's T4 results, or a recorded table of each problem.",
-        ),
-    ] = ExportFormat.JSON,
-    output: Annotated[
-        str,
-        typer.Option(
-            "-o", help="The file to write, `-` for standard output; the directory of tables."
-        ),
-    ] = STANDARD_STREAM,
-) -> None:
-    """Write all trials as JSON.
+def export_command(arguments: Sequence[str]) -> int:
+    """Run `tuninglink database export` with the arguments after these words, and return the exit code.
 
-    Examples:
-        tuninglink database export tuning.db -o trials.json
-        tuninglink database export tuning.db --format t4 -o results.json
-        tuninglink database export tuning.db --format tables -o tables
+    Raises:
+        TuninglinkError: the arguments are wrong, the database cannot be read, or the result cannot be written.
     """
-    from tuninglink.tuning.database import Database  # noqa: PLC0415 - takes long to import
-    from tuninglink.tuning.database.exporting import to_json, to_t4  # noqa: PLC0415
+    values, (file,) = USAGES["export"].parse(arguments)
+    form, output = values.get("form"), values.get("output", STANDARD_STREAM)
+    from tuninglink.cli.database_opening import open_database  # noqa: PLC0415 - takes long to import
+    from tuninglink.tuning.database.exporting import export, to_t4  # noqa: PLC0415
 
-    with Database(file, read_only=True) as opened:
+    if form is not ExportFormat.TABLES:
+        check_output(output)
+    elif output != STANDARD_STREAM:
+        check_output_directory(output)
+    with open_database(file, read_only=True) as opened:
         trials = list(opened.all_trials())
     if form is ExportFormat.TABLES:
         _export_tables(trials, output)
-        return
-    convert = to_t4 if form is ExportFormat.T4 else to_json
-    write_output(output, (json.dumps(convert(trials), indent=1) + "\n").encode())
+        return process.SUCCESS
+    document = to_t4(trials) if form is ExportFormat.T4 else export(trials)
+    write_output(output, to_json(document).encode())
+    return process.SUCCESS
 
 
-@database.command(epilog=EPILOG)
-def rules(file: File) -> None:
-    """Propose constraints: what candidates have in common that failed although they were called valid.
+def rules_command(arguments: Sequence[str]) -> int:
+    """Run `tuninglink database rules` with the arguments after these words, and return the exit code.
 
-    Examples:
-        tuninglink database rules tuning.db
+    Raises:
+        TuninglinkError: the arguments are wrong, or the database cannot be read.
     """
-    from tuninglink.tuning.database import Database  # noqa: PLC0415 - takes long to import
+    _, (file,) = USAGES["rules"].parse(arguments)
+    from tuninglink.cli.database_opening import open_database  # noqa: PLC0415 - takes long to import
     from tuninglink.tuning.database.rules import learn_rules  # noqa: PLC0415
 
-    with Database(file, read_only=True) as opened:
+    with open_database(file, read_only=True) as opened:
         result = learn_rules(opened.all_trials())
     rows = [
         (
@@ -157,24 +200,24 @@ def rules(file: File) -> None:
         for rule in result
     ]
     print_table(("candidates", "fail if", "failures", "successes", "problems", "reason"), rows)
+    return process.SUCCESS
 
 
-@database.command("import", epilog=EPILOG)
-def import_trials(
-    file: File,
-    tables: Annotated[list[Path], typer.Argument(help="Recorded tables, or exports as JSON.")],
-) -> None:
-    """Add the trials of recorded tables and of exports.
+def import_command(arguments: Sequence[str]) -> int:
+    """Run `tuninglink database import` with the arguments after these words, and return the exit code.
 
-    Examples:
-        tuninglink database import tuning.db trials.json
+    Raises:
+        TuninglinkError: the arguments are wrong, a table cannot be read, or the database cannot be written.
     """
-    from tuninglink.tuning.database import Database  # noqa: PLC0415 - takes long to import
+    _, (file, *tables) = USAGES["import"].parse(arguments)
+    from tuninglink.cli.database_opening import open_database  # noqa: PLC0415 - takes long to import
     from tuninglink.tuning.database.importing import read_trials  # noqa: PLC0415
 
-    with Database(file) as opened:
+    with open_database(file) as opened:
         for table in tables:
-            typer.echo(f"{table}: {opened.record_all(read_trials(table))} trials added")
+            added = opened.record_all(read_trials(Path(table)))
+            sys.stdout.write(f"{table}: {added} trials added\n")
+    return process.SUCCESS
 
 
 def _export_tables(trials: Sequence[Trial], directory: str) -> None:
@@ -195,7 +238,7 @@ def _export_tables(trials: Sequence[Trial], directory: str) -> None:
         name = problem.description.replace(" ", "_")
         taken[name] += 1
         number = f"_{taken[name]}" if taken[name] > 1 else ""
-        write_file(place / f"{name}{number}.json", (json.dumps(table.to_json()) + "\n").encode())
+        write_file(place / f"{name}{number}.json", to_json(table).encode())
 
 
 def _summary(group: Sequence[Trial]) -> tuple[str, ...]:
@@ -246,7 +289,7 @@ def _print_trials(group: Sequence[Trial]) -> None:
         )
         for trial in ranked
     ]
-    typer.echo()
+    sys.stdout.write("\n")
     print_table(
         ("µs", "result", "stage", "origin", "pipeline", "knobs"),
         rows,

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Final
 
-import typer
-
+from tuninglink.cli.process import SUCCESS
 from tuninglink.cli.progress import progress
 from tuninglink.cli.terminal import print_table
+from tuninglink.cli.usage import Usage
 from tuninglink.compiler import compile as compile_program
+from tuninglink.compiler.flags import COMPILE_FLAGS
+from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import TuninglinkError
-from tuninglink.files import make_directory, write_file
+from tuninglink.files import check_output_directory, make_directory, write_file
+from tuninglink.llvm_flags import Flag, read_duration
 from tuninglink.mlir.diagnostics import error
-from tuninglink.specs.library import default_spec
+from tuninglink.specs.default_library import default_spec
 from tuninglink.specs.loading import load_spec
 from tuninglink.tuning.devices.timing import duration
 from tuninglink.tuning.results.summary import outcome
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tuninglink.compiler import Applied, Compilation
     from tuninglink.tuning.results.task_result import TaskResult
 
@@ -71,33 +77,44 @@ EXAMPLES: Final = (
 )
 
 
-def demo(
-    *,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
+USAGE: Final = Usage(
+    name="demo",
+    flags={
+        "output": replace(
+            COMPILE_FLAGS["output"],
             metavar="DIR",
             help="Keep the compiled programs in this directory.",
-            show_default=False,
         ),
-    ] = None,
-    budget: Annotated[
-        float, typer.Option(min=0, metavar="SECONDS", help="How long to tune; 0 tunes nothing.")
-    ] = 20.0,
-) -> None:
-    """Compile a matmul for a GPU of AMD, one of NVIDIA and a CPU, each with a spec of its own; then tune one.
+        "budget": Flag(
+            "budget",
+            read_duration,
+            metavar="TIME",
+            help="How long to tune; 0 tunes nothing. Default: 20s.",
+        ),
+    },
+    main_flags=("output", "budget"),
+    description="""
+The table says which entry of which spec configured which dispatch, and whether the configuration that the compiler
+used is the entry's own, all of it: both are read from the configured program.
 
-    The table says which entry of which spec configured which dispatch, and whether the configuration that
-    the compiler used is the entry's own, all of it: both are read from the configured program.
+Then configurations of a small matmul are measured on the CPU of this machine, against the compiler's choice.
+""",
+    examples=("tuninglink demo -o compiled",),
+)
 
-    Then configurations of a small matmul are measured on the CPU of this machine, against the compiler's choice.
 
-    Examples:
-        tuninglink demo -o compiled
+def demo_command(arguments: Sequence[str]) -> int:
+    """Run `tuninglink demo` with the arguments after the command's name, and return the exit code.
+
+    Raises:
+        TuninglinkError: the arguments are wrong, or an entry has no effect.
     """
-    typer.echo(f"compiling {_shown(PROGRAM)}\n")
+    values, _ = USAGE.parse(arguments)
+    output, budget = values.get("output"), values.get("budget", 20.0)
+    if output:
+        check_output_directory(output)
+    set_up_command_line("tuninglink demo", ())
+    sys.stdout.write(f"compiling {_shown(PROGRAM)}\n\n")
     rows: list[tuple[str, ...]] = []
     for example in EXAMPLES:
         started = time.monotonic()
@@ -105,32 +122,35 @@ def demo(
             result = _compile(example)
         seconds = time.monotonic() - started
         size = len(result.output)
-        typer.echo(f"{example.target}: {_order(example)}: {size:,} bytes in {seconds:.1f} s")
+        sys.stdout.write(
+            f"{example.target}: {_order(example)}: {size:,} bytes in {seconds:.1f} s\n"
+        )
         if output:
             name = f"{Path(PROGRAM).stem}.{example.target}.vmfb"
             write_file(make_directory(output) / name, result.output)
         rows += (_row(example, applied) for applied in _effective(example, result))
-    typer.echo()
+    sys.stdout.write("\n")
     print_table(("target", "dispatch", "entry", "spec", "its own configuration"), rows)
     if budget:
         _tune(budget)
+    return SUCCESS
 
 
 def _tune(seconds: float) -> None:
     """Tune a small dispatch on the CPU of this machine, and show what was measured."""
     if find_spec("iree.runtime") is None or find_spec("sklearn") is None:
-        typer.echo("\nto see a dispatch tuned as well: pip install 'tuninglink[tune]'")
+        sys.stdout.write("\nto see a dispatch tuned as well: pip install 'tuninglink[tune]'\n")
         return
     from tuninglink.tuning.calls import tune  # noqa: PLC0415 - the extra may be missing
     from tuninglink.tuning.settings import TuningSettings  # noqa: PLC0415
 
-    typer.echo(f"\ntuning {_shown(TUNED)} on this machine for {seconds:.0f} s\n")
+    sys.stdout.write(f"\ntuning {_shown(TUNED)} on this machine for {seconds:.0f} s\n\n")
     settings = TuningSettings(devices=(DEVICE,), seconds=seconds, runs_model=False)
     path = resources.files("tuninglink") / "examples" / TUNED
     with resources.as_file(path) as program, progress(f"tuning {_shown(TUNED)}"):
         result = tune(program, flags=THIS_CPU, settings=settings)
     if not result.tasks:
-        typer.echo("that was too little time to try a candidate; --budget gives more")
+        sys.stdout.write("that was too little time to try a candidate; --budget gives more\n")
         return
     print_table(
         ("dispatch", "default", "tuned", "gain", "tried"),

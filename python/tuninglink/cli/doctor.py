@@ -2,50 +2,51 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
 from tuninglink.cli.progress import progress
 from tuninglink.cli.report_format import ReportFormat
 from tuninglink.cli.terminal import print_table
+from tuninglink.cli.usage import FORMAT_FLAG, Usage
+from tuninglink.compiler.session import set_up_command_line
 from tuninglink.doctor.environment import environment
 from tuninglink.doctor.self_check import self_check
-from tuninglink.plain_data import plain
+from tuninglink.plain_data import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tuninglink.doctor.environment import Environment
-    from tuninglink.doctor.self_check import CheckResult
 
 
-def doctor(
-    *,
-    form: Annotated[
-        ReportFormat, typer.Option("--format", help="How the report is written.")
-    ] = ReportFormat.TABLE,
-) -> None:
-    """Show versions, extras, drivers, devices and caches, and check the compiler.
+USAGE: Final = Usage(
+    name="doctor",
+    flags={"format": FORMAT_FLAG},
+    main_flags=("format",),
+    description="""
+The check compiles a program of one operation for each backend with an embedded spec that must take effect, and looks
+for the matcher operations and the knobs that Tuninglink uses. The exit code is 1 if a check fails.
+""",
+    examples=("tuninglink doctor", "tuninglink doctor --format json > report.json"),
+)
 
-    The check compiles a program of one operation for each backend with an embedded spec that must take effect,
-    and looks for the matcher operations and the knobs that Tuninglink uses.
 
-    The exit code is 1 if a check fails.
+def doctor_command(arguments: Sequence[str]) -> int:
+    """Run `tuninglink doctor` with the arguments after the command's name, and return the exit code.
 
-    Examples:
-        tuninglink doctor
-        tuninglink doctor --format json > report.json
+    Raises:
+        TuninglinkError: the arguments are wrong.
     """
+    values, _ = USAGE.parse(arguments)
+    set_up_command_line("tuninglink doctor", ())
     with progress("examining the installation") as step:
         installed = environment()
         step("checking the compiler")
         results = list(self_check())
-    if form is ReportFormat.JSON:
-        _write_json(installed, results)
+    if values.get("report_format") is ReportFormat.JSON:
+        sys.stdout.write(to_json({"environment": installed, "checks": results}))
     else:
         print_table(("part", "name", "state"), [*_environment_rows(installed)])
         sys.stdout.write("\n")
@@ -54,8 +55,8 @@ def doctor(
             for result in results
         ]
         print_table(("check", "result"), rows)
-    if any(result.failure for result in results):
-        raise typer.Exit(process.FAILURE)
+    failed = any(result.failure for result in results)
+    return process.FAILURE if failed else process.SUCCESS
 
 
 def _environment_rows(installed: Environment) -> Iterator[tuple[str, str, str]]:
@@ -70,8 +71,3 @@ def _environment_rows(installed: Environment) -> Iterator[tuple[str, str, str]]:
             yield "device", uri, name
     size = f"{installed.cached_files} files, {installed.cached_bytes:,} bytes"
     yield "cache of URLs", str(installed.cache), size
-
-
-def _write_json(installed: Environment, results: Sequence[CheckResult]) -> None:
-    report = plain({"environment": installed, "checks": results})
-    sys.stdout.write(json.dumps(report, indent=2) + "\n")

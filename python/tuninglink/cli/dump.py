@@ -2,51 +2,61 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
 from tuninglink.cli.progress import progress
-from tuninglink.files import STANDARD_STREAM, write_output
+from tuninglink.cli.usage import Positional, Usage
+from tuninglink.compiler.flags import COMPILE_FLAGS
+from tuninglink.compiler.session import set_up_command_line
+from tuninglink.files import STANDARD_STREAM, check_output_directory, write_output
+from tuninglink.llvm_flags import switch
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, note
 from tuninglink.mlir.serialization import parse_module
 from tuninglink.specs.dumping import collect_specs
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-def dump(
-    program: Annotated[
-        str,
-        typer.Argument(
-            metavar="PROGRAM",
-            help="A program whose dispatches are formed, as text or bytecode. `-` is standard input.",
-            show_default=False,
+
+USAGE: Final = Usage(
+    name="dump",
+    positionals=(
+        Positional(
+            "PROGRAM",
+            "A program whose dispatches are formed, as text or bytecode; - is standard input.",
         ),
-    ],
-    *,
-    output: Annotated[
-        str,
-        typer.Option(
-            "--output",
-            "-o",
+    ),
+    flags={
+        "output": replace(
+            COMPILE_FLAGS["output"],
             metavar="DIR",
-            help="The directory to write to; `-` is standard output.",
+            help="The directory to write to, which also gets an index.json: it lists the dispatches that use a file. "
+            "Default: standard output.",
         ),
-    ] = STANDARD_STREAM,
-    emit_bytecode: Annotated[
-        bool, typer.Option("--emit-bytecode", help="Write bytecode instead of text.")
-    ] = False,
-) -> None:
-    """Write the specs that the dispatches of a program carry, each distinct content once.
+        "emit-bytecode": switch("emit_bytecode", "Write bytecode instead of text."),
+    },
+    main_flags=("output", "emit-bytecode"),
+    examples=("tuninglink dump sources.mlir -o specs",),
+)
 
-    A directory also gets an `index.json`, which says which dispatch uses which file.
 
-    Examples:
-        tuninglink dump sources.mlir -o specs
+def dump_command(arguments: Sequence[str]) -> int:
+    """Run `tuninglink dump` with the arguments after the command's name, and return the exit code.
+
+    Raises:
+        TuninglinkError: the arguments are wrong, the program cannot be read, or a spec cannot be written.
     """
+    values, (program,) = USAGE.parse(arguments)
+    output = values.get("output", STANDARD_STREAM)
+    emit_bytecode = values.get("emit_bytecode", False)
     if emit_bytecode and output == STANDARD_STREAM:
         process.refuse_binary_on_terminal()
+    if output != STANDARD_STREAM:
+        check_output_directory(output)
+    set_up_command_line("tuninglink dump", ())
     with progress("reading"):
         name, content = process.read_input(program)
         module = parse_module(content, name, thread_context())
@@ -57,6 +67,7 @@ def dump(
         write_output(output, specs.as_stream())
     else:
         specs.write(output)
+    return process.SUCCESS
 
 
 def _warn_about_nothing(program: str) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
+from tuninglink.cli.compile import USAGE as COMPILE_USAGE
 from tuninglink.cli.compile import specs_of
 from tuninglink.cli.explanation_output import format_for, render
 from tuninglink.cli.progress import progress
@@ -17,7 +17,7 @@ from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import CompileError
 from tuninglink.explaining import explain_file, read_profile, until_configured, with_times
-from tuninglink.files import STANDARD_STREAM, write_output
+from tuninglink.files import STANDARD_STREAM, check_output, write_output
 from tuninglink.mlir.diagnostics import error
 
 if TYPE_CHECKING:
@@ -29,17 +29,18 @@ if TYPE_CHECKING:
 PROGRAM: Final = "tuninglink explain"
 
 USAGE: Final = Usage(
-    PROGRAM,
-    "INPUT [--spec SPEC]... [--format FORMAT] [-o FILE] [any iree-compile flag]...",
-    "Say what specs do to a program, dispatch by dispatch; what costs most comes first.",
-    """
-For each problem: what it computes, how often it is called and what that costs; the entry that configured it, and the
-configuration beside the one that the compiler would have chosen; or the nearest entries, and the first condition that
-failed. For each spec: which entries were used, and which were not. INPUT is compiled as far as configurations are
-chosen, with the flags that you give; see `tuninglink compile --help`.
+    name="explain",
+    positionals=COMPILE_USAGE.positionals,
+    flags={**EXPLAIN_FLAGS, **PROJECT_FLAGS},
+    main_flags=("spec", "format", "output"),
+    takes_compiler_flags=True,
+    description="""
+What costs most comes first. For each problem: what it computes, how often it is called and what that costs; the entry
+that configured it, and the configuration beside the one that the compiler would have chosen; or the nearest entries,
+and the first condition that failed. For each spec: which entries were used, and which were not. INPUT is compiled as
+far as configurations are chosen, with the flags that you give; see `tuninglink compile --help`.
 """,
-    {**EXPLAIN_FLAGS, **PROJECT_FLAGS},
-    (
+    examples=(
         "tuninglink explain model.mlir --spec mine.mlir --iree-hal-target-device=hip --iree-rocm-target=gfx942",
         (
             "tuninglink explain model.mlir --spec mine.mlir --iree-hal-target-device=hip "
@@ -50,7 +51,7 @@ chosen, with the flags that you give; see `tuninglink compile --help`.
 
 
 def explain_command(arguments: Sequence[str]) -> int:
-    """Run `tuninglink explain` with the arguments that stand behind these words.
+    """Run `tuninglink explain` with the arguments after the command's name.
 
     It sets the flags of the whole process, so a process can run it once.
 
@@ -60,14 +61,12 @@ def explain_command(arguments: Sequence[str]) -> int:
     Raises:
         TuninglinkError: the program was not compiled, or the explanation not written.
     """
-    if not {"--help", "-help", "-h"}.isdisjoint(arguments):
-        sys.stdout.write(USAGE.text())
-        return process.SUCCESS
     own, project_specs = with_project(arguments)
     options = parse_explain_arguments(own)
     path = options.input
     if path is None:
         raise CompileError(error("no input; name a program, or - for standard input"))
+    check_output(options.output)
     check_targets(options.flags)
     set_up_command_line(PROGRAM, options.flags)
     report_format = format_for(options.output, options.report_format)
@@ -91,6 +90,8 @@ def _recorded_times(options: CompileOptions, path: str) -> list[MeasuredTimes]:
     if options.database is None:
         return []
     # The runtime need not be installed.
+    from tuninglink.cli.database_opening import open_database  # noqa: PLC0415
     from tuninglink.tuning.database.recorded_times import recorded_times  # noqa: PLC0415
 
-    return [recorded_times(Path(options.database), path, options.flags, options.compile_from)]
+    with open_database(options.database, read_only=True) as opened:
+        return [recorded_times(opened, path, options.flags, options.compile_from)]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from tuninglink.compiler.flags import ExplanationFormat
 from tuninglink.explaining.explanation import Status
-from tuninglink.explaining.json_report import to_object
 from tuninglink.pages import render_page
+from tuninglink.plain_data import plain, to_json_by_line
 from tuninglink.specs.provenance import DERIVED
 
 if TYPE_CHECKING:
@@ -47,11 +47,8 @@ def render(
         report_format: the format.
         stream: the output stream, whose width determines a table; None for a file.
     """
-    # Load only the requested format.
     if report_format is ExplanationFormat.JSON:
-        from tuninglink.explaining.json_report import to_json  # noqa: PLC0415
-
-        return to_json(explanation)
+        return to_json_by_line(explanation)
     if report_format is ExplanationFormat.HTML:
         return to_html(explanation)
     return _table(explanation, stream or io.StringIO())
@@ -249,4 +246,4 @@ def _percent(part: int, whole: int) -> str:
 
 def to_html(explanation: Explanation) -> str:
     """Return an explanation as a page."""
-    return render_page("tuninglink.explaining", "report.html", to_object(explanation))
+    return render_page("tuninglink.explaining", "report.html", plain(explanation))

@@ -17,11 +17,11 @@ from tuninglink.tuning.devices.device import DeviceError
 from tuninglink.tuning.devices.device_process import DeviceProcess
 from tuninglink.tuning.devices.local import default_device
 from tuninglink.tuning.devices.timing import Settings
-from tuninglink.tuning.flag_sets.bases import tuning_bases
 from tuninglink.tuning.flag_sets.comparison import FlagComparison
 from tuninglink.tuning.flag_sets.compilation import ProgramSource, SetCompiler
-from tuninglink.tuning.flag_sets.results import FlagsResult, PairResult
+from tuninglink.tuning.flag_sets.results import FlagsResult, tuning_bases
 from tuninglink.tuning.flag_sets.sets import DEFAULT, NONE, flag_sets
+from tuninglink.tuning.flag_sets.source_reference import SourceReference
 from tuninglink.tuning.settings import Numerics
 
 if TYPE_CHECKING:
@@ -44,6 +44,11 @@ _LEAST_FINAL: Final = 3.0
 _MOST_FINAL: Final = 20.0
 """The bounds on the seconds for the rounds of that comparison."""
 
+_REFERENCE_PART: Final = 0.4
+_LEAST_REFERENCE: Final = 5.0
+_MOST_REFERENCE: Final = 120.0
+"""The largest fraction of a comparison for computing the reference, and the bounds on its seconds."""
+
 _SUFFIX: Final = ".flags"
 
 _BACKENDS: Final = {"cuda": "cuda", "hip": "rocm", "rocm": "rocm", "llvm-cpu": "llvm-cpu"}
@@ -60,6 +65,7 @@ class FlagChoice:
         default: the program with the user's flags; None if no sets were compared.
         jobs: the program under each set.
         uri: the URI of the device.
+        judge: compares outputs with those of the reference, which it keeps.
         seconds: the remaining time.
     """
 
@@ -68,12 +74,14 @@ class FlagChoice:
     default: CompiledSource | None = None
     jobs: Mapping[FlagSet, Job] = field(default_factory=dict)
     uri: str = ""
+    judge: OutputJudge = field(default_factory=OutputJudge)
     seconds: float = math.inf
 
     @property
     def bases(self) -> list[FlagSet]:
         """The sets under which dispatches are tuned, best first."""
-        return tuning_bases(self.result, self.seconds)
+        compile_seconds = self.default.seconds if self.default is not None else 0.0
+        return tuning_bases(self.result, self.seconds, compile_seconds)
 
     def set_result(self, flag_set: FlagSet) -> SetResult | None:
         """Return the result of a set; None for the user's flags."""
@@ -92,7 +100,7 @@ class FlagChoice:
         """Compare sets with the specs tuned under them by whole-program times."""
         assert self.default is not None
         say("comparing the tuned sets of flags")
-        comparison = _comparison(self.options, max(seconds, self.final_seconds))
+        comparison = _comparison(self.options, max(seconds, self.final_seconds), self.judge)
         with SetCompiler(_jobs(self.options)) as compiler:
             try:
                 with _device(self.uri, self.options) as device:
@@ -124,7 +132,9 @@ def _compare(options: TuneOptions) -> FlagChoice:
     """Compare the sets of flags for the program's backend."""
     settings = options.settings
     part = 1.0 if options.only_flags else _PART
-    comparison = _comparison(options, part * time_left(settings.seconds))
+    seconds = part * time_left(settings.seconds)
+    judge = _judge(options, seconds)
+    comparison = _comparison(options, seconds, judge)
     with SetCompiler(_jobs(options)) as compiler:
         job = comparison.begin(compiler, DEFAULT)
         expected = _backend_of(options.flags)
@@ -148,18 +158,32 @@ def _compare(options: TuneOptions) -> FlagChoice:
                 result = comparison.run(default, jobs, device)
         except DeviceError as failure:
             result = FlagsResult(reason=failure.diagnostics[0].message)
-        return FlagChoice(options, result, default, jobs, uri)
+        return FlagChoice(options, result, default, jobs, uri, judge)
 
 
-def _comparison(options: TuneOptions, seconds: float) -> FlagComparison:
-    return FlagComparison(
-        ProgramSource(options.input, options.compile_from, options.sizes, options.calls),
-        options.flags,
-        seconds,
-        options.settings.min_gain,
-        options.settings.seed,
-        OutputJudge(numerics=options.settings.numerics),
-    )
+def _comparison(options: TuneOptions, seconds: float, judge: OutputJudge) -> FlagComparison:
+    settings = options.settings
+    source = _source(options)
+    return FlagComparison(source, options.flags, seconds, settings.min_gain, settings.seed, judge)
+
+
+def _judge(options: TuneOptions, seconds: float) -> OutputJudge:
+    """Return the judge of outputs, with a reference for the program if it is needed.
+
+    Args:
+        options: the options.
+        seconds: the time limit of the comparison.
+    """
+    settings = options.settings
+    if not settings.checks_defaults or settings.numerics is not Numerics.ROUNDING:
+        return OutputJudge(numerics=settings.numerics)
+    limit = min(_MOST_REFERENCE, max(_LEAST_REFERENCE, _REFERENCE_PART * seconds))
+    reference = SourceReference(_source(options), options.flags, settings.seed, limit)
+    return OutputJudge(reference=reference, numerics=settings.numerics)
+
+
+def _source(options: TuneOptions) -> ProgramSource:
+    return ProgramSource(options.input, options.compile_from, options.sizes, options.calls)
 
 
 def _jobs(options: TuneOptions) -> int:
@@ -178,10 +202,7 @@ def _backend_of(flags: Sequence[str]) -> str:
 
 
 def _sets(backend: str, options: TuneOptions) -> list[FlagSet]:
-    allows = options.settings.numerics is Numerics.ANY
-    return flag_sets(
-        backend, options.flag_sets, options.flags, allows_numerics=allows, program=options.input
-    )
+    return flag_sets(backend, options.flag_sets, options.flags, program=options.input)
 
 
 def write_flags(options: TuneOptions, result: FlagsResult) -> None:
@@ -224,16 +245,13 @@ def _obstacle(options: TuneOptions) -> str:
         return "sets of flags are compared on this machine only"
     if math.isinf(options.settings.seconds) and not (options.flag_sets or options.only_flags):
         return "there is no --budget to take a quarter of"
-    backend = _backend_of(options.flags)
-    if backend in _BACKENDS.values() and not _sets(backend, options) and not options.flag_sets:
-        return f"the sets for {backend} change results; --allow-numerics compares them"
     return ""
 
 
 def _show(result: FlagsResult) -> None:
     """Show the result of a comparison."""
     for set_result in result.results:
-        entries = f", {set_result.entries} tuned" if isinstance(set_result, PairResult) else ""
+        entries = "" if set_result.entries is None else f", {set_result.entries} tuned"
         say(f"  {set_result.flag_set.name}{entries}: {_outcome(set_result)}")
     if result.noise is not None:
         say(f"  the default against itself: {result.noise}")

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
+from tuninglink.cli.compile import USAGE as COMPILE_USAGE
+from tuninglink.cli.known_values import known_dispatches, known_pipelines
 from tuninglink.cli.progress import progress
 from tuninglink.cli.usage import Usage
 from tuninglink.compiler.flags import COMPILE_FLAGS, DIM_FLAG, CompileOptions, FlagReader
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import CompileError
-from tuninglink.files import write_output
+from tuninglink.files import check_output, write_output
 from tuninglink.llvm_flags import Flag, read_count
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
 
@@ -28,6 +30,7 @@ _FLAGS: Final = {
         "dispatches",
         repeats=True,
         metavar="NAME",
+        values=known_dispatches,
         help="Only dispatches with NAME in their name or in that of their function; * and ? match. May be repeated.",
     ),
     "top": Flag(
@@ -48,10 +51,11 @@ _FLAGS: Final = {
         "pipelines",
         repeats=True,
         metavar="NAME",
+        values=known_pipelines,
         help="With --suggest: only this pipeline, such as TileAndFuse. May be repeated.",
     ),
-    "o": Flag(
-        "output",
+    "output": replace(
+        COMPILE_FLAGS["output"],
         metavar="SPEC.mlir",
         help="Where to write the spec, with --suggest a folder for the specs. Default: standard output.",
     ),
@@ -59,17 +63,18 @@ _FLAGS: Final = {
 }
 
 USAGE: Final = Usage(
-    PROGRAM,
-    "INPUT [--dispatch NAME | --top N] [--suggest N] [-o SPEC.mlir] [any iree-compile flag]...",
-    "Write a spec to start from, for dispatches of a program.",
-    """
+    name="init",
+    positionals=COMPILE_USAGE.positionals,
+    flags=_FLAGS,
+    main_flags=("dispatch", "top", "suggest", "output"),
+    takes_compiler_flags=True,
+    description="""
 Each entry has a matcher for the root op of a dispatch and the compiler's own configuration, with a comment on each
 knob: its meaning, and the values that are valid now. The spec takes effect in the program and changes no code until
 you edit it: the compiler is asked. Without --dispatch, entries are written for all dispatches but those that only
 compute element by element or move data.
 """,
-    _FLAGS,
-    (
+    examples=(
         "tuninglink init model.mlir --top 5 --iree-hal-target-device=hip --iree-rocm-target=gfx942 -o start.mlir",
         "tuninglink init model.mlir --suggest 8 --top 1 --iree-hal-target-device=hip --iree-rocm-target=gfx942 -o eight",
     ),
@@ -77,7 +82,7 @@ compute element by element or move data.
 
 
 def init_command(arguments: Sequence[str]) -> int:
-    """Run `tuninglink init` with the arguments that stand behind these words.
+    """Run `tuninglink init` with the arguments after the command's name.
 
     It sets the flags of the whole process, so a process can run it once.
 
@@ -87,9 +92,6 @@ def init_command(arguments: Sequence[str]) -> int:
     Raises:
         TuninglinkError: the program was not compiled, or the spec not written.
     """
-    if not {"--help", "-help", "-h"}.isdisjoint(arguments):
-        sys.stdout.write(USAGE.text())
-        return process.SUCCESS
     reader = FlagReader(_FLAGS, arguments)
     values = reader.values
     dispatches, top = values.pop("dispatches", ()), values.pop("top", None)
@@ -100,6 +102,8 @@ def init_command(arguments: Sequence[str]) -> int:
     check_targets(options.flags)
     if pipelines and suggest is None:
         raise CompileError(error("--pipeline is for --suggest; give --suggest=8, too"))
+    if suggest is None:
+        check_output(options.output)
     set_up_command_line(PROGRAM, options.flags)
     if suggest is not None:
         from tuninglink.cli.suggestions import write_suggestions  # noqa: PLC0415 - as below

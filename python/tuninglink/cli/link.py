@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
-from tuninglink.cli.completion import known_specs, known_targets
 from tuninglink.cli.progress import progress
-from tuninglink.cli.project_options import project_specs
-from tuninglink.cli.shared_options import NoProject, NoUpgrade, ProjectFile  # noqa: TC001 - typer reads them
+from tuninglink.cli.project_options import SPEC_PROJECT_FLAGS, project_specs
+from tuninglink.cli.usage import TARGET_FLAG, Positional, Usage
+from tuninglink.compiler.flags import COMPILE_FLAGS
+from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import TuninglinkError
-from tuninglink.files import STANDARD_STREAM, write_output
+from tuninglink.files import STANDARD_STREAM, check_output, write_output
 from tuninglink.iree.targets import Target
+from tuninglink.llvm_flags import Flag, read_name, switch
 from tuninglink.matching.derivation.expansion import expanded_forms
 from tuninglink.matching.index import index_matchers
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
 from tuninglink.specs.bindings import binding_of, check_bindings
-from tuninglink.specs.library import default_spec
+from tuninglink.specs.default_library import default_spec
+from tuninglink.specs.libraries import spec_names
 from tuninglink.specs.linking.link_form import LinkForm
 from tuninglink.specs.linking.linker import LINKED_SPEC_NAME, link_specs
 from tuninglink.specs.loading import load_spec
@@ -32,107 +34,132 @@ if TYPE_CHECKING:
     from tuninglink.specs.linking.linker import LinkedSpec
 
 
-_Specs = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="SPEC",
-        help="Specs, as text or bytecode; the first wins. Each is a file, a directory, a pattern, library:NAME "
-        "or a URL; `-` is standard input, and TARGET=SPEC binds the entries of a spec to an SKU, an "
-        "architecture or a family. Default: those of the project file.",
-        autocompletion=known_specs,
-        show_default=False,
+USAGE: Final = Usage(
+    name="link",
+    positionals=(
+        Positional(
+            "SPEC",
+            "Specs, as text or bytecode; the first wins. A file, a directory, a pattern, library:NAME or a URL; - is "
+            "standard input, and TARGET=SPEC binds the entries of a spec to an SKU, an architecture or a family. "
+            "Default: those of the project file.",
+            optional=True,
+            repeats=True,
+            values=spec_names,
+        ),
     ),
-]
-_Target = Annotated[
-    str | None,
-    typer.Option(
-        metavar="TARGET",
-        help="Link the default spec of this SKU, architecture or family last.",
-        autocompletion=known_targets,
-        show_default=False,
+    flags={
+        "target": replace(
+            TARGET_FLAG, help="Link the default spec of this SKU, architecture or family last."
+        ),
+        "spec-dir": replace(
+            COMPILE_FLAGS["spec-dir"],
+            help="Look for the default spec in this directory first. May be repeated.",
+        ),
+        "no-default-specs": replace(
+            COMPILE_FLAGS["no-default-specs"], help="Link nothing but the given specs."
+        ),
+        "output": replace(
+            COMPILE_FLAGS["output"],
+            help="Where to write the linked spec. Default: standard output.",
+        ),
+        "emit-bytecode": switch("emit_bytecode", "Write bytecode, as for an OUT named *.mlirbc."),
+        "name": Flag(
+            "name",
+            read_name,
+            metavar="NAME",
+            help=f"The symbol of the linked spec. Default: {LINKED_SPEC_NAME}.",
+        ),
+        "index": switch(
+            "index",
+            "Arrange the entries so that a compiler compares an operation with a handful of them.",
+        ),
+        "expand-forms": switch(
+            "expand_forms",
+            "Also write the entries for other forms of their problems that `tuninglink compile` derives: with a batch of "
+            "1 added or removed, and the loop orders of attention. For a compiler that reads the spec itself.",
+        ),
+        "no-upgrade": COMPILE_FLAGS["no-upgrade"],
+        **SPEC_PROJECT_FLAGS,
+    },
+    main_flags=("target", "output"),
+    description="""
+The first spec whose entry matches an operation decides about it, and the target's default spec comes last.
+""",
+    examples=(
+        "tuninglink link mine.mlir theirs.mlir --target mi300x -o linked.mlirbc",
+        "tuninglink link gfx942=amd.mlir sm_80=nvidia.mlir -o linked.mlir",
     ),
-]
-_SpecDir = Annotated[
-    list[Path] | None,
-    typer.Option(
-        metavar="DIR",
-        help="Look for the default spec here before the shipped ones; may be repeated.",
-        show_default=False,
-    ),
-]
-_NoDefaultSpecs = Annotated[
-    bool, typer.Option("--no-default-specs", help="Link nothing but the given specs.")
-]
-_Output = Annotated[
-    str, typer.Option("--output", "-o", metavar="OUT", help="Where the linked spec goes.")
-]
-_EmitBytecode = Annotated[
-    bool,
-    typer.Option("--emit-bytecode", help="Write bytecode, as for an OUT named *.mlirbc."),
-]
-_Name = Annotated[str, typer.Option(metavar="NAME", help="The symbol of the linked spec.")]
-_Index = Annotated[
-    bool,
-    typer.Option(
-        "--index",
-        help="Arrange the entries so that a compiler compares an operation with a handful of them.",
-    ),
-]
-_ExpandForms = Annotated[
-    bool,
-    typer.Option(
-        "--expand-forms",
-        help="Also write the entries for other forms of their problems that `tuninglink compile` derives: with a "
-        "batch of 1 added or removed, and the loop orders of attention. For a compiler that reads the spec itself.",
-    ),
-]
+)
 
 
-def link(
-    specs: _Specs = None,
-    *,
-    target: _Target = None,
-    spec_dir: _SpecDir = None,
-    no_default_specs: _NoDefaultSpecs = False,
-    output: _Output = STANDARD_STREAM,
-    emit_bytecode: _EmitBytecode = False,
-    name: _Name = LINKED_SPEC_NAME,
-    index: _Index = False,
-    expand_forms: _ExpandForms = False,
-    project: ProjectFile = None,
-    no_project: NoProject = False,
-    no_upgrade: NoUpgrade = False,
-) -> None:
-    """Link specs into one that `iree-compile --iree-codegen-tuning-spec-path` accepts.
+@dataclass(frozen=True, kw_only=True)
+class LinkOptions:
+    """The options of `tuninglink link`.
 
-    The first spec whose entry matches an operation decides about it, and the target's default spec comes
-    last.
-
-    Examples:
-        tuninglink link mine.mlir theirs.mlir --target mi300x -o linked.mlirbc
-        tuninglink link gfx942=amd.mlir sm_80=nvidia.mlir -o linked.mlir
+    Attributes:
+        specs: the specs, in order of precedence; none for those of the project.
+        target: the target whose default spec is linked last; empty for none.
+        spec_directories: directories of default specs, searched before the shipped ones.
+        default_specs: whether to link a default spec.
+        output: the path of the result; `-` for standard output.
+        emit_bytecode: whether to write bytecode.
+        name: the symbol of the linked spec.
+        index: whether to arrange the entries in a tree.
+        expand_forms: whether to write derived entries.
+        upgrade: whether to upgrade specs that were written for an older compiler.
+        project: the project file; empty for the one in the working directory or above it.
+        no_project: whether to ignore project files.
     """
-    if target is not None and no_default_specs:
+
+    specs: tuple[str, ...]
+    target: str = ""
+    spec_directories: tuple[str, ...] = ()
+    default_specs: bool = True
+    output: str = STANDARD_STREAM
+    emit_bytecode: bool = False
+    name: str = LINKED_SPEC_NAME
+    index: bool = False
+    expand_forms: bool = False
+    upgrade: bool = True
+    project: str = ""
+    no_project: bool = False
+
+
+def link_command(arguments: Sequence[str]) -> int:
+    """Run `tuninglink link` with the arguments after the command's name, and return the exit code.
+
+    Raises:
+        TuninglinkError: the arguments are wrong, a spec cannot be read, or the result cannot be written.
+    """
+    values, specs = USAGE.parse(arguments)
+    options = LinkOptions(specs=specs, **values)
+    if options.target and not options.default_specs:
         message = (
             "--target asks for a default spec and --no-default-specs for none; give one of them"
         )
         raise TuninglinkError(error(message))
-    as_bytecode = emit_bytecode or output.endswith(".mlirbc")
-    if as_bytecode and output == STANDARD_STREAM:
+    as_bytecode = options.emit_bytecode or options.output.endswith(".mlirbc")
+    if as_bytecode and options.output == STANDARD_STREAM:
         process.refuse_binary_on_terminal()
+    check_output(options.output)
+    set_up_command_line("tuninglink link", ())
     with progress("linking"):
-        inputs = [
-            loaded
-            for spec in specs or project_specs(project, no_project=no_project)
-            for loaded in _load(spec, upgrade=not no_upgrade)
-        ]
-        if target is not None:
-            inputs += _default_spec(target, spec_dir or [], upgrade=not no_upgrade)
-        if expand_forms:
-            inputs += [derived for input_ in inputs for derived in expanded_forms(input_)]
-        linked = _linked(inputs, name, index=index)
+        linked = _linked(_inputs(options), options.name, index=options.index)
         content = linked.bytecode() if as_bytecode else linked.text().encode()
-    write_output(output, content)
+    write_output(options.output, content)
+    return process.SUCCESS
+
+
+def _inputs(options: LinkOptions) -> list[Spec]:
+    """Return the specs to link, with the default spec and derived entries after the given ones."""
+    specs = options.specs or project_specs(options.project, no_project=options.no_project)
+    inputs = [loaded for spec in specs for loaded in _load(spec, upgrade=options.upgrade)]
+    if options.target:
+        directories = [Path(directory) for directory in options.spec_directories]
+        inputs += _default_spec(options.target, directories, upgrade=options.upgrade)
+    if options.expand_forms:
+        inputs += [derived for input_ in inputs for derived in expanded_forms(input_)]
+    return inputs
 
 
 def _linked(inputs: list[Spec], name: str, *, index: bool) -> Spec:

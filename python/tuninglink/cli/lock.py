@@ -2,51 +2,59 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
-
-import typer
+from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
 from tuninglink.cli.progress import progress
+from tuninglink.cli.project_options import PROJECT_FLAGS
 from tuninglink.cli.terminal import print_table
+from tuninglink.cli.usage import Usage
 from tuninglink.errors import TuninglinkError
+from tuninglink.llvm_flags import switch
 from tuninglink.mlir.diagnostics import DiagnosticSink, error
 from tuninglink.specs.project import LOCK_FILE, OWN_FILE, Project
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-def lock(
-    *,
-    project: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help=f"The project file. Default: `{OWN_FILE}`, or `pyproject.toml` with `[tool.tuninglink]`, in the "
-            "working directory or above it.",
-            show_default=False,
+
+USAGE: Final = Usage(
+    name="lock",
+    flags={
+        "project": replace(
+            PROJECT_FLAGS["project"],
+            help=f"The project file. Default: {OWN_FILE}, or pyproject.toml with [tool.tuninglink], in the working "
+            "directory or above it.",
         ),
-    ] = None,
-    check: Annotated[
-        bool, typer.Option("--check", help="Write nothing; fail if a spec is not as locked.")
-    ] = False,
-) -> None:
-    """Pin the specs of a project: write their hashes to `tuninglink.lock` beside the project file.
+        "check": switch("check", "Write nothing; fail if a spec is not as locked."),
+    },
+    main_flags=("project", "check"),
+    description="""
+From then on a spec that changed is an error, wherever the project is compiled. URLs are fetched and kept in the cache.
+""",
+    examples=("tuninglink lock", "tuninglink lock --check"),
+)
 
-    From then on a spec that changed is an error, wherever the project is compiled. URLs are fetched and kept in
-    the cache.
 
-    Examples:
-        tuninglink lock
-        tuninglink lock --check
+def lock_command(arguments: Sequence[str]) -> int:
+    """Run `tuninglink lock` with the arguments after the command's name, and return the exit code.
+
+    Raises:
+        TuninglinkError: the arguments are wrong, there is no project file, or a spec is not as locked.
     """
-    result = Project.named(project) if project else Project.find(Path.cwd())
-    if result is None:
+    values, _ = USAGE.parse(arguments)
+    file = values.get("project")
+    project = Project.named(Path(file)) if file else Project.find(Path.cwd())
+    if project is None:
         raise TuninglinkError(error(f"there is no project file, such as '{OWN_FILE}'"))
-    # A URL without a hash is what this command is for.
+    # Warnings about URLs without a hash do not apply: this command adds the hashes.
     quiet = DiagnosticSink(lambda _: None)
     with progress("locking"):
-        if check:
-            result.check_lock(process.shown_diagnostics())
-            return
-        files = result.write_lock(quiet)
+        if values.get("check"):
+            project.check_lock(process.shown_diagnostics())
+            return process.SUCCESS
+        files = project.write_lock(quiet)
     print_table(("spec", "sha256"), [(file.name, file.sha256) for file in files], title=LOCK_FILE)
+    return process.SUCCESS

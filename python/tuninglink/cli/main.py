@@ -6,10 +6,13 @@ import os
 import sys
 from typing import NoReturn
 
-from tuninglink.cli.interrupts import exit_on_interrupt
-from tuninglink.cli.own_arguments import SUMMARIES, run_command
-from tuninglink.cli.streams import diagnose_failing_output, occupy_standard_streams
-from tuninglink.cli.supervision import continue_in_child
+from tuninglink.cli.commands import run
+from tuninglink.cli.startup import (
+    continue_in_child,
+    diagnose_failing_output,
+    exit_on_interrupt,
+    occupy_standard_streams,
+)
 from tuninglink.cli.verbosity import take_verbosity
 from tuninglink.lazy import load_on_use
 
@@ -32,12 +35,7 @@ def main() -> NoReturn:
 
 
 def _run() -> int:
-    arguments = take_verbosity(sys.argv[1:])
-    if arguments and arguments[0] in SUMMARIES:
-        return run_command(arguments[0], arguments[1:])
-    from tuninglink.cli import app  # noqa: PLC0415 - typer and rich take as long as a small run
-
-    return app.run(arguments)
+    return run(take_verbosity(sys.argv[1:]))
 
 
 if __name__ == "__main__":

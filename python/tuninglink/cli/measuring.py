@@ -6,10 +6,10 @@ import os
 import signal
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
+from tuninglink.cli.database_opening import open_database
 from tuninglink.cli.tune_progress import ProgressLines
 from tuninglink.cli.verbosity import is_quiet
 from tuninglink.errors import TuninglinkError
@@ -49,7 +49,7 @@ def check_outputs(options: MeasuringOptions) -> None:
     """
     check_output(options.output)
     if options.database:
-        Database(Path(options.database)).close()
+        open_database(options.database).close()
     if options.failures:
         check_directory(options.failures)
 
@@ -84,8 +84,9 @@ class Measuring:
         options, settings = self.options, self.options.settings
         timing = Settings(caches=settings.caches, seed=settings.seed)
         with ExitStack() as opened:
-            path = Path(options.database) if options.database else None
-            database = opened.enter_context(Database(path))
+            database = opened.enter_context(
+                open_database(options.database) if options.database else Database()
+            )
             reproducers = None
             if options.failures:
                 reproducers = Reproducers(options.failures, options.flags, settings.seed)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from tuninglink.cli.interrupts import exit_on_interrupt
-from tuninglink.cli.streams import occupy_standard_streams
+from tuninglink.cli.startup import exit_on_interrupt, occupy_standard_streams
 from tuninglink.lazy import load_on_use
 
 

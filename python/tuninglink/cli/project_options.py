@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.cli.usage import flag_lines
 from tuninglink.errors import TuninglinkError
-from tuninglink.llvm_flags import Flag
+from tuninglink.llvm_flags import Flag, read_name, switch
 from tuninglink.mlir.diagnostics import error
 from tuninglink.specs.project import OWN_FILE, Project
 
@@ -17,15 +17,24 @@ if TYPE_CHECKING:
 PROJECT_FLAGS: Final = {
     "project": Flag(
         "project",
+        read_name,
         metavar="FILE",
-        help="Take specs and flags from this project file behind those given. Default: tuninglink.toml, or "
+        help="Take specs and flags from this project file after those given. Default: tuninglink.toml, or "
         "pyproject.toml with [tool.tuninglink], in the working directory or above it.",
     ),
-    "no-project": Flag("no_project", switch=True, help="Use no project file."),
+    "no-project": switch("no_project", "Use no project file."),
 }
 """The flags for the project, which are parsed before the other flags of a command."""
 
-HELP: Final = flag_lines(PROJECT_FLAGS)
+SPEC_PROJECT_FLAGS: Final = {
+    "project": replace(
+        PROJECT_FLAGS["project"],
+        help="Take the specs of this project file where none is given. Default: tuninglink.toml, or pyproject.toml with "
+        "[tool.tuninglink], in the working directory or above it.",
+    ),
+    "no-project": PROJECT_FLAGS["no-project"],
+}
+"""The flags for the project of commands on specs."""
 
 
 def with_project(arguments: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
@@ -53,11 +62,11 @@ def with_project(arguments: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
     return [*own, *flags, *end], project.arguments
 
 
-def project_specs(file: Path | None = None, *, no_project: bool = False) -> tuple[str, ...]:
+def project_specs(file: str = "", *, no_project: bool = False) -> tuple[str, ...]:
     """Return the specs of the project as arguments, for a command without specs.
 
     Args:
-        file: the project file; None for the one in the working directory or above it.
+        file: the project file; empty for the one in the working directory or above it.
         no_project: whether to ignore project files.
 
     Raises:
@@ -65,7 +74,7 @@ def project_specs(file: Path | None = None, *, no_project: bool = False) -> tupl
     """
     if no_project:
         raise TuninglinkError(error("no spec is given, and --no-project is"))
-    project = Project.find(Path.cwd()) if file is None else Project.named(file)
+    project = Project.named(Path(file)) if file else Project.find(Path.cwd())
     if project is None or not project.specs:
         message = (
             f"no spec is given, and there is no project file that names one, such as '{OWN_FILE}'"

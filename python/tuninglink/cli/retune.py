@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
-from tuninglink.cli.measuring_options import MEASURING_HELP
-from tuninglink.cli.retune_options import parse_retune_arguments
-from tuninglink.cli.usage import COMMON_FLAGS, flag_lines
+from tuninglink.cli.retune_options import RETUNE_FLAGS, parse_retune_arguments
+from tuninglink.cli.usage import Positional, Usage
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import set_up_command_line
+from tuninglink.specs.libraries import spec_names
 from tuninglink.tuning.search import check_search
 
 if TYPE_CHECKING:
@@ -18,34 +17,41 @@ if TYPE_CHECKING:
 
 PROGRAM: Final = "tuninglink retune"
 
-USAGE: Final = f"""\
-Usage: tuninglink retune SPEC... -o NEW.mlir [--model MODEL] [--device URI]... [--budget TIME] [any iree-compile flag]...
-
-Measure every entry of specs against the compiler's own choice again, and write the specs without those that are
-not faster, with better configurations where some are found.
-
-Each SPEC is a file, a directory, a pattern, library:NAME or a URL; by default those of the project file. An entry is
-measured on a program that is made for it, compiled with the flags that you give. Entries for other targets, and those about
-which nothing can be told, stay as they are, with a remark. An interrupt ends with what was decided so far, written.
-
-  -o NEW.mlir          Where the new spec goes; a directory for several. Default: standard output.
-  --model MODEL        Measure each entry on the ops of this program that it configures, too.
-  --format FORMAT      How the report is written: table or json. It goes to standard output if the spec goes
-                       elsewhere, else to standard error.
-  --no-improve         Search for no better configurations: only keep or drop.
-  --no-upgrade         Refuse specs that were written for an older compiler, instead of upgrading them.
-{MEASURING_HELP}\
-{flag_lines(COMMON_FLAGS)}
-Examples:
-  tuninglink retune tuned.mlir -o tuned.mlir --iree-hal-target-device=cuda --iree-cuda-target=sm_80 \\
-      --device cuda://0 --budget 30m --database tuning.db
-  tuninglink retune library:boo-gfx942 -o boo.mlir --no-improve --iree-hal-target-device=hip \\
-      --iree-rocm-target=gfx942 --format json
-"""
+USAGE: Final = Usage(
+    name="retune",
+    positionals=(
+        Positional(
+            "SPEC",
+            "A file, a directory, a pattern, library:NAME or a URL. Default: those of the project file.",
+            optional=True,
+            repeats=True,
+            values=spec_names,
+        ),
+    ),
+    flags=RETUNE_FLAGS,
+    main_flags=("output", "model", "device", "budget"),
+    takes_compiler_flags=True,
+    description="""
+The new specs are without the entries that are not faster than the compiler's own choice, and have better
+configurations where some are found. An entry is measured on a program that is made for it, compiled with the flags
+that you give. Entries for other targets, and undecided ones, stay as they are, with a remark. An interrupt ends the
+command; what was decided so far is written.
+""",
+    examples=(
+        (
+            "tuninglink retune tuned.mlir -o tuned.mlir --iree-hal-target-device=cuda --iree-cuda-target=sm_80 \\\n"
+            "      --device cuda://0 --budget 30m --database tuning.db"
+        ),
+        (
+            "tuninglink retune library:boo-gfx942 -o boo.mlir --no-improve --iree-hal-target-device=hip \\\n"
+            "      --iree-rocm-target=gfx942 --format json"
+        ),
+    ),
+)
 
 
 def retune_command(arguments: Sequence[str]) -> int:
-    """Run `tuninglink retune` with the arguments that stand behind these words.
+    """Run `tuninglink retune` with the arguments after the command's name.
 
     It sets the flags of the whole process, so a process can run it once.
 
@@ -55,9 +61,6 @@ def retune_command(arguments: Sequence[str]) -> int:
     Raises:
         TuninglinkError: a spec cannot be read, nothing can be measured, or a result not written.
     """
-    if not {"--help", "-help", "-h"}.isdisjoint(arguments):
-        sys.stdout.write(USAGE)
-        return process.SUCCESS
     options = parse_retune_arguments(arguments)
     check_targets(options.flags)
     set_up_command_line(PROGRAM, options.flags)

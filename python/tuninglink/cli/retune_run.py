@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -17,12 +16,13 @@ from tuninglink.cli.terminal import render_table
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import STANDARD_STREAM, check_directory, write_output
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
+from tuninglink.plain_data import to_json
 from tuninglink.specs.sources import SpecFiles, read_specs
 from tuninglink.tuning.devices.local import default_device
 from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.retuning.results import EntryResult, EntryVerdict
 from tuninglink.tuning.retuning.retuner import Retuner, target_of
-from tuninglink.tuning.retuning.writing import COLUMNS, retuned_spec, rows, to_json
+from tuninglink.tuning.retuning.writing import COLUMNS, retuned_spec, rows
 from tuninglink.tuning.scheduling.budget import Budget
 from tuninglink.tuning.scheduling.timeline import Timeline
 
@@ -61,7 +61,8 @@ def retune(options: RetuneOptions, command: str) -> TuninglinkError | None:
 
 def _read(options: RetuneOptions) -> list[Spec]:
     sink = process.shown_diagnostics()
-    files = read_specs(options.specs or project_specs(), sink)
+    specs = options.specs or project_specs(options.project, no_project=options.no_project)
+    files = read_specs(specs, sink)
     return [*SpecFiles(files, upgrade=options.upgrade, diagnostics=sink)]
 
 
@@ -113,7 +114,7 @@ def _tell(result: EntryResult) -> None:
 
 def _report(specs: Sequence[Spec], result: RetuningResult, form: ReportFormat) -> str:
     if form is ReportFormat.JSON:
-        return json.dumps(to_json(result), indent=2, ensure_ascii=False) + "\n"
+        return to_json(result)
     tables = [
         render_table(COLUMNS, rows(result.of(spec)), spec.source, sys.stdout) for spec in specs
     ]

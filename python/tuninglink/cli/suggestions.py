@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from tuninglink.cli import process
 from tuninglink.cli.progress import progress
 from tuninglink.errors import CompileError
-from tuninglink.files import STANDARD_STREAM, make_directory, write_output
+from tuninglink.files import STANDARD_STREAM, check_output_directory, make_directory, write_output
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
 from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.tuning.programs.dispatches import Omission, read_program
-from tuninglink.tuning.scheduling.work_estimate import estimated_work
+from tuninglink.tuning.scheduling.default_queue import estimated_work
 from tuninglink.tuning.suggestions import Question, Suggestions, suggest, suggested_specs
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ def write_suggestions(
     if options.output == STANDARD_STREAM and count > 1:
         remedy = note(f"name a folder: --suggest={count} -o suggestions")
         raise CompileError(error(f"--suggest={count} writes as many specs", notes=[remedy]))
+    if options.output != STANDARD_STREAM:
+        check_output_directory(options.output)
     with progress(f"reading {options.input}"):
         program = read_program(options.input, options.flags, first=options.compile_from)
     for omission in program.omissions:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+import sys
+from typing import TYPE_CHECKING, Final
 
-import typer
-
+from tuninglink.cli.process import SUCCESS
 from tuninglink.cli.terminal import print_table
+from tuninglink.cli.usage import Usage
+from tuninglink.compiler.session import set_up_command_line
 from tuninglink.iree.targets import known_target_names
+from tuninglink.llvm_flags import switch
 from tuninglink.specs.bindings import binding_of
+from tuninglink.specs.default_library import shipped
 from tuninglink.specs.libraries import LIBRARY, library_files, library_names
-from tuninglink.specs.library import shipped
 from tuninglink.specs.loading import load_spec
 from tuninglink.specs.provenance import provenance_of
 
@@ -18,32 +21,38 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tuninglink.iree.targets import Target
-    from tuninglink.specs.library import ShippedSpec
+    from tuninglink.specs.default_library import ShippedSpec
 
 
-def targets(
-    *,
-    list_all: Annotated[
-        bool, typer.Option("--all", help="List every known target, with its default spec if any.")
-    ] = False,
-) -> None:
-    """List the default specs, their entries in order, the sources of the configurations, and the libraries.
+USAGE: Final = Usage(
+    name="targets",
+    flags={"all": switch("all", "List every known target instead, with its default spec if any.")},
+    main_flags=("all",),
+    examples=("tuninglink targets", "tuninglink targets --all"),
+)
 
-    Examples:
-        tuninglink targets --all
+
+def targets_command(arguments: Sequence[str]) -> int:
+    """Run `tuninglink targets` with the arguments after the command's name, and return the exit code.
+
+    Raises:
+        TuninglinkError: the arguments are wrong.
     """
+    values, _ = USAGE.parse(arguments)
+    set_up_command_line("tuninglink targets", ())
     specs = shipped()
-    if list_all:
+    if values.get("all"):
         _print_known_targets(specs)
     else:
         for spec in specs:
             _print_spec(spec)
-        typer.echo()
+        sys.stdout.write("\n")
         print_table(
             ("library", "targets", "entries", "sources"),
             [row for name in library_names() for row in _library_rows(name)],
             title="libraries, for --spec library:NAME",
         )
+    return SUCCESS
 
 
 def _print_spec(spec: ShippedSpec) -> None:
@@ -56,8 +65,8 @@ def _print_spec(spec: ShippedSpec) -> None:
     print_table(
         ("matcher", "action", "source"), rows, title=f"{spec.target} ({spec.target.backend})"
     )
-    typer.echo(f"\nfile: {spec.path}")
-    typer.echo(f"used for: {', '.join([spec.target.name, *served])}")
+    sys.stdout.write(f"\nfile: {spec.path}\n")
+    sys.stdout.write(f"used for: {', '.join([spec.target.name, *served])}\n")
 
 
 def _library_rows(name: str) -> Iterator[tuple[str, str, str, str]]:

@@ -15,7 +15,7 @@ from tuninglink.tuning.results.summary import summary
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.tuning.candidates.tunable import TunableTask
+    from tuninglink.tuning.candidates.preparation import TunableTask
     from tuninglink.tuning.deciding.entry_verdict import ModelVerdict
     from tuninglink.tuning.devices.device import DeviceDescription
     from tuninglink.tuning.programs.dispatches import DispatchedProgram, Omission, TuningTask

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
 from tuninglink.cli.measuring import Measuring, stopping, time_left
 from tuninglink.cli.progress import progress
-from tuninglink.cli.tuning_targets import generic_cpu_warning, with_target_help
 from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.mlir.contexts import thread_context
-from tuninglink.mlir.diagnostics import error
-from tuninglink.specs.library import DefaultLibrary
+from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
+from tuninglink.specs.default_library import DefaultLibrary
 from tuninglink.specs.sources import SpecFiles, read_specs
 from tuninglink.tuning.devices.local import default_device
 from tuninglink.tuning.programs.dispatches import read_program
@@ -22,12 +21,13 @@ from tuninglink.tuning.scheduling.timeline import Stage, Timeline
 from tuninglink.tuning.tuner import Tuner
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from tuninglink.cli.tune_options import TuneOptions
+    from tuninglink.iree.targets import Target
     from tuninglink.specs.spec import Spec
     from tuninglink.tuning.programs.dispatches import DispatchedProgram
-    from tuninglink.tuning.report import TuningReport
+    from tuninglink.tuning.report.model import TuningReport
 
 
 @dataclass(frozen=True)
@@ -130,3 +130,38 @@ def _specs(program: DispatchedProgram, options: TuneOptions) -> list[Spec]:
             file.load(thread_context(), upgrade=upgrade, diagnostics=sink) for file in files if file
         ]
     return specs
+
+
+_TARGET_FLAGS: Final = ("--iree-hal-target-", "--iree-hal-default-device")
+_EXAMPLES: Final = {
+    "this CPU": "--iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu "
+    "--iree-llvmcpu-target-cpu=host",
+    "CUDA": "--iree-hal-target-device=cuda --iree-cuda-target=sm_80",
+    "HIP": "--iree-hal-target-device=hip --iree-rocm-target=gfx942",
+}
+
+
+def with_target_help(failure: CompileError, flags: Sequence[str]) -> CompileError:
+    """Return the error of a compilation; without a target flag, its remedy lists the flags to copy.
+
+    Args:
+        failure: the error.
+        flags: the compiler flags.
+    """
+    lacks_target = "HAL device" in str(failure) or "HAL target" in str(failure)
+    if not lacks_target or any(flag.startswith(_TARGET_FLAGS) for flag in flags):
+        return failure
+    notes = [note(f"for {name}: {example}") for name, example in _EXAMPLES.items()]
+    return CompileError(error("no target; name what the program is compiled for", notes=notes))
+
+
+def generic_cpu_warning(targets: Iterable[Target]) -> Diagnostic | None:
+    """Return a warning if programs are compiled for a generic CPU, whose code does not use the machine's vectors."""
+    for target in targets:
+        if target.backend == "llvm-cpu" and target.architecture is None:
+            message = (
+                f"the target is a generic {target.family} CPU; "
+                "for this machine's, add --iree-llvmcpu-target-cpu=host"
+            )
+            return Diagnostic(Severity.WARNING, message)
+    return None

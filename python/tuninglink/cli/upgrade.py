@@ -5,18 +5,20 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from typing import TYPE_CHECKING, Annotated, Final
-
-import typer
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
 
 from tuninglink.checking.configuration_checks import ConfigurationChecks
 from tuninglink.cli import process
-from tuninglink.cli.completion import known_targets
 from tuninglink.cli.progress import progress
+from tuninglink.cli.usage import TARGET_FLAG, Positional, Usage
 from tuninglink.compiler.executable_targets import executable_target
+from tuninglink.compiler.flags import COMPILE_FLAGS
+from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import SpecError, TuninglinkError
-from tuninglink.files import STANDARD_STREAM, write_output
+from tuninglink.files import STANDARD_STREAM, check_output, write_output
 from tuninglink.iree.compile_flags import compile_flags
+from tuninglink.llvm_flags import Flag, switch
 from tuninglink.mlir.diagnostics import Diagnostic, Place, Severity, error
 from tuninglink.mlir.serialization import is_bytecode, parse_module
 from tuninglink.payloads import PayloadError, payload_for
@@ -36,100 +38,129 @@ if TYPE_CHECKING:
     from tuninglink.upgrading import Upgraded
 
 
-_Specs = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="SPEC",
-        help="A spec, as text; with --check any number. `-` is standard input.",
-        show_default=False,
-    ),
-]
-_OnlyCheck = Annotated[
-    bool,
-    typer.Option("--check", help="Write nothing. The exit code is 1 if a spec needs an upgrade."),
-]
-_Output = Annotated[
-    str, typer.Option("--output", "-o", metavar="OUT", help="Where the upgraded spec goes.")
-]
-_WrittenFor = Annotated[
-    str | None,
-    typer.Option(
-        "--from",
-        metavar="VERSION",
-        help="The compiler that the spec was written for, such as 3.4: older changes do not apply.",
-        show_default=False,
-    ),
-]
-_Modernize = Annotated[
-    bool,
-    typer.Option(
-        "--modernize",
-        help="Write dag matchers as 'transform.iree.match.contraction' or '.convolution' where the compiler's "
-        "interpreter shows that they match the same. The spec is then as the compiler prints it.",
-    ),
-]
-_Target = Annotated[
-    str | None,
-    typer.Option(
-        metavar="TARGET",
-        help="In the report, say whether each configuration holds on this SKU, architecture or family.",
-        autocompletion=known_targets,
-        show_default=False,
-    ),
-]
-_Report = Annotated[
-    bool,
-    typer.Option(
-        "--report",
-        help="List what was changed in each entry and why, and what could not be upgraded: on standard "
-        "output if the spec goes elsewhere, else on standard error.",
-    ),
-]
+def _version(text: str) -> tuple[int, int]:
+    match = re.fullmatch(r"v?(\d+)\.(\d+)(?:\.\d+)?", text)
+    if match is None:
+        raise ValueError("expected a version such as 3.4")
+    return int(match[1]), int(match[2])
 
 
-def upgrade(
-    specs: _Specs,
-    *,
-    only_check: _OnlyCheck = False,
-    output: _Output = STANDARD_STREAM,
-    written_for: _WrittenFor = None,
-    modernize: _Modernize = False,
-    target: _Target = None,
-    report: _Report = False,
-) -> None:
-    """Bring a spec that was written for an older compiler into today's syntax.
+USAGE: Final = Usage(
+    name="upgrade",
+    positionals=(
+        Positional(
+            "SPEC", "A spec, as text; with --check any number. - is standard input.", repeats=True
+        ),
+    ),
+    flags={
+        "check": switch(
+            "only_check", "Write nothing. The exit code is 1 if a spec needs an upgrade."
+        ),
+        "output": replace(
+            COMPILE_FLAGS["output"],
+            help="Where to write the upgraded spec. Default: standard output.",
+        ),
+        "from": Flag(
+            "written_for",
+            _version,
+            metavar="VERSION",
+            help="The compiler that the spec was written for, such as 3.4: older changes do not apply.",
+        ),
+        "modernize": switch(
+            "modernize",
+            "Write dag matchers as 'transform.iree.match.contraction' or '.convolution' where the compiler's interpreter "
+            "shows that they match the same. The spec is then as the compiler prints it.",
+        ),
+        "target": replace(
+            TARGET_FLAG,
+            help="In the report, say whether each configuration holds on this SKU, architecture or family.",
+        ),
+        "report": switch(
+            "report",
+            "List what was changed in each entry and why, and what could not be upgraded: on standard output if the spec "
+            "goes elsewhere, else on standard error.",
+        ),
+    },
+    main_flags=("output", "report", "check"),
+    description="""
+What is in today's syntax stays as it is, comments and layout included. An entry that cannot be upgraded is kept out:
+it stands in the result as a comment, with the reason.
+""",
+    examples=(
+        "tuninglink upgrade old.mlir -o new.mlir --report",
+        "tuninglink upgrade --check specs/*.mlir",
+    ),
+)
 
-    What is in today's syntax stays as it is, comments and layout included. An entry that cannot be upgraded
-    is kept out: it stands in the result as a comment, with the reason.
 
-    Examples:
-        tuninglink upgrade old.mlir -o new.mlir --report
-        tuninglink upgrade --check specs/*.mlir
+@dataclass(frozen=True, kw_only=True)
+class UpgradeOptions:
+    """The options of `tuninglink upgrade`.
+
+    Attributes:
+        specs: the specs; several only to check them.
+        only_check: whether to write nothing.
+        output: the path of the result; `-` for standard output.
+        written_for: the version of the compiler that the spec was written for; None if unknown.
+        modernize: whether to write DAG matchers as named ones.
+        target: the target whose constraints the report checks; empty for none.
+        report: whether to report changes.
     """
-    if only_check:
-        if report or modernize or output != STANDARD_STREAM:
-            message = "--check writes nothing; leave --output, --report and --modernize out"
-            raise TuninglinkError(error(message))
-        raise typer.Exit(_check(specs))
-    if len(specs) > 1:
-        raise TuninglinkError(error("one spec at a time; only --check takes several"))
-    if target is not None and not report:
-        message = "--target says what to check configurations for; ask for the --report"
-        raise TuninglinkError(error(message))
-    version = _version(written_for) if written_for else None
+
+    specs: tuple[str, ...]
+    only_check: bool = False
+    output: str = STANDARD_STREAM
+    written_for: tuple[int, int] | None = None
+    modernize: bool = False
+    target: str = ""
+    report: bool = False
+
+
+def upgrade_command(arguments: Sequence[str]) -> int:
+    """Run `tuninglink upgrade` with the arguments after the command's name, and return the exit code.
+
+    Raises:
+        TuninglinkError: the arguments are wrong, a spec cannot be read, or the result cannot be written.
+    """
+    values, specs = USAGE.parse(arguments)
+    options = UpgradeOptions(specs=specs, **values)
+    _check_options(options)
+    set_up_command_line("tuninglink upgrade", ())
+    if options.only_check:
+        return _check(specs)
     name, data = process.read_input(specs[0])
-    upgraded, data, parts = _upgraded(name, data, version)
-    if modernize:
+    upgraded, data, parts = _upgraded(name, data, options.written_for)
+    if options.modernize:
         data, part = _modernized(data, name)
         parts.append(part)
-    if target is not None:
-        parts.append(_configurations(data, name, target))
-    write_output(output, data)
-    if report:
-        stream = sys.stderr if output == STANDARD_STREAM else sys.stdout
+    if options.target:
+        parts.append(_configurations(data, name, options.target))
+    write_output(options.output, data)
+    if options.report:
+        stream = sys.stderr if options.output == STANDARD_STREAM else sys.stdout
         stream.write("\n".join(parts))
     elif upgraded is not None:
         _show(upgraded)
+    return process.SUCCESS
+
+
+def _check_options(options: UpgradeOptions) -> None:
+    """Check that the options go together.
+
+    Raises:
+        TuninglinkError: they do not.
+    """
+    if options.only_check:
+        if options.report or options.modernize or options.output != STANDARD_STREAM:
+            message = "--check writes nothing; leave --output, --report and --modernize out"
+            raise TuninglinkError(error(message))
+        return
+    check_output(options.output)
+    if len(options.specs) > 1:
+        raise TuninglinkError(error("one spec at a time; only --check takes several"))
+    if options.target and not options.report:
+        message = "--target says what to check configurations for; ask for the --report"
+        raise TuninglinkError(error(message))
 
 
 def _upgraded(
@@ -196,14 +227,6 @@ def _configurations(data: bytes, name: str, target: str) -> str:
     spec = load_spec(data, name=name, upgrade=False)
     with progress("checking configurations"):
         return check_configurations(spec, parsed)
-
-
-def _version(text: str) -> tuple[int, int]:
-    match = re.fullmatch(r"v?(\d+)\.(\d+)(?:\.\d+)?", text)
-    if match is None:
-        message = f"invalid version '{text}'; write it as 3.4"
-        raise TuninglinkError(error(message))
-    return int(match[1]), int(match[2])
 
 
 def _check_bytecode(name: str, data: bytes) -> None:

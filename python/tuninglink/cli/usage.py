@@ -1,15 +1,31 @@
-"""Help texts, generated from flags, of the commands that parse arguments like `iree-compile`."""
+"""The declaration of commands, from which parsing, help, completion and the tables in the docs follow."""
 
 from __future__ import annotations
 
 import textwrap
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
 
-from tuninglink.llvm_flags import Flag, dashed
+from tuninglink.cli.known_values import known_targets
+from tuninglink.cli.report_format import ReportFormat
+from tuninglink.cli.summaries import SUMMARIES
+from tuninglink.errors import TuninglinkError
+from tuninglink.llvm_flags import (
+    CommandLine,
+    Flag,
+    UsageError,
+    choice,
+    dashed,
+    read_count,
+    read_name,
+)
+from tuninglink.mlir.diagnostics import error, note
+from tuninglink.spelling import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from types import ModuleType
 
 _INDENT: Final = "  "
 _COLUMN: Final = 21
@@ -21,60 +37,182 @@ COMMON_FLAGS: Final = {
     "quiet": Flag(
         "", switch=True, short="q", help="Show errors and warnings only: no remarks, no progress."
     ),
-    "verbose": Flag("", switch=True, short="v", help="Say on standard error what takes how long."),
-    "help": Flag("", switch=True, help="Show this message and exit."),
+    "verbose": Flag(
+        "", switch=True, short="v", help="Show on standard error how long the steps take."
+    ),
+    "help": Flag("", switch=True, short="h", help="Show this message and exit."),
 }
 """The flags of every command, which are parsed before its own."""
 
+JOBS_FLAG: Final = Flag(
+    "jobs",
+    read_count,
+    short="j",
+    metavar="N",
+    help="How many compilations run at once. Default: one for each core.",
+)
+"""The flag for the number of processes."""
+
+TARGET_FLAG: Final = Flag("target", read_name, metavar="TARGET", values=known_targets)
+"""The flag for a target of specs. Commands add its meaning."""
+
+FORMAT_FLAG: Final = choice(
+    "report_format", ReportFormat, "How the report is written. Default: table."
+)
+"""The flag for the format of a report."""
+
 
 @dataclass(frozen=True)
+class Positional:
+    """Arguments of a command without a flag.
+
+    Attributes:
+        metavar: the placeholder in help texts.
+        help: the description in help texts.
+        optional: whether it can be missing.
+        repeats: whether there can be several.
+        values: returns values for shell completion; by default, files are completed.
+    """
+
+    metavar: str
+    help: str
+    optional: bool = False
+    repeats: bool = False
+    values: Callable[[], Iterable[str]] | None = None
+
+    def __str__(self) -> str:
+        name = f"[{self.metavar}]" if self.optional else self.metavar
+        return f"{name}..." if self.repeats else name
+
+
+@dataclass(frozen=True, kw_only=True)
 class Usage:
     """The usage of a command.
 
     Attributes:
-        command: the words of the command, such as `tuninglink compile`.
-        arguments: a summary of its arguments.
-        summary: a one-sentence summary.
+        name: the words of the command after `tuninglink`, such as `compile` or `database show`.
+        positionals: its arguments without flags.
+        flags: its flags by name; those without help are hidden.
+        main_flags: the names of the flags that the usage line shows.
+        takes_compiler_flags: whether the flags of `iree-compile` are accepted, too.
         description: the description, wrapped, with paragraphs separated by empty lines.
-        flags: its flags by name; those without help are left out.
         examples: command lines.
         more: text between flags and examples; empty for none.
     """
 
-    command: str
-    arguments: str
-    summary: str
-    description: str
+    name: str
+    positionals: tuple[Positional, ...] = ()
     flags: Mapping[str, Flag]
+    main_flags: tuple[str, ...] = ()
+    takes_compiler_flags: bool = False
+    description: str = ""
     examples: tuple[str, ...]
     more: str = ""
 
     def text(self) -> str:
         """Return the help text."""
+        arguments = [(argument.metavar, argument.help) for argument in self.positionals]
         parts = (
-            f"Usage: {self.command} {self.arguments}\n",
-            textwrap.fill(self.summary, _WIDTH) + "\n",
-            self.description.strip("\n") + "\n",
+            textwrap.fill(f"Usage: {self.line}", _WIDTH, subsequent_indent=" " * 7) + "\n",
+            textwrap.fill(SUMMARIES[self.name], _WIDTH) + "\n",
+            self.description.strip("\n") + "\n" if self.description else "",
+            "".join(f"{line}\n" for words in arguments for line in _lines(*words)),
             flag_lines({**self.flags, **COMMON_FLAGS}),
             self.more.strip("\n") + "\n" if self.more else "",
             "Examples:\n" + "".join(f"{_INDENT}{example}\n" for example in self.examples),
         )
         return "\n".join(filter(None, parts))
 
+    @property
+    def line(self) -> str:
+        """The usage line: the command with placeholders for its arguments."""
+        parts = ["tuninglink", self.name, *map(str, self.positionals)]
+        parts += [_optional(name, self.flags[name]) for name in self.main_flags]
+        if self.takes_compiler_flags:
+            parts.append("[any iree-compile flag]...")
+        elif set(self.main_flags) != {name for name, flag in self.flags.items() if flag.help}:
+            parts.append("[FLAG]...")
+        return " ".join(parts)
+
+    def parse(self, arguments: Iterable[str]) -> tuple[dict[str, Any], tuple[str, ...]]:
+        """Return the values of the flags by field, and the other arguments, of a command without compiler flags.
+
+        Raises:
+            TuninglinkError: a value is malformed or missing, a flag is unknown or given twice, or an argument is
+                missing or superfluous.
+        """
+        remedy = note(f"see 'tuninglink {self.name} --help'")
+        try:
+            line = CommandLine(self.flags, arguments)
+        except UsageError as failure:
+            raise TuninglinkError(error(str(failure), notes=[remedy])) from None
+        for unknown in line.unknown:
+            name = dashed(unknown.name)
+            hint = did_you_mean(name, map(dashed, self.flags))
+            raise TuninglinkError(error(f"unknown flag '{name}'{hint}", notes=[remedy]))
+        self._check_count(line.words)
+        return line.values, tuple(line.words)
+
+    def _check_count(self, words: Sequence[str]) -> None:
+        needed = [argument for argument in self.positionals if not argument.optional]
+        if len(words) < len(needed):
+            missing = needed[len(words)].metavar
+            remedy = note(f"usage: {self.line}")
+            raise TuninglinkError(error(f"the argument {missing} is missing", notes=[remedy]))
+        if len(words) > len(self.positionals) and not any(
+            argument.repeats for argument in self.positionals
+        ):
+            word = words[len(self.positionals)]
+            remedy = note(f"usage: {self.line}")
+            raise TuninglinkError(error(f"unexpected argument '{word}'", notes=[remedy]))
+
+
+def usage_of(name: str) -> Usage:
+    """Return the usage of a command, such as `link` or `database show`."""
+    _, _, subcommand = name.partition(" ")
+    module = module_of(name)
+    usage: Usage = module.USAGES[subcommand] if subcommand else module.USAGE
+    return usage
+
+
+def module_of(name: str) -> ModuleType:
+    """Return the module of a command, which has the name of its first word."""
+    return import_module(f"tuninglink.cli.{name.partition(' ')[0]}")
+
 
 def flag_lines(flags: Mapping[str, Flag]) -> str:
     """Return the lines for flags with a help text."""
     return "".join(
-        f"{line}\n" for name, flag in flags.items() if flag.help for line in _lines(name, flag)
+        f"{line}\n"
+        for name, flag in flags.items()
+        if flag.help
+        for line in _lines(spelling(name, flag), flag.help)
     )
 
 
-def _lines(name: str, flag: Flag) -> Iterator[str]:
+def spelling(name: str, flag: Flag) -> str:
+    """Return a flag's names with the placeholder of its value."""
     short = f"{dashed(flag.short)}, " if flag.short else ""
-    gap = " " if flag.metavar and flag.metavar[0] not in "=[" else ""
-    words = f"{short}{dashed(name)}{gap}{flag.metavar}"
+    return f"{short}{dashed(name)}{_value(flag)}"
+
+
+def _value(flag: Flag) -> str:
+    gap = " " if flag.metavar and not flag.metavar.startswith(("=", "[=")) else ""
+    return f"{gap}{flag.metavar}"
+
+
+def _optional(name: str, flag: Flag) -> str:
+    result = f"[{dashed(flag.short or name)}{_value(flag)}]"
+    return f"{result}..." if flag.repeats else result
+
+
+def _lines(words: str, meaning: str) -> Iterator[str]:
     behind = " " * (len(_INDENT) + _COLUMN)
-    first, *rest = textwrap.wrap(flag.help, _WIDTH - len(behind), break_on_hyphens=False)
-    yield f"{_INDENT}{words.ljust(_COLUMN - 1)} {first}"
+    first, *rest = textwrap.wrap(meaning, _WIDTH - len(behind), break_on_hyphens=False)
+    if len(words) < _COLUMN:
+        yield f"{_INDENT}{words.ljust(_COLUMN)}{first}"
+    else:
+        yield f"{_INDENT}{words}"
+        yield behind + first
     for line in rest:
         yield behind + line

@@ -17,12 +17,6 @@ class Verbosity(IntEnum):
     VERBOSE = 2
 
 
-EPILOG: Final = (
-    "Every command takes `-q`, `--quiet` (errors and warnings only: no remarks, no progress) and `-v`, "
-    "`--verbose` (what takes how long, on standard error)."
-)
-"""The help text on verbosity."""
-
 _WORDS: Final = {
     **dict.fromkeys(("-q", "--quiet"), Verbosity.QUIET),
     **dict.fromkeys(("-v", "--verbose"), Verbosity.VERBOSE),

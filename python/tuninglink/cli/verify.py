@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
+from tuninglink.cli.tune_options import PROGRAM_ARGUMENT
 from tuninglink.cli.usage import Usage
 from tuninglink.cli.verify_options import VERIFY_FLAGS, parse_verify_arguments
 from tuninglink.compiler.probing import check_targets
@@ -17,22 +17,21 @@ if TYPE_CHECKING:
 PROGRAM: Final = "tuninglink verify"
 
 USAGE: Final = Usage(
-    PROGRAM,
-    "INPUT [--spec SPEC]... [--device URI] [any iree-compile flag]...",
-    "Run a program dispatch by dispatch, and compare what each computes with a reference.",
-    """
-The reference of a dispatch is the same dispatch compiled for the CPU of this machine, and some elements computed
-with NumPy; that of the whole program, the last row, is the same program on the CPU, or what --expected names.
-Nothing is tuned. Run it after a compiler upgrade, or with a spec before you ship it.
+    name="verify",
+    positionals=(PROGRAM_ARGUMENT,),
+    flags=VERIFY_FLAGS,
+    main_flags=("spec", "device"),
+    takes_compiler_flags=True,
+    description="""
+The program runs dispatch by dispatch, compiled with the flags that you give. Nothing is tuned. The reference of a
+dispatch is the same dispatch compiled for the CPU of this machine, and some elements computed with NumPy; that of the
+whole program, the last row, is the same program on the CPU, or what --expected names. Run it after a compiler upgrade,
+or with a spec before you ship it.
 
 A result is right, wrong, not decided (the reference differs, and nothing else supports it), or not checked; or the
 dispatch fails: it does not compile, or crashes. The exit code is 1 if a result is wrong or a dispatch fails.
-
-INPUT is a program in MLIR, a model of ONNX (*.onnx), one dispatch, or a dispatch benchmark that iree-compile has
-dumped; - is standard input. It is compiled with the flags that you give.
 """,
-    VERIFY_FLAGS,
-    (
+    examples=(
         "tuninglink verify model.mlir --iree-hal-target-device=cuda --iree-cuda-target=sm_80 --failures wrong",
         "tuninglink verify model.mlir --spec tuned.mlir --iree-hal-target-device=hip --iree-rocm-target=gfx942",
         (
@@ -54,9 +53,6 @@ def verify_command(arguments: Sequence[str]) -> int:
     Raises:
         TuninglinkError: the program cannot be verified.
     """
-    if not {"--help", "-help", "-h"}.isdisjoint(arguments):
-        sys.stdout.write(USAGE.text())
-        return process.SUCCESS
     options = parse_verify_arguments(arguments)
     check_targets(options.flags)
     set_up_command_line(PROGRAM, options.flags)

@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.cli.known_values import known_dispatches
 from tuninglink.cli.measuring_options import MEASURING_FLAGS
 from tuninglink.cli.report_format import ReportFormat
+from tuninglink.cli.tune_options import CALL_FLAGS
+from tuninglink.cli.usage import FORMAT_FLAG, JOBS_FLAG
 from tuninglink.compiler.flags import COMPILE_FLAGS, DIM_FLAG, FlagReader
 from tuninglink.compiler.phases import Phase
 from tuninglink.errors import CompileError
 from tuninglink.files import STANDARD_STREAM
-from tuninglink.llvm_flags import Flag, member_of, values_of
+from tuninglink.llvm_flags import Flag, switch
 from tuninglink.mlir.diagnostics import error
 from tuninglink.tuning.programs.call_options import (
     CallOptions,
@@ -84,21 +87,19 @@ VERIFY_FLAGS: Final = {
     "no-upgrade": COMPILE_FLAGS["no-upgrade"],
     "device": replace(
         MEASURING_FLAGS["device"],
-        metavar="URI",
         help="The device, as in cuda://0. Default: the one that runs what is compiled for.",
     ),
     "only": Flag(
         "patterns",
         repeats=True,
         metavar="PATTERN",
+        values=known_dispatches,
         help="Verify dispatches with this in their name or their function's, and not the whole program. May be repeated; "
         "* and ? match.",
     ),
-    "trace": Flag(
+    "trace": switch(
         "traces",
-        lambda _: True,
-        switch=True,
-        help="Run the program once, and compare its dispatches on the values that they get there, instead of alone on "
+        "Run the program once, and compare its dispatches on the values that they get there, instead of alone on "
         "random ones.",
     ),
     "dim": replace(
@@ -106,60 +107,23 @@ VERIFY_FLAGS: Final = {
         help="Verify dynamic dispatches at these sizes: ARGUMENT.DIMENSION=SIZE,... such as 0.0=1,8,64, or sizes alone for "
         "all dynamic dimensions. May be repeated.",
     ),
-    "function": Flag(
-        "functions",
-        FunctionWeight.parse,
-        repeats=True,
+    **CALL_FLAGS,
+    "function": replace(
+        CALL_FLAGS["function"],
         metavar="NAME",
         help="Call this function of the program. May be repeated. Default: all.",
     ),
-    "input": Flag(
-        "inputs",
-        GivenInput.parse,
-        repeats=True,
-        metavar="VALUE",
-        help="An input of the whole program, as iree-run-module takes them: @FILE.npy, 2x3xf32=0 or a number; with "
-        "FUNCTION: in front where there are several. One for each argument. Default: random.",
-    ),
-    "expected": Flag(
-        "expected",
-        GivenInput.parse,
-        repeats=True,
-        metavar="VALUE",
-        help="What the program should return for these inputs, as for --input. One for each result. Default: what the "
-        "same program computes on the CPU.",
-    ),
-    "parameters": Flag(
-        "parameters",
-        ParameterFile.parse,
-        repeats=True,
-        metavar="FILE",
-        help="Weights of the program (.irpa, .safetensors, .gguf); SCOPE=FILE for those of a scope. May be repeated. "
-        "Default: random weights.",
-    ),
     "failures": replace(
         MEASURING_FLAGS["failures"],
-        metavar="DIR",
         help="Write the program of each wrong result and failure to DIR, with a script for the stock tools.",
     ),
-    "format": Flag(
-        "report_format",
-        member_of(ReportFormat),
-        metavar="FORMAT",
-        help="How the report is written: table or json. Default: table.",
-        values=values_of(ReportFormat),
-    ),
-    "jobs": replace(
-        MEASURING_FLAGS["jobs"],
-        metavar="N",
-        help="How many compilations run at once. Default: one for each core.",
-    ),
+    "format": FORMAT_FLAG,
+    "jobs": JOBS_FLAG,
     "timeout": replace(
         MEASURING_FLAGS["timeout"],
-        metavar="TIME",
         help="When a compilation, a run or a reference counts as hanging. Default: 60s.",
     ),
-    "seed": replace(MEASURING_FLAGS["seed"], metavar="N", help="Fixes the inputs. Default: 0."),
+    "seed": replace(MEASURING_FLAGS["seed"], help="Fixes the inputs. Default: 0."),
     "compile-from": COMPILE_FLAGS["compile-from"],
 }
 

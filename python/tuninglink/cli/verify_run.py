@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import math
 import sys
 from collections import Counter
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
 from tuninglink.cli.progress import progress
@@ -18,6 +16,7 @@ from tuninglink.cli.verify_traces import verify_traces
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import check_directory
 from tuninglink.mlir.diagnostics import error, note
+from tuninglink.plain_data import to_json
 from tuninglink.specs.linking.precedence import link
 from tuninglink.specs.loading import load_spec
 from tuninglink.specs.sources import SpecFiles, read_specs
@@ -72,7 +71,8 @@ def verify(options: VerifyOptions) -> bool:
         return verify_traces(program, spec, uri, options)
     verified, whole = _verified(program, tasks, spec, uri, options)
     if options.report_format is ReportFormat.JSON:
-        print(json.dumps(_as_object(program, verified, whole), indent=1))  # noqa: T201 - the output
+        report = {"dispatches": verified, "omissions": program.omissions, "program": whole}
+        sys.stdout.write(to_json(report))
     else:
         _print(program, verified, whole)
     return all(entry.is_right for entry in verified) and (whole is None or whole.is_right)
@@ -203,39 +203,3 @@ _ORDER = (
     Correctness.RIGHT,
 )
 """The order of the report: results that need attention come first."""
-
-
-def _as_object(
-    program: DispatchedProgram,
-    verified: Sequence[VerifiedDispatch],
-    whole: ProgramVerdict | None,
-) -> dict[str, Any]:
-    return {
-        "dispatches": [
-            {
-                "names": list(entry.task.dispatches),
-                "label": entry.task.label,
-                "calls": entry.task.calls,
-                "target": entry.task.target.name,
-                "result": entry.judgement.correctness.value,
-                "finding": entry.judgement.reason,
-                "samples": [
-                    {"binding": binding, "position": position, "actual": actual, "expected": exact}
-                    for binding, position, actual, exact in entry.judgement.samples
-                ],
-            }
-            for entry in verified
-        ],
-        "omissions": [
-            {"names": list(omission.dispatches), "reason": omission.reason}
-            for omission in program.omissions
-        ],
-        "program": whole
-        and {
-            "result": whole.judgement.correctness.value,
-            "finding": whole.judgement.reason,
-            "source": whole.source,
-            "error": "infinite" if whole.error == math.inf else whole.error,
-            "tolerance": whole.tolerance,
-        },
-    }

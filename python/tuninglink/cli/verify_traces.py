@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
+import sys
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,6 +12,7 @@ from tuninglink.cli.report_format import ReportFormat
 from tuninglink.cli.terminal import print_table
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error
+from tuninglink.plain_data import to_json
 from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.deciding.model_run import ModelRunError, ModelRuns
 from tuninglink.tuning.deciding.output_errors import relative_error
@@ -25,7 +26,7 @@ from tuninglink.tuning.references.traced_program import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -69,17 +70,30 @@ def verify_traces(program: DispatchedProgram, spec: str, uri: str, options: Veri
         content = source.content(options.timeout)
         step("running the program with traces")
         functions = tracing.run(content, spec, program.calls, integers)
-    if options.report_format is ReportFormat.JSON:
-        objects = [_as_object(function, plain) for function in functions]
-        print(json.dumps({"functions": objects}, indent=1))  # noqa: T201 - the output
-    else:
-        for function in functions:
-            _print(function, plain)
+    _write_report(functions, plain, options.report_format)
     return not any(
         dispatch.agreement is Agreement.DIFFERS
         for function in functions
         for dispatch in function.dispatches
     )
+
+
+def _write_report(
+    functions: Sequence[TracedFunction], plain: Outputs, report_format: ReportFormat
+) -> None:
+    if report_format is ReportFormat.JSON:
+        reports = [
+            {
+                "name": function.call.label,
+                "dispatches": function.dispatches,
+                "outputs": _errors(function, plain),
+            }
+            for function in functions
+        ]
+        sys.stdout.write(to_json({"functions": reports}))
+    else:
+        for function in functions:
+            _print(function, plain)
 
 
 def _print(function: TracedFunction, plain: Outputs) -> None:
@@ -139,27 +153,5 @@ def _finding(function: TracedFunction, untraced: float) -> str:
     return "errors grow from dispatch to dispatch; none of them adds much"
 
 
-def _as_object(function: TracedFunction, plain: Outputs) -> dict[str, Any]:
-    return {
-        "name": function.call.label,
-        "dispatches": [
-            {
-                "name": dispatch.name,
-                "result": dispatch.agreement.value,
-                "input_error": _finite(dispatch.input_error),
-                "output_error": _finite(dispatch.output_error),
-                "tolerance": dispatch.tolerance,
-                "largest_value": dispatch.magnitude,
-            }
-            for dispatch in function.dispatches
-        ],
-        "outputs": {label: _finite(value) for label, value in _errors(function, plain).items()},
-    }
-
-
 def _number(value: float) -> str:
     return "infinite" if math.isinf(value) else f"{value:.2g}"
-
-
-def _finite(value: float) -> float | str:
-    return "infinite" if math.isinf(value) else value

@@ -14,7 +14,7 @@ from tuninglink.compiler.session import session_flags
 from tuninglink.errors import CompileError
 from tuninglink.files import STANDARD_STREAM
 from tuninglink.mlir.diagnostics import DiagnosticSink, error
-from tuninglink.specs.library import DefaultLibrary
+from tuninglink.specs.default_library import DefaultLibrary
 from tuninglink.specs.loading import load_spec
 from tuninglink.specs.sources import SpecFiles, automatic_positions, read_specs
 from tuninglink.specs.spec import Spec

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tuninglink.compiler.tracing import Applied
     from tuninglink.iree.targets import Target
     from tuninglink.matching.materialization import LinkedDispatch
-    from tuninglink.specs.library import DefaultLibrary
+    from tuninglink.specs.default_library import DefaultLibrary
     from tuninglink.specs.linking.linker import LinkedSpec
     from tuninglink.specs.spec import Spec
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
     from tuninglink.compiler.flags import CompileOptions
-    from tuninglink.compiler.observing import Observer
+    from tuninglink.compiler.phases import Observer
     from tuninglink.compiler.session import NativeHandle
     from tuninglink.compiler.tracing import Applied
 

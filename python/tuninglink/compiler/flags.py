@@ -20,12 +20,11 @@ from tuninglink.llvm_flags import (
     CommandLine,
     Flag,
     UsageError,
+    choice,
     dashed,
-    member_of,
-    read_boolean,
     read_name,
     read_number,
-    values_of,
+    switch,
 )
 from tuninglink.mlir.diagnostics import error
 from tuninglink.specs.libraries import spec_names
@@ -123,11 +122,7 @@ class CompileOptions:
     flags: tuple[str, ...] = ()
 
 
-def _unless(text: str) -> bool:
-    return not read_boolean(text)
-
-
-def _switch(text: str) -> bool:
+def _on_or_off(text: str) -> bool:
     if text not in ("on", "off"):
         raise ValueError("expected on or off")
     return text == "on"
@@ -136,23 +131,24 @@ def _switch(text: str) -> bool:
 _EXPLAIN: Final = "explain"
 
 COMPILE_FLAGS: Final = {
-    "o": Flag(
+    "output": Flag(
         "output",
         read_name,
+        short="o",
         metavar="OUT",
         help="Where to write the result. Default: standard output.",
     ),
-    "output-format": Flag("output_format", member_of(OutputFormat), values=values_of(OutputFormat)),
-    "compile-mode": Flag("mode", member_of(Mode), values=values_of(Mode)),
-    "compile-from": Flag("compile_from", member_of(Phase), values=values_of(Phase)),
-    "compile-to": Flag("compile_to", member_of(Phase), values=values_of(Phase)),
-    "verify": Flag("verify", read_boolean, switch=True),
+    "output-format": choice("output_format", OutputFormat),
+    "compile-mode": choice("mode", Mode),
+    "compile-from": choice("compile_from", Phase),
+    "compile-to": choice("compile_to", Phase),
+    "verify": switch("verify", ""),
     "dump-compilation-phases-to": Flag("phase_dumps"),
-    "emit-mlir-bytecode": Flag("emit_bytecode", read_boolean, switch=True),
+    "emit-mlir-bytecode": switch("emit_bytecode", ""),
     "emit-mlir-bytecode-version": Flag("bytecode_version", read_number),
     "remarks-filter": Flag("remarks_filter"),
     "remarks-output-file": Flag("remarks_file"),
-    "split-input-file": Flag("split_input", read_boolean, switch=True),
+    "split-input-file": switch("split_input", ""),
     "spec": Flag(
         "specs",
         read_name,
@@ -161,7 +157,7 @@ COMPILE_FLAGS: Final = {
         help="A tuning spec, as text or bytecode: a file, a directory, a pattern, library:NAME or a URL, "
         "followed by #sha256=HASH if it must not change; library:auto applies all shipped libraries that fit the "
         "target. May be repeated: the first wins. TARGET=SPEC applies it to the dispatches of a target only: an "
-        "SKU, an architecture or a family.",
+        "SKU, an architecture or a family, or several, separated by commas.",
         values=spec_names,
     ),
     "spec-dir": Flag(
@@ -171,35 +167,30 @@ COMPILE_FLAGS: Final = {
         metavar="DIR",
         help="Look for default specs in this directory first. May be repeated.",
     ),
-    "no-default-specs": Flag(
+    "no-default-specs": switch(
         "default_specs",
-        _unless,
-        switch=True,
-        help="Do not apply default specs, neither from a directory nor shipped ones.",
+        "Do not apply default specs, neither from a directory nor shipped ones.",
+        value=False,
     ),
-    "no-upgrade": Flag(
+    "no-upgrade": switch(
         "upgrade",
-        _unless,
-        switch=True,
-        help="Reject specs that were written for an older compiler, instead of upgrading them.",
+        "Reject specs that were written for an older compiler, instead of upgrading them.",
+        value=False,
     ),
-    "no-derived-entries": Flag(
+    "no-derived-entries": switch(
         "derived_entries",
-        _unless,
-        switch=True,
-        help="Apply entries only as they are written. By default an entry also applies to other forms of its "
+        "Apply entries only as they are written. By default an entry also applies to other forms of its "
         "problem: with a batch of 1 added or removed, and with its loops in another order.",
+        value=False,
     ),
-    "skip-failing-entries": Flag(
+    "skip-failing-entries": switch(
         "skip_failing",
-        read_boolean,
-        switch=True,
-        help="Compile a dispatch without specs if it fails to compile because of one, with a warning that names the "
+        "Compile a dispatch without specs if it fails to compile because of one, with a warning that names the "
         "entry. Otherwise that is an error.",
     ),
     "prune": Flag(
         "prune",
-        _switch,
+        _on_or_off,
         metavar="=off",
         help="Give every dispatch all entries, not only those that may match in it. That takes longer, "
         "with the same configurations.",
@@ -219,7 +210,7 @@ COMPILE_FLAGS: Final = {
         "standard error. See `tuninglink explain --help`.",
     ),
     "iree-codegen-tuning-spec-path": Flag("specs", repeats=True),
-    "iree-codegen-enable-default-tuning-specs": Flag("default_specs", read_boolean, switch=True),
+    "iree-codegen-enable-default-tuning-specs": switch("default_specs", ""),
     "iree-codegen-dump-tuning-specs-to": Flag("spec_dumps"),
 }
 """The flags that `tuninglink compile` implements."""
@@ -240,7 +231,7 @@ EXPLAIN_FLAGS: Final = {
     **{
         name: replace(flag, help="") if name in _ONLY_COMPILE else flag
         for name, flag in COMPILE_FLAGS.items()
-        if name not in (_EXPLAIN, "o")
+        if name not in (_EXPLAIN, "output")
     },
     "profile": Flag(
         "profile",
@@ -256,15 +247,13 @@ EXPLAIN_FLAGS: Final = {
         help="Measured times from a database of `tuninglink tune`.",
     ),
     "dim": DIM_FLAG,
-    "format": Flag(
+    "format": choice(
         "report_format",
-        member_of(ExplanationFormat),
-        metavar="FORMAT",
-        help="table, json or html. Default: the suffix of FILE, or table.",
-        values=values_of(ExplanationFormat),
+        ExplanationFormat,
+        "The format of the explanation. Default: that of the suffix of FILE, or table.",
     ),
-    "o": replace(
-        COMPILE_FLAGS["o"],
+    "output": replace(
+        COMPILE_FLAGS["output"],
         metavar="FILE",
         help="Where to write the explanation. Default: standard output.",
     ),

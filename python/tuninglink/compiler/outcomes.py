@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tuninglink.compiler.tracing import Applied
     from tuninglink.iree.targets import Target
     from tuninglink.mlir.diagnostics import Place
-    from tuninglink.specs.library import DefaultLibrary, DefaultSpecFile
+    from tuninglink.specs.default_library import DefaultLibrary, DefaultSpecFile
     from tuninglink.specs.spec import Spec
 
 _MOST_READ: Final = 1_000

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import os
 from functools import cache
-from typing import Final
 
-WORKER_STACK_BYTES: Final = 128 << 10
-"""The stack size of a worker of `local-task`: the default of IREE's flag `--task_worker_stack_size`."""
-
-_OWN_BYTES: Final = 8 << 10
-"""The part used by the task system: code with a frame of 217 KiB runs with 224 KiB and crashes with 220."""
+from tuninglink.iree.worker_stack import LARGEST_FRAME_BYTES, WORKER_STACK_BYTES
 
 
 def stack_report_flag() -> str:
@@ -23,15 +18,15 @@ def stack_overflow() -> str:
 
     The report covers the last compiled executable. In a program with several, it is not certain which one that is.
     """
-    frame = _largest_frame()
-    if frame <= WORKER_STACK_BYTES - _OWN_BYTES:
+    frame = largest_frame()
+    if frame <= LARGEST_FRAME_BYTES:
         return ""
     available = WORKER_STACK_BYTES >> 10
     return f"its code takes {frame >> 10} KiB of stack, and IREE's workers have {available} KiB"
 
 
-def _largest_frame() -> int:
-    """Return the size of the largest frame in the report in bytes, 0 without one."""
+def largest_frame() -> int:
+    """Return the size of the largest frame of the last compiled code in bytes, 0 without a report."""
     descriptor = _report()
     text = os.pread(descriptor, os.fstat(descriptor).st_size, 0).decode(errors="replace")
     os.ftruncate(descriptor, 0)

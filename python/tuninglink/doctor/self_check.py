@@ -17,7 +17,7 @@ from tuninglink.errors import TuninglinkError
 from tuninglink.iree.compile_flags import compile_flags
 from tuninglink.iree.targets import Target
 from tuninglink.mlir import names
-from tuninglink.specs.library import shipped
+from tuninglink.specs.default_library import shipped
 from tuninglink.specs.verification.gpu_knobs import KNOBS
 from tuninglink.workers import JobError, JobTimeoutError, Pool, WorkerCrashedError
 

@@ -110,9 +110,13 @@ def _match_attention(dispatch: Workload, operation: Value, ranges: Container[int
     _match_sizes(dispatch, results, loops, ranges)
 
 
-def _match_dag(dispatch: Workload, operation: Value) -> None:
-    """Match operations with the same attributes, types and body, for any producers of the operands."""
+def _match_dag(dispatch: Workload, operation: Value, ranges: Container[int] = ()) -> None:
+    """Match operations with the same attributes, types and body, for any producers of the operands.
+
+    Types have dynamic sizes where they depend on a loop with a range.
+    """
     root = dispatch.root
+    types = _operand_types(root, ranges)
     if _captures(root):
         raise NoMatcherError(
             "the compiler's DAG matcher does not match ops whose regions use outer values"
@@ -129,17 +133,31 @@ def _match_dag(dispatch: Workload, operation: Value) -> None:
         results=[mlir.Type.parse(_ANY_VALUE)] * 2,
         regions=1,
     )
-    operands = list(dict.fromkeys(root.operands))
+    kinds = dict(zip(root.operands, types, strict=True))
+    operands = list(kinds)
     # The DAG is a copy of the root op, with block arguments for its operands.
     location = mlir.Location.unknown()
-    block = dag.regions[0].blocks.append(
-        *(operand.type for operand in operands), arg_locs=[location] * len(operands)
-    )
+    block = dag.regions[0].blocks.append(*kinds.values(), arg_locs=[location] * len(operands))
     with mlir.InsertionPoint(block):
         copy = root.operation.clone().operation
         for position, operand in enumerate(root.operands):
             copy.operands[position] = block.arguments[operands.index(operand)]
+        outputs = types[len(types) - len(copy.results) :]
+        for result, kind in zip(copy.results, outputs, strict=True):
+            result.set_type(kind)
         yield_([])
+
+
+def _operand_types(root: mlir.Operation, ranges: Container[int]) -> list[mlir.Type]:
+    """Return the types of the operands of an op, with dynamic sizes where they depend on a loop with a range."""
+    types = [operand.type for operand in root.operands]
+    op = StructuredOp(root)
+    if not any(loop in ranges for loop in range(len(op.sizes))):
+        return types
+    return [
+        _with_open_sizes(type_, map_, ranges) if isinstance(type_, mlir.ShapedType) else type_
+        for type_, map_ in zip(types, op.maps, strict=True)
+    ]
 
 
 def _captures(root: mlir.Operation) -> bool:
@@ -159,6 +177,7 @@ RANGED_FORMS: Final[Mapping[str, Callable[[Workload, Value, Container[int]], Non
     "contraction": _match_contraction,
     "convolution": _match_convolution,
     "attention": _match_attention,
+    "dag": _match_dag,
 }
 """The forms of matchers that can match ranges of loop sizes."""
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from iree.compiler import ir as mlir
 
-    from tuninglink.compiler.observing import Configure
+    from tuninglink.compiler.phases import Configure
     from tuninglink.compiler.prepared_dispatches import DispatchSources
     from tuninglink.explaining.operation_report import OperationReport
 

@@ -11,18 +11,17 @@ from tuninglink.compiler.prepared_dispatches import (
     PreparedDispatches,
     functions,
 )
+from tuninglink.explaining.advice import LibraryAdvice, layout_hint
 from tuninglink.explaining.catalog import Catalog
 from tuninglink.explaining.compilers_choices import CompilersChoices, configuration_of
 from tuninglink.explaining.explanation import DispatchReport, Explanation, Status
-from tuninglink.explaining.layout_hints import layout_hint
-from tuninglink.explaining.library_advice import LibraryAdvice
 from tuninglink.explaining.operation_report import KnobRow, OperationReport
 from tuninglink.iree.dispatch_calls import count_calls
+from tuninglink.iree.dispatch_cost import dispatch_costs
 from tuninglink.iree.dispatch_roots import find_root_ops
 from tuninglink.iree.dispatches import find_dispatches
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.iree.op_words import describe
-from tuninglink.iree.program_costs import dispatch_costs
 from tuninglink.matching.op_info import OpInfo
 from tuninglink.mlir.diagnostics import place_of
 from tuninglink.mlir.serialization import to_bytecode
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
     from tuninglink.compiler.applying import SpecChoice
-    from tuninglink.compiler.observing import Configure
+    from tuninglink.compiler.phases import Configure
     from tuninglink.compiler.tracing import Applied
     from tuninglink.explaining.catalog import TargetCatalog
     from tuninglink.iree.dispatch_cost import DispatchCost

@@ -1,19 +1,17 @@
-"""The effects of specs on a program, as plain data."""
+"""The effects of specs on a program, as data: a JSON document and its schema follow from `Explanation`."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final, Literal
 
+from tuninglink.explaining.operation_report import EntryReference, OperationReport
 from tuninglink.iree.dispatch_cost import DispatchCost
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from tuninglink.explaining.operation_report import EntryReference, OperationReport
+from tuninglink.plain_data import FLAT, HIDDEN, named, written
 
 
 class Status(Enum):
@@ -102,7 +100,7 @@ class DispatchReport:
     status: Status
     operations: tuple[OperationReport, ...]
     calls: int = 1
-    cost: DispatchCost = DispatchCost(0, 0)  # noqa: RUF009 - frozen
+    cost: DispatchCost = field(default=DispatchCost(0, 0), metadata=FLAT)
     microseconds: float | None = None
     start: str = ""
 
@@ -130,8 +128,8 @@ class EntryUsage:
         unreachable: the reason why it is never the first to match in any program; empty if not proven.
     """
 
-    entry: EntryReference
-    count: int
+    entry: EntryReference = field(metadata=FLAT)
+    count: int = field(metadata=named("operations"))
     shadowed_by: tuple[EntryReference, ...] = ()
     unreachable: str = ""
 
@@ -160,29 +158,33 @@ class SpecSummary:
     source: str
     name: str
     kind: str
-    is_default: bool
-    usages: tuple[EntryUsage, ...]
-    configured: int
+    is_default: bool = field(metadata=named("default"))
+    usages: tuple[EntryUsage, ...] = field(metadata=named("entries"))
+    configured: int = field(metadata=named("operations"))
     covered: int
     dispatches: int
-    is_automatic: bool = False
+    is_automatic: bool = field(default=False, metadata=HIDDEN)
 
     @property
+    @written()
     def used(self) -> int:
         """The number of entries that configured an op."""
         return sum(usage.count > 0 for usage in self.usages)
 
     @property
+    @written()
     def unreachable(self) -> int:
         """The number of entries that are proven never to be the first to match."""
         return sum(bool(usage.unreachable) for usage in self.usages)
 
     @property
+    @written()
     def unused(self) -> int:
         """The number of reachable entries that match nothing in this program."""
         return sum(usage.is_unused for usage in self.usages)
 
     @property
+    @written()
     def shadowed(self) -> int:
         """The number of entries that matched only ops that an earlier one configured."""
         return sum(not usage.count and bool(usage.shadowed_by) for usage in self.usages)
@@ -202,6 +204,64 @@ class LibraryCoverage:
 
 
 @dataclass(frozen=True)
+class LibraryShare:
+    """A shipped library that would configure further dispatches.
+
+    Attributes:
+        coverage: the dispatches.
+        share: their share of the program, in terms of the measure of the summary.
+    """
+
+    coverage: LibraryCoverage = field(metadata=FLAT)
+    share: float
+
+
+@dataclass(frozen=True)
+class NumberedDispatch:
+    """A dispatch with its problem.
+
+    Attributes:
+        report: the outcome for the dispatch.
+        problem: the number of its problem, equal for dispatches with the same computation and outcome.
+    """
+
+    report: DispatchReport = field(metadata=FLAT)
+    problem: int
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The dispatches by status, and their cost.
+
+    Attributes:
+        dispatches: the number of dispatches.
+        tuned: of these, the number configured by a spec.
+        kept: the number that matched an entry, but had a configuration before and kept it.
+        no_effect: the number that matched an entry whose action sets no configuration.
+        unmatched: the number with entries for ops of their kind, none of which matched.
+        no_entry: the number without an entry for ops of their kind.
+        not_tunable: the number that compute element by element, move data, or have no op that takes a configuration.
+        measure: the measure that shares refer to: `time` if known for all dispatches, `measured time` if known for some,
+            `FLOPs`, or `bytes` without arithmetic.
+        tuned_share: the tuned share of the program, from 0 to 1.
+        total: the cost of the program.
+        tuned_total: the cost of the tuned dispatches.
+    """
+
+    dispatches: int
+    tuned: int
+    kept: int
+    no_effect: int = field(metadata=named("no-effect"))
+    unmatched: int
+    no_entry: int = field(metadata=named("no-entry"))
+    not_tunable: int = field(metadata=named("not-tunable"))
+    measure: str
+    tuned_share: float
+    total: Weight
+    tuned_total: Weight
+
+
+@dataclass(frozen=True)
 class Explanation:
     """The effects of specs on a program.
 
@@ -211,13 +271,54 @@ class Explanation:
         dispatches: the dispatches, in order.
         notes: notes on the whole program, such as that there is nothing to configure.
         libraries: the shipped libraries that would configure further dispatches.
+        format: the kind of the document.
+        version: its version. What is added does not change it; what is changed or removed does.
     """
 
+    format: Literal["tuninglink.explanation"] = field(default="tuninglink.explanation", init=False)
+    version: Literal[2] = field(default=2, init=False)
     program: str
     specs: tuple[SpecSummary, ...]
-    dispatches: tuple[DispatchReport, ...]
-    notes: tuple[str, ...] = ()
-    libraries: tuple[LibraryCoverage, ...] = ()
+    dispatches: tuple[DispatchReport, ...] = field(metadata=HIDDEN)
+    notes: tuple[str, ...] = field(default=(), metadata=HIDDEN)
+    libraries: tuple[LibraryCoverage, ...] = field(default=(), metadata=HIDDEN)
+
+    @property
+    @written()
+    def summary(self) -> Summary:
+        """The program as a whole: dispatches by status, and cost."""
+        tuned = self.weight(Status.TUNED)
+        return Summary(
+            len(self.dispatches),
+            tuned=self.count(Status.TUNED),
+            kept=self.count(Status.KEPT),
+            no_effect=self.count(Status.NO_EFFECT),
+            unmatched=self.count(Status.UNMATCHED),
+            no_entry=self.count(Status.NO_ENTRY),
+            not_tunable=self.count(Status.NOT_TUNABLE),
+            measure=self.measure,
+            tuned_share=self.share(tuned),
+            total=self.weight(),
+            tuned_total=tuned,
+        )
+
+    @written("notes")
+    def remarks(self) -> tuple[str, ...]:
+        """Return the notes on the whole program, with advice."""
+        return (*self.notes, *self.advice)
+
+    @written("libraries")
+    def library_shares(self) -> Iterator[LibraryShare]:
+        """Yield the shipped libraries that would configure further dispatches."""
+        for library in self.libraries:
+            yield LibraryShare(library, self.share(self.covered_by(library)))
+
+    @written("dispatches")
+    def numbered_dispatches(self) -> Iterator[NumberedDispatch]:
+        """Yield the dispatches by problem, most important first."""
+        for number, row in enumerate(self.rows):
+            for dispatch in row.dispatches:
+                yield NumberedDispatch(dispatch, number)
 
     def covered_by(self, library: LibraryCoverage) -> Weight:
         """Return the cost of the dispatches that a library would configure."""

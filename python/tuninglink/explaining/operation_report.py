@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from tuninglink.iree.op_kinds import OpKind
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from tuninglink.matching.differences import Difference
-    from tuninglink.mlir.diagnostics import Place
+from tuninglink.matching.differences import Difference
+from tuninglink.mlir.diagnostics import Place
 
 
 @dataclass(frozen=True)

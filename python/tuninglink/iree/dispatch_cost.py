@@ -1,4 +1,4 @@
-"""The cost of a dispatch, from its IR: arithmetic operations, and bytes read and written."""
+"""The costs of dispatches, from their IR: arithmetic operations, and bytes read and written."""
 
 from __future__ import annotations
 
@@ -8,13 +8,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree.dynamic_sizes import SizeEvaluator
+from tuninglink.iree.dispatches import find_dispatches
+from tuninglink.iree.dynamic_sizes import SizeEvaluator, dispatch_arguments
+from tuninglink.iree.given_sizes import combinations
 from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.iree.structured_op import StructuredOp, element_type, shape
 from tuninglink.mlir.walk import visit
+from tuninglink.plain_data import written
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from tuninglink.iree.given_sizes import GivenSizes
+
 
 _LOAD: Final = "iree_tensor_ext.dispatch.tensor.load"
 _STORE: Final = "iree_tensor_ext.dispatch.tensor.store"
@@ -54,6 +60,7 @@ class DispatchCost:
         return self.flops is not None and self.bytes is not None
 
     @property
+    @written()
     def intensity(self) -> float | None:
         """The arithmetic intensity in operations per byte, or None if it is unknown."""
         return self.flops / self.bytes if self.flops is not None and self.bytes else None
@@ -180,3 +187,32 @@ def _width(type_: mlir.Type) -> int | None:
         return None if part is None else 2 * part
     width: Any = getattr(type_, "width", None)
     return int(width) if width else None
+
+
+def dispatch_costs(
+    program: mlir.Operation, sizes: Sequence[GivenSizes] = ()
+) -> dict[str, DispatchCost]:
+    """Return the cost of a call of each dispatch, by name.
+
+    A cost that depends on given sizes is the mean over all calls and sizes.
+
+    Args:
+        program: a program at `executable-sources`.
+        sizes: the sizes of dynamic dimensions.
+    """
+    dispatches = find_dispatches(program)
+    costs = {dispatch.name: cost_of(dispatch.module) for dispatch in dispatches}
+    dynamic = [dispatch for dispatch in dispatches if not costs[dispatch.name].is_known]
+    if not dynamic or not sizes:
+        return costs
+    calls: dict[str, list[tuple[int, Sequence[int | None]]]] = {}
+    for combination in combinations(sizes):
+        for name, arguments in dispatch_arguments(program, combination.size_of).items():
+            calls.setdefault(name, []).extend(
+                (combination.weight, argument) for argument in arguments
+            )
+    dynamic_costs = {
+        dispatch.name: mean_cost(dispatch.module, calls.get(dispatch.name, ()))
+        for dispatch in dynamic
+    }
+    return costs | dynamic_costs

@@ -109,7 +109,7 @@ _CONFIGURATIONS: Final = (names.LOWERING_CONFIG, names.COMPILATION_INFO, names.R
 
 _SCATTER: Final = "iree_linalg_ext.scatter"
 _PACKS: Final = frozenset({names.PACK, names.UNPACK})
-_MAPS: Final = frozenset({"iree_linalg_ext.map_load", "iree_linalg_ext.map_store"})
+_MAPS: Final = frozenset({names.MAP_LOAD, names.MAP_STORE})
 _RELAYOUTS: Final = _PACKS | _MAPS | {"tensor.pad"}
 
 _COMPUTING_DIALECTS: Final = frozenset({"linalg", "iree_linalg_ext"})
@@ -123,7 +123,7 @@ _WEAK_ON_GPU: Final = _PACKS | {
     names.FILL,
     _SCATTER,
     "linalg.copy",
-    "iree_linalg_ext.map_store",
+    names.MAP_STORE,
 }
 """Ops that are the root op on a GPU only without any other candidate."""
 
@@ -164,7 +164,7 @@ def _gpu(computing: Sequence[mlir.Operation]) -> Sequence[Condition]:
 
     scatters = [operation for operation in computing if operation.name == _SCATTER]
     positions = _sources([scatter.operands[_POSITIONS_OF_SCATTER] for scatter in scatters])
-    moves = _named(_SCATTER, "iree_linalg_ext.map_store", "linalg.copy", names.FILL)
+    moves = _named(_SCATTER, names.MAP_STORE, "linalg.copy", names.FILL)
     return (leads, computes, _named(*_PACKS), moves)
 
 

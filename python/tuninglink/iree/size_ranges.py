@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isqrt
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
@@ -42,6 +43,42 @@ class SizeRange:
             return str(self.low)
         high = "" if self.high >= UNBOUNDED else str(self.high)
         return f"{self.low}..{high}" + (f" by {self.divisor}" if self.divisor > 1 else "")
+
+
+def ranges_around(sizes: Sequence[int], least: int = 1) -> dict[int, SizeRange]:
+    """Return a range around each of several sizes. One ends where the next size is as near, by their ratio.
+
+    A size of 1 has a range of its own, if that may be: its code needs no loop.
+
+    Args:
+        sizes: the sizes.
+        least: how many sizes a range has at least.
+    """
+    ordered = sorted(set(sizes))
+    ranges: dict[int, SizeRange] = {}
+    last = SizeRange(0, 0)
+    for size, following in zip(ordered, [*ordered[1:], None], strict=True):
+        if size > last.high:
+            low = last.high + 1
+            middle = UNBOUNDED if following is None else isqrt(size * following)
+            last = SizeRange(low, 1 if size == least == 1 else max(middle, low + least - 1))
+        ranges[size] = last
+    return ranges
+
+
+def sizes_between(sizes: Sequence[int]) -> list[int]:
+    """Return sizes at which configurations for the given ones may be slow: the low end of each range, and the middle.
+
+    Args:
+        sizes: the sizes.
+    """
+    ranges = ranges_around(sizes)
+    lower = {
+        between
+        for size, range_ in ranges.items()
+        for between in (range_.low, isqrt(range_.low * size))
+    }
+    return sorted(lower - set(sizes))
 
 
 def specialization_ranges(

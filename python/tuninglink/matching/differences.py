@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree.convolution_layouts import layout
 from tuninglink.iree.op_kinds import ATTENTION_OUTPUTS, ROLES, OpKind, affine_maps
+from tuninglink.iree.op_words import layout
 from tuninglink.matching import predicates as pred
 from tuninglink.matching.graphs import computation_of
+from tuninglink.plain_data import written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -39,7 +40,9 @@ class Difference:
     actual: str
     expected: str
 
+    @written("text")
     def __str__(self) -> str:
+        """Return the difference in words."""
         return f"{self.condition}: {self.actual}, the entry has {self.expected}"
 
 

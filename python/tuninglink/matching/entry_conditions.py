@@ -1,29 +1,33 @@
-"""The conditions and configurations of all entries of a spec."""
+"""The conditions and configurations of all entries of a spec; configurations are compared by structure, not by name."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+from iree.compiler import ir as mlir
 
 from tuninglink.matching.conditions import Opaque
-from tuninglink.matching.configuration_reader import ConfigurationReader
 from tuninglink.matching.exact import exact_condition
 from tuninglink.matching.reader import MatcherReader
 from tuninglink.mlir import names
+from tuninglink.mlir.symbols import split_path
 from tuninglink.mlir.walk import collect
 from tuninglink.specs.applicability import scope_of
+from tuninglink.specs.sequences import signature
 from tuninglink.specs.side_effects import SideEffects
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
-
-    from iree.compiler import ir as mlir
+    from collections.abc import Hashable, Mapping, Sequence
 
     from tuninglink.matching.conditions import Condition
+    from tuninglink.specs.sequences import SequenceTable
     from tuninglink.specs.spec import Spec
     from tuninglink.specs.structure import Entry
+
 
 _OTHER_TARGETS: Final = Opaque("it is for other targets than most entries")
 
@@ -113,3 +117,103 @@ class EntryConditions:
     @cached_property
     def _side_effects(self) -> SideEffects:
         return SideEffects(self.spec.anatomy.table)
+
+
+class ConfigurationReader:
+    """Reads the configurations of the entries of one module; shared parts are read once.
+
+    Args:
+        table: the sequences of the module.
+    """
+
+    def __init__(self, table: SequenceTable) -> None:
+        self._table = table
+        self._structures: dict[str, Hashable] = {}
+
+    def configuration(self, matcher: str, action: str) -> Hashable:
+        """Return a key of an entry's effect on a matched op; equal for equivalent entries.
+
+        For an action that only annotates, the key consists of the resulting attributes. For other actions, it consists
+        of the structure of the action and the values that the matcher passes to it.
+        """
+        annotations = self._table.annotations(action)
+        if annotations is None:
+            sequence = self._table.lookup(matcher)
+            count = len(signature(sequence).results) if sequence is not None else 0
+            return self._structure(action), tuple(self._yielded(matcher, at) for at in range(count))
+        return frozenset(
+            {
+                (self._yielded(matcher, annotation.operand), annotation.name): self._yielded(
+                    matcher, annotation.value
+                )
+                if isinstance(annotation.value, int)
+                else annotation.value
+                for annotation in annotations
+            }.items()
+        )
+
+    def _yielded(self, path: str, position: int) -> Hashable:
+        """Return the key of a value that a matcher yields."""
+        yielded = self._table.yielded(path, position)
+        return (path, position) if yielded is None else yielded
+
+    def _structure(self, path: str) -> Hashable:
+        if path not in self._structures:
+            sequence = self._table.lookup(path)
+            result = structural_key(sequence) if sequence is not None else path
+            # References are compared by name, which may refer to something else in another module.
+            self._structures[path] = (tuple(split_path(path)[:-1]), result)
+        return self._structures[path]
+
+
+def structural_key(
+    operation: mlir.Operation, replaced: Mapping[str, str] = MappingProxyType({})
+) -> Hashable:
+    """Return the structural key of an operation and its regions. Keys compare within one context only.
+
+    The key ignores locations and the symbol that the operation defines.
+
+    Args:
+        operation: the operation.
+        replaced: for referenced symbols, the symbols to use in their place.
+    """
+    return _KeyBuilder(replaced).operation(operation)
+
+
+class _KeyBuilder:
+    def __init__(self, replaced: Mapping[str, str]) -> None:
+        self._replaced = replaced
+        self._values: dict[mlir.Value[Any], int] = {}
+
+    def operation(self, operation: mlir.Operation) -> Hashable:
+        attributes = tuple(
+            (name, self._attribute(attribute))
+            for name, attribute in operation.attributes.items()
+            if name != names.SYMBOL_NAME
+        )
+        operands = tuple(self._number(operand) for operand in operation.operands)
+        results = tuple((self._number(result), result.type) for result in operation.results)
+        replaced = self._replaced
+        if operation.name in (names.MATCH_DAG, names.MATCH_REGIONS):
+            self._replaced = {}  # The program that a matcher shows has its own symbols.
+        blocks = tuple(
+            tuple(self._block(block) for block in region.blocks) for region in operation.regions
+        )
+        self._replaced = replaced
+        return operation.name, attributes, operands, results, blocks
+
+    def _block(self, block: mlir.Block) -> Hashable:
+        arguments = tuple((self._number(argument), argument.type) for argument in block.arguments)
+        return arguments, tuple(
+            self.operation(operation.operation) for operation in block.operations
+        )
+
+    def _number(self, value: mlir.Value[Any]) -> int:
+        return self._values.setdefault(value, len(self._values))
+
+    def _attribute(self, attribute: mlir.Attribute) -> Hashable:
+        if isinstance(attribute, mlir.FlatSymbolRefAttr):
+            return self._replaced.get(attribute.value, attribute.value)
+        if isinstance(attribute, mlir.ArrayAttr):
+            return tuple(map(self._attribute, attribute))
+        return attribute

@@ -9,7 +9,7 @@ from tuninglink.iree.op_kinds import ATTENTION_OUTPUTS, OpKind
 from tuninglink.matching import predicates as pred
 from tuninglink.matching.conditions import Condition, Opaque
 from tuninglink.matching.loops import loops_of
-from tuninglink.matching.reading_errors import ContradictionError, NotUnderstoodError
+from tuninglink.matching.matcher import ContradictionError, NotUnderstoodError
 from tuninglink.mlir import names
 
 if TYPE_CHECKING:

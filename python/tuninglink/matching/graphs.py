@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.matching.reading_errors import NotUnderstoodError
+from tuninglink.matching.matcher import NotUnderstoodError
 from tuninglink.mlir.walk import children, postorder, visit
 
 if TYPE_CHECKING:

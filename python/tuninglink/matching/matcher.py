@@ -1,4 +1,4 @@
-"""A matcher as data: its predicates, and where reading it stopped."""
+"""A matcher as data: its predicates, and where reading it stopped; and errors of reading it as a condition."""
 
 from __future__ import annotations
 
@@ -10,6 +10,14 @@ if TYPE_CHECKING:
 
     from tuninglink.matching.predicates import Predicate
     from tuninglink.mlir.diagnostics import Place
+
+
+class NotUnderstoodError(Exception):
+    """A matcher has an unsupported requirement, named in the message."""
+
+
+class ContradictionError(Exception):
+    """A matcher has a requirement that no operation satisfies; the message gives the reason."""
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,8 @@ from iree.compiler import ir as mlir
 
 from tuninglink.matching import predicates as pred
 from tuninglink.matching.graphs import regions_key
-from tuninglink.matching.matcher import Matcher, Stop
+from tuninglink.matching.matcher import Matcher, NotUnderstoodError, Stop
 from tuninglink.matching.meanings import ROOT, Constant, UnknownResult
-from tuninglink.matching.reading_errors import NotUnderstoodError
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import integer_value
 from tuninglink.mlir.diagnostics import place_of
@@ -22,8 +21,7 @@ from tuninglink.specs.transform_ops import FAILURES_PROPAGATE
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
-    from tuninglink.matching.meanings import Meaning
-    from tuninglink.matching.reading_cache import ReadingCache
+    from tuninglink.matching.meanings import Meaning, ReadingCache
     from tuninglink.specs.sequences import Handle, SequenceTable
 
 _MAX_DEPTH: Final = 32

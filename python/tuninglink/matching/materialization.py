@@ -20,8 +20,7 @@ from tuninglink.specs.embedding import (
     load_embedded_spec,
     spec_attribute,
 )
-from tuninglink.specs.loading import in_context
-from tuninglink.specs.programs import check_is_program
+from tuninglink.specs.loading import check_is_program, in_context
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from tuninglink.matching.dispatch_signature import DispatchSignature
     from tuninglink.matching.prunable import Pruning
     from tuninglink.mlir.diagnostics import DiagnosticSink
-    from tuninglink.specs.library import DefaultLibrary, DefaultSpecFile
+    from tuninglink.specs.default_library import DefaultLibrary, DefaultSpecFile
     from tuninglink.specs.linking.linker import LinkedSpec
     from tuninglink.specs.spec import Spec
 

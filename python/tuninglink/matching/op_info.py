@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.matching.graphs import regions_key
-from tuninglink.matching.reading_errors import NotUnderstoodError
+from tuninglink.matching.matcher import NotUnderstoodError
 from tuninglink.mlir import names
 
 if TYPE_CHECKING:

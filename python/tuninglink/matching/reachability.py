@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.matching.conditions import Condition, Opaque
@@ -11,6 +11,7 @@ from tuninglink.matching.entry_conditions import EntryConditions
 from tuninglink.matching.overlap import Overlaps
 from tuninglink.matching.subsumption import Subsumption, SubsumptionAnswer
 from tuninglink.matching.witnesses import witness_of
+from tuninglink.plain_data import FLAT, HIDDEN, TEXT
 from tuninglink.solver.answers import Verdict
 
 if TYPE_CHECKING:
@@ -87,8 +88,8 @@ class WinningEntry:
     """
 
     position: int
-    entry: Entry
-    witness: Witness
+    entry: Entry = field(metadata=FLAT)
+    witness: Witness = field(metadata=TEXT)
 
 
 @dataclass(frozen=True)
@@ -102,8 +103,8 @@ class EntryOverlap:
         at_most: the maximum number of earlier entries that may overlap with it, including those not shown.
     """
 
-    position: int
-    entry: Entry
+    position: int = field(metadata=HIDDEN)
+    entry: Entry = field(metadata=HIDDEN)
     winners: tuple[WinningEntry, ...]
     at_most: int
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tuninglink.matching.matcher import Matcher, Stop
 from tuninglink.matching.matcher_ops import READERS
 from tuninglink.matching.matcher_reading import Reading
-from tuninglink.matching.reading_cache import ReadingCache
+from tuninglink.matching.meanings import ReadingCache
 
 if TYPE_CHECKING:
     from iree.compiler import ir as mlir

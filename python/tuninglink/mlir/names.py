@@ -61,6 +61,8 @@ PACK: Final = "linalg.pack"
 UNPACK: Final = "linalg.unpack"
 ATTENTION: Final = "iree_linalg_ext.attention"
 ONLINE_ATTENTION: Final = "iree_linalg_ext.online_attention"
+MAP_LOAD: Final = "iree_linalg_ext.map_load"
+MAP_STORE: Final = "iree_linalg_ext.map_store"
 
 # Attributes that make a module a spec.
 WITH_NAMED_SEQUENCE: Final = "transform.with_named_sequence"

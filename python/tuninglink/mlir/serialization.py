@@ -1,4 +1,4 @@
-"""Reading and writing modules, as text and as bytecode."""
+"""Reading and writing modules, as text and as bytecode, with remedies for unknown words in their text."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from iree.compiler import ir as mlir
 from tuninglink.errors import SpecError
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import collected_diagnostics
-from tuninglink.mlir.diagnostics import Place, error, from_mlir
-from tuninglink.mlir.remedies import with_remedy
+from tuninglink.mlir.diagnostics import Place, error, from_mlir, note
+from tuninglink.spelling import nearest
 
 if TYPE_CHECKING:
     from tuninglink.mlir.diagnostics import Diagnostic
+
 
 BYTECODE_MAGIC = b"ML\xefR"
 """The first bytes of MLIR bytecode (https://mlir.llvm.org/docs/BytecodeFormat/#magic-number)."""
@@ -70,7 +71,9 @@ def parse_module(data: bytes, source: str, context: mlir.Context) -> mlir.Operat
             # The bindings fail to decode a message that quotes bytes other than UTF-8.
             raise SpecError(error("the bytecode is damaged", start)) from None
     if parsed.name != names.MODULE:
-        message = f"expected a module that is or carries a tuning spec, found '{parsed.name}'"
+        is_part_of_spec = parsed.name.startswith("transform.")
+        kind = f"'{parsed.name}'" if is_part_of_spec else "a program"
+        message = f"expected a module that is or carries a tuning spec, found {kind}"
         raise SpecError(error(message, parsed))
     return parsed
 
@@ -161,3 +164,68 @@ def to_bytecode(operation: mlir.Operation | mlir.OpView) -> bytes:
 def to_text(operation: mlir.Operation | mlir.OpView) -> str:
     """Return `operation` as text without locations, ending with a newline."""
     return str(operation).rstrip("\n") + "\n"
+
+
+_OPTIONS: Final = (
+    *("prefetch_num_stages", "no_reduce_shared_memory_bank_conflicts"),
+    *("use_igemm_convolution", "reorder_workgroups_strategy"),
+)
+"""The parameters of `#iree_gpu.pipeline_options` (`iree-base-compiler` 3.13)."""
+
+_UNKNOWN_PARAMETER: Final = re.compile(r"duplicate or unknown struct parameter name: (\w+)")
+_NO_CASE: Final = re.compile(r"expected \S+ to be one of: (.+)")
+_KEYWORD: Final = re.compile(r"expected '(\w+)'$")
+_UNRESOLVED: Final = re.compile(r"unresolved (?:matcher|action) symbol @([\w$.\-]+)")
+_WORD: Final = re.compile(r"\w+")
+_SEQUENCE: Final = re.compile(r"transform\.named_sequence\s+(?:\w+\s+)?@([\w$.\-]+)")
+
+
+def with_remedy(diagnostic: Diagnostic, text: str) -> Diagnostic:
+    """Return an error of the parser or the verifier with notes: the nearest known word, and the sequence.
+
+    Args:
+        diagnostic: the error.
+        text: the text that was parsed.
+    """
+    word, candidates = _misspelt(diagnostic, text)
+    suggestion = nearest(word, candidates) if word and word not in candidates else ""
+    if not suggestion:
+        return diagnostic
+    remedy = note(f"unknown name '{word}'; did you mean '{suggestion}'?", diagnostic.place)
+    return replace(diagnostic, notes=(remedy, *_enclosing(diagnostic, text), *diagnostic.notes))
+
+
+def _misspelt(diagnostic: Diagnostic, text: str) -> tuple[str, list[str]]:
+    """Return the misspelt word of an error and the words allowed in its place, or nothing."""
+    message = diagnostic.message
+    if match := _UNKNOWN_PARAMETER.match(message):
+        return match[1], list(_OPTIONS)
+    if match := _UNRESOLVED.search(message):
+        return match[1], _SEQUENCE.findall(text)
+    if match := _NO_CASE.match(message):
+        return _word_at(diagnostic, text), match[1].split(", ")
+    if match := _KEYWORD.match(message):
+        return _word_at(diagnostic, text), [match[1]]
+    return "", []
+
+
+def _enclosing(diagnostic: Diagnostic, text: str) -> list[Diagnostic]:
+    """Return a note that names the sequence around an error, if there is one."""
+    place = diagnostic.place
+    if place is None:
+        return []
+    before = "\n".join(text.splitlines()[: place.line])
+    sequences = list(_SEQUENCE.finditer(before))
+    if not sequences:
+        return []
+    last = sequences[-1]
+    line = before.count("\n", 0, last.start()) + 1
+    return [note(f"in the sequence '@{last[1]}'", replace(place, line=line, column=1))]
+
+
+def _word_at(diagnostic: Diagnostic, text: str) -> str:
+    place, lines = diagnostic.place, text.splitlines()
+    if place is None or not 0 < place.line <= len(lines):
+        return ""
+    match_ = _WORD.match(lines[place.line - 1], max(0, place.column - 1))
+    return match_[0] if match_ else ""

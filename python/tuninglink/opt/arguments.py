@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from tuninglink.files import STANDARD_STREAM
 from tuninglink.llvm_flags import UsageError
 from tuninglink.mlir import names
-from tuninglink.opt import iree_opt
-from tuninglink.opt.lookup import OWN_PREFIX, PassLookup
+from tuninglink.opt import compiler_passes
+from tuninglink.opt.pass_registry import OWN_PREFIX, PassLookup
 from tuninglink.opt.pipeline import Element, OpPipeline, leaves, parse_pipeline
 from tuninglink.opt.tool_flags import FLAGS, IREE_OPT_ONLY
 from tuninglink.spelling import nearest
@@ -89,12 +89,12 @@ def resolve(
             f"'{python_pass}'; run the compiler's passes separately from those written in Python"
         )
     if exclusive or (_prints_selected_passes(options, pipeline, lookup) and not python_pass):
-        command = (iree_opt.executable(), *arguments)
+        command = (compiler_passes.executable(), *arguments)
         return OptRequest(context, "", pipeline, nest_implicitly, handed_over=command)
     for flag in other:
         _check_spelling(flag, registry)
     # The remaining flags are the compiler's, and the words are inputs.
-    flags, inputs = options.line.split(other, iree_opt.flags_with_value)
+    flags, inputs = options.line.split(other, compiler_passes.flags_with_value)
     if len(inputs) > 1:
         raise UsageError(
             "Too many positional arguments specified!\n"
@@ -123,7 +123,9 @@ def _is_pass(flag: Unknown, lookup: PassLookup) -> bool:
     if lookup.compiler.knows(flag.name):
         return True
     # Querying the compiler's flags takes less time than loading passes and looking for plug-ins.
-    is_flag = not flag.name.startswith(OWN_PREFIX) and flag.name in iree_opt.flags_with_value()
+    is_flag = (
+        not flag.name.startswith(OWN_PREFIX) and flag.name in compiler_passes.flags_with_value()
+    )
     return not is_flag and lookup.python_pass(flag.name) is not None
 
 
@@ -141,13 +143,15 @@ def _check_spelling(flag: Unknown, registry: PassRegistry) -> None:
     Raises:
         UsageError: the flag is unknown. The message names the nearest one.
     """
-    if flag.name in iree_opt.flags_with_value():
+    if flag.name in compiler_passes.flags_with_value():
         return
     own = (*FLAGS, *registry.all())
     if not nearest(flag.name, own):
         # It may be a flag that the compiler does not list. The compiler reports an unknown one.
         return
-    suggestion = nearest(flag.name, (*iree_opt.flags_with_value(), *iree_opt.pass_names(), *own))
+    suggestion = nearest(
+        flag.name, (*compiler_passes.flags_with_value(), *compiler_passes.pass_names(), *own)
+    )
     raise UsageError(
         f"Unknown command line argument '{flag.argument}'.  Try: 'tuninglink-opt --help'\n"
         f"tuninglink-opt: Did you mean '--{suggestion}'?"

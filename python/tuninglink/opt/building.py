@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from tuninglink.mlir.passes import Pass
     from tuninglink.opt.instrumentation import Instrumentation
-    from tuninglink.opt.lookup import PassLookup
     from tuninglink.opt.native_passes import Passes
+    from tuninglink.opt.pass_registry import PassLookup
 
 
 class PipelineBuilder:

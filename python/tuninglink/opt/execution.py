@@ -17,7 +17,7 @@ from tuninglink.mlir.diagnostics import error, from_mlir, note
 from tuninglink.mlir.serialization import is_undecodable
 from tuninglink.opt.building import PipelineBuilder
 from tuninglink.opt.instrumentation import Instrumentation, split_names
-from tuninglink.opt.lookup import PassLookup
+from tuninglink.opt.pass_registry import PassLookup
 
 if TYPE_CHECKING:
     from tuninglink.mlir.diagnostics import DiagnosticSink

@@ -1,17 +1,18 @@
-"""Help texts of `tuninglink-opt` and of passes."""
+"""Help texts of `tuninglink-opt` and of passes, and the documentation of passes."""
 
 from __future__ import annotations
 
+import inspect
 import re
+import textwrap
 from importlib.metadata import version as installed_version
 from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 
 from tuninglink.llvm_flags import dashed
-from tuninglink.opt import iree_opt
+from tuninglink.opt import compiler_passes
 from tuninglink.opt.compiler_passes import CompilerPasses
-from tuninglink.opt.documentation import summary
 from tuninglink.opt.options import options_of
 from tuninglink.opt.tool_flags import ALIASES, FLAGS
 
@@ -21,6 +22,33 @@ if TYPE_CHECKING:
     from tuninglink.llvm_flags import Flag
     from tuninglink.mlir.passes import Pass
     from tuninglink.opt.pass_registry import PassRegistry
+
+
+_SECTION = re.compile(r"^([A-Z][A-Za-z ]*):\n(?=(?:\n| {4}))", re.MULTILINE)
+
+
+def summary(pass_type: type[Pass]) -> str:
+    """Return the first line of a pass's docstring, without the final period."""
+    return _docstring(pass_type).partition("\n")[0].rstrip(".")
+
+
+def sections(pass_type: type[Pass]) -> list[tuple[str, str]]:
+    """Return the titles and texts of the sections of a pass's docstring.
+
+    The first section has no title: it is the text before `Example:` and the like. Indentation is removed.
+    """
+    text = _docstring(pass_type)
+    starts = list(_SECTION.finditer(text))
+    ends = [start.start() for start in starts] + [len(text)]
+    titled_texts = [("", text[: ends[0]].strip())]
+    for start, end in zip(starts, ends[1:], strict=True):
+        titled_texts.append((start[1], textwrap.dedent(text[start.end() : end]).strip()))
+    return titled_texts
+
+
+def _docstring(pass_type: type[Pass]) -> str:
+    return inspect.cleandoc(pass_type.__doc__ or "")
+
 
 _COLUMN = 60
 _PASS_OR_OPTION = re.compile(r" {6}(?:--(?P<pass>[\w.-]+)| {2}--(?P<option>[\w.-]+))")
@@ -41,7 +69,7 @@ def help_text(program: str, registry: PassRegistry) -> str:
         "\nPasses written in Python (each is a flag, too):\n",
         *_python_passes(registry),
         "\nPasses and other flags of the compiler, as iree-opt lists them:\n",
-        *_with_defaults(iree_opt.help_text().partition("OPTIONS:")[2].splitlines()),
+        *_with_defaults(compiler_passes.help_text().partition("OPTIONS:")[2].splitlines()),
     ]
     return "\n".join(lines) + "\n"
 
@@ -49,7 +77,7 @@ def help_text(program: str, registry: PassRegistry) -> str:
 def pass_list(registry: PassRegistry) -> str:
     """Return the text of `--list-passes`: every pass with its options and defaults."""
     lines = ["Passes written in Python:", *_python_passes(registry), "", "Passes of the compiler:"]
-    _, _, passes = iree_opt.help_text().partition(iree_opt.PASSES_HEADING)
+    _, _, passes = compiler_passes.help_text().partition(compiler_passes.PASSES_HEADING)
     lines += _with_defaults(_dedented(passes.splitlines()[1:]))
     return "\n".join(lines) + "\n"
 
@@ -59,8 +87,8 @@ def completion(shell: str, program: str, registry: PassRegistry) -> str:
     spellings = {
         *map(dashed, FLAGS),
         *(f"--{name}" for name in registry.all()),
-        *(f"--{name}" for name in iree_opt.pass_names()),
-        *(f"--{name}" for name in iree_opt.flags_with_value()),
+        *(f"--{name}" for name in compiler_passes.pass_names()),
+        *(f"--{name}" for name in compiler_passes.flags_with_value()),
     }
     words = " ".join(sorted(spellings))
     if shell == "fish":

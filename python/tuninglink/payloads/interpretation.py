@@ -14,7 +14,6 @@ from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.symbols import FreshNames, split_path, symbols
 from tuninglink.mlir.walk import collect
 from tuninglink.payloads.payload import root_of
-from tuninglink.spaces.workload import read_workload
 from tuninglink.specs.sequences import is_any_op, signature
 from tuninglink.specs.transform_ops import (
     FAILURES_PROPAGATE,
@@ -92,8 +91,8 @@ def configured(entry: Entry, payload: Payload, target: mlir.Attribute | None = N
 
 def configured_if_matched(
     entry: Entry, module: mlir.Operation, target: mlir.Attribute
-) -> Workload | None:
-    """Return the dispatch in a payload's body as an entry alone configures it, or None without a match.
+) -> mlir.Operation | None:
+    """Configure the function in a payload's body as an entry alone does. Return it, or None without a match.
 
     It takes one run of the interpreter, where `matches` and `configured` take two.
 
@@ -105,16 +104,45 @@ def configured_if_matched(
     Raises:
         MLIRError: the compiler rejects the configuration. Whether the entry matches stays open.
     """
-    spec = _Interpreted(entry.anatomy, [entry])
-    spec.add_entry_point([spec.tagging_action(entry, 0, after=entry.action)])
-    (function,) = collect(module, names.FUNCTION)
-    function.attributes[names.EXECUTABLE_TARGET] = target
+    ((function, _),) = configured_functions([entry], module, target)
+    return function
+
+
+def configured_functions(
+    entries: Sequence[Entry], module: mlir.Operation, target: mlir.Attribute
+) -> list[tuple[mlir.Operation | None, int]]:
+    """Configure the functions in the bodies of payloads as entries do, the first that matches each root op.
+
+    Args:
+        entries: the entries.
+        module: the functions, in the context of the entries. They are changed.
+        target: the target of the dispatches, a `#hal.executable.target` of the same context.
+
+    Returns:
+        Each function with the position of the entry, None for a function without one.
+
+    Raises:
+        MLIRError: the compiler rejects a configuration. Which entries match stays open.
+    """
+    spec = _Interpreted(entries[0].anatomy, entries)
+    actions = (
+        spec.tagging_action(entry, number, after=entry.action)
+        for number, entry in enumerate(entries)
+    )
+    spec.add_entry_point(list(actions))
+    for function in collect(module, names.FUNCTION):
+        function.attributes[names.EXECUTABLE_TARGET] = target
     spec.run(module)
-    root = root_of(function)
-    if _TAG not in root.attributes:
-        return None
-    del root.attributes[_TAG]
-    return read_workload(root, function, module)
+    result: list[tuple[mlir.Operation | None, int]] = []
+    for function in collect(module, names.FUNCTION):
+        root = root_of(function)
+        tag = root.attributes.get(_TAG)
+        if not isinstance(tag, mlir.IntegerAttr):
+            result.append((None, 0))
+            continue
+        del root.attributes[_TAG]
+        result.append((function, tag.value))
+    return result
 
 
 def spec_of(*entries: Entry) -> bytes:

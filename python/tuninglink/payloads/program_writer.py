@@ -31,9 +31,9 @@ def write_body(template: Template, sized: Sized, *, fills: bool) -> mlir.Operati
     otherwise from an argument.
     """
     created = [
-        destination
-        for destination in template.destinations
-        if fills and _is_filled(template, destination)
+        argument
+        for argument in template.block.arguments
+        if fills and argument in template.destinations and _is_filled(template, argument)
     ]
     arguments = [argument for argument in template.block.arguments if argument not in created]
     kinds = [_sized(result, sized) for result in template.root.results]

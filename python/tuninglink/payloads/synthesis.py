@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -14,24 +12,21 @@ from tuninglink.matching.conditions import Opaque
 from tuninglink.matching.exact import exact_condition
 from tuninglink.matching.reader import MatcherReader
 from tuninglink.mlir import names
-from tuninglink.mlir.serialization import to_text
-from tuninglink.mlir.walk import collect
+from tuninglink.payloads.batches import configured_together
+from tuninglink.payloads.drafts import Configured, Draft
 from tuninglink.payloads.interpretation import configured_if_matched, matches
 from tuninglink.payloads.operations import UnknownArithmeticError
-from tuninglink.payloads.payload import Payload, PayloadError, Size
+from tuninglink.payloads.payload import Payload, PayloadError
 from tuninglink.payloads.preferred_sizes import constants
-from tuninglink.payloads.program_writer import write_body, write_program
 from tuninglink.payloads.sizing import NoSizes, Sized, find_contradiction, find_sizes
 from tuninglink.payloads.unsized_ops import UnsizedOps
 from tuninglink.solver.answers import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterator, Sequence
 
     from tuninglink.matching.conditions import Condition
-    from tuninglink.payloads.op_templates import Template
     from tuninglink.payloads.unsized_ops import UnsizedOp
-    from tuninglink.spaces.workload import Workload
     from tuninglink.specs.sequences import SequenceTable
     from tuninglink.specs.structure import Entry
 
@@ -97,71 +92,29 @@ class Synthesizer:
         """
         return self._made(entry, attribute)
 
+    def configured_together(
+        self, entries: Sequence[Entry], attribute: mlir.Attribute
+    ) -> Iterator[Configured | PayloadError]:
+        """Yield what `configured` returns or raises for each entry, with few runs of the interpreter.
+
+        Args:
+            entries: entries of one spec.
+            attribute: see `configured`.
+        """
+        drafts = [self._first_draft(entry) for entry in entries]
+        for entry, together in zip(entries, configured_together(drafts, attribute), strict=True):
+            try:
+                yield together or self.configured(entry, attribute)
+            except PayloadError as failure:
+                yield failure
+
+    def _first_draft(self, entry: Entry) -> Draft | None:
+        with entry.anatomy.module.context, mlir.Location.unknown():
+            return _Synthesis(entry, self._target, None, self._unsized_ops).first_draft()
+
     def _made(self, entry: Entry, attribute: mlir.Attribute | None) -> Configured:
         with entry.anatomy.module.context, mlir.Location.unknown():
             return _Synthesis(entry, self._target, attribute, self._unsized_ops).run()
-
-
-@dataclass(frozen=True)
-class Configured:
-    """A payload, written on demand, and its dispatch with the entry's configuration.
-
-    Attributes:
-        shapes: see `Payload.shapes`.
-        dispatch: the dispatch; None if it was not requested, or if the compiler rejects the configuration.
-        write: writes the payload, in the thread of the entry's context.
-    """
-
-    shapes: str
-    dispatch: Workload | None
-    write: Callable[[], Payload]
-
-
-@dataclass(frozen=True)
-class _Draft:
-    """A sized operation for an entry, from which a payload can be written."""
-
-    entry: Entry
-    target: Target | None
-    unsized: UnsizedOp
-    sized: Sized
-    fills: bool
-
-    @property
-    def template(self) -> Template:
-        """The operation, with open sizes."""
-        return self.unsized.template
-
-    @cached_property
-    def body(self) -> mlir.Operation:
-        """The body of a payload. The compiler accepts it."""
-        body = write_body(self.template, self.sized, fills=self.fills)
-        body.verify()
-        if self.fills not in self.unsized.verified:  # once for all sizes
-            write_program(self.template, self.sized, fills=self.fills).verify()
-            self.unsized.verified.add(self.fills)
-        return body
-
-    @cached_property
-    def shapes(self) -> str:
-        """The types of the operands of the root op."""
-        (function,) = collect(self.body, names.FUNCTION)
-        root = list(function.regions[0].blocks[0].operations)[-2]
-        return ", ".join(str(operand.type) for operand in root.operands)
-
-    def payload(self) -> Payload:
-        """Write the payload."""
-        with self.entry.anatomy.module.context, mlir.Location.unknown():
-            body = write_body(self.template, self.sized, fills=self.fills)
-            program = write_program(self.template, self.sized, fills=self.fills)
-        for module in (body, program):
-            module.verify()
-        sizes = tuple(
-            Size(loop, self.template.op.roles[loop], size, loop in self.sized.demanded)
-            for loop, size in enumerate(self.sized.loops)
-        )
-        texts = to_text(program), to_text(body)
-        return Payload(self.entry, self.target, *texts, self.shapes, sizes)
 
 
 class _Synthesis:
@@ -187,6 +140,32 @@ class _Synthesis:
         Raises:
             PayloadError: the entry matches none of them.
         """
+        condition = self._condition()
+        try:
+            return self._first_match(condition)
+        except UnknownArithmeticError as failure:
+            raise self._error(str(failure)) from None
+
+    def first_draft(self) -> Draft | None:
+        """Return the first candidate operation, if it has sizes that the compiler accepts."""
+        try:
+            condition = self._condition()
+            unsized = next(self._unsized_ops.of(condition, self._matcher), None)
+            if unsized is None:
+                return None
+            sized = find_sizes(unsized, condition.sizes, self._configurations())
+            if isinstance(sized, NoSizes):
+                return None
+            return self._draft(unsized, sized, condition).verified()
+        except (PayloadError, UnknownArithmeticError, mlir.MLIRError):
+            return None
+
+    def _condition(self) -> Condition:
+        """Return the condition of the matcher.
+
+        Raises:
+            PayloadError: it cannot be read, or contradicts itself.
+        """
         matcher = MatcherReader(self._entry.anatomy.table).read(self._entry.matcher)
         condition = exact_condition(matcher)
         if isinstance(condition, Opaque):
@@ -198,15 +177,19 @@ class _Synthesis:
         contradiction = find_contradiction(condition.sizes)
         if contradiction is not None:
             raise self._error(contradiction.reason, contradiction.verdict)
-        try:
-            return self._first_match(condition)
-        except UnknownArithmeticError as failure:
-            raise self._error(str(failure)) from None
+        return condition
+
+    def _configurations(self) -> tuple[mlir.Attribute, ...]:
+        action = _with_includes(self._entry.anatomy.table, self._entry.action)
+        return constants([*self._matcher, *action])
+
+    def _draft(self, unsized: UnsizedOp, sized: Sized, condition: Condition) -> Draft:
+        fills = _ignores_fills(condition)
+        return Draft(self._entry, self._target, unsized, sized, fills)
 
     def _first_match(self, condition: Condition) -> Configured:
         """Return a payload with the first operation that fits."""
-        action = _with_includes(self._entry.anatomy.table, self._entry.action)
-        configurations = constants([*self._matcher, *action])
+        configurations = self._configurations()
         failures: list[NoSizes] = []
         rejections = 0
         is_proof = True
@@ -247,8 +230,7 @@ class _Synthesis:
 
     def _made(self, unsized: UnsizedOp, sized: Sized, condition: Condition) -> Configured | NoSizes:
         """Return the payload with a sized operation, if the compiler accepts it and the entry matches it."""
-        fills = _ignores_fills(condition)
-        draft = _Draft(self._entry, self._target, unsized, sized, fills)
+        draft = self._draft(unsized, sized, condition)
         try:
             matched = self._matched(draft) if self._attribute is None else self._configured(draft)
         except mlir.MLIRError as failure:
@@ -263,21 +245,24 @@ class _Synthesis:
             reason += f": argument {template.name_only_argument} of its graph is only used by ops that match by name"
         return NoSizes(Verdict.NOT_DECIDED, reason)
 
-    def _matched(self, draft: _Draft) -> Configured | None:
+    def _matched(self, draft: Draft) -> Configured | None:
         """Return a payload, or None if the entry does not match it."""
         payload = draft.payload()
         is_matched = matches(self._entry, payload)
         return Configured(payload.shapes, None, lambda: payload) if is_matched else None
 
-    def _configured(self, draft: _Draft) -> Configured | None:
+    def _configured(self, draft: Draft) -> Configured | None:
         """Return a payload as the entry configures it, or None without a match."""
         assert self._attribute is not None
-        body, shapes = draft.body, draft.shapes
+        module, shapes = draft.body, draft.shapes
         try:
-            dispatch = configured_if_matched(self._entry, body, self._attribute)
+            function = configured_if_matched(self._entry, module, self._attribute)
         except mlir.MLIRError:
             return self._matched(draft)  # The matcher alone may still match.
-        return None if dispatch is None else Configured(shapes, dispatch, draft.payload)
+        if function is None:
+            return None
+        dispatch = draft.workload(function, module, self._attribute)
+        return Configured(shapes, dispatch, draft.payload)
 
 
 def _ignores_fills(condition: Condition) -> bool:

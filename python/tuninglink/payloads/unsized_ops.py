@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from tuninglink.matching.conditions import Condition
     from tuninglink.payloads.op_templates import Template
+    from tuninglink.spaces.workload import Problem
 
 _MOST: Final = 64
 """The capacity of each cache."""
@@ -26,13 +27,18 @@ class UnsizedOp:
 
     Attributes:
         template: the operation.
-        verified: the ways to start an accumulation (filled or not) for which the compiler accepts a program.
+        is_shared: whether other matchers that differ only in sizes have the same candidate.
+        verified: the ways to start an accumulation (filled or not) for which the compiler accepts a program, with the
+            properties of the body's ops that sizes do not change, see `drafts`.
+        problems: the problem of the operation in each family, for some sizes; None if it has other loops.
     """
 
-    def __init__(self, template: Template) -> None:
+    def __init__(self, template: Template, *, is_shared: bool = False) -> None:
         self.template = template
+        self.is_shared = is_shared
         self._tiles: dict[tuple[mlir.Attribute, ...], Mapping[int, int]] = {}
-        self.verified: set[bool] = set()
+        self.verified: dict[bool, Hashable] = {}
+        self.problems: dict[Hashable, Problem | None] = {}
 
     @cached_property
     def relations(self) -> SizeRelations:
@@ -75,7 +81,9 @@ class UnsizedOps:
         key = _key(condition)
         if key not in self._known:
             _make_room(self._known)
-            self._known[key] = _Replayed(map(UnsizedOp, candidates.all()))
+            self._known[key] = _Replayed(
+                UnsizedOp(template, is_shared=True) for template in candidates.all()
+            )
         return iter(self._known[key])
 
 

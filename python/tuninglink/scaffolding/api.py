@@ -17,9 +17,8 @@ from tuninglink.errors import CompileError
 from tuninglink.iree.given_sizes import GivenSizes
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.mlir.symbols import FreshNames
-from tuninglink.scaffolding.comments import commented
 from tuninglink.scaffolding.reading import ProgramReader, is_tunable
-from tuninglink.scaffolding.scaffold import InitSpec, LeftOut
+from tuninglink.scaffolding.scaffold import InitSpec, LeftOut, commented
 from tuninglink.scaffolding.scaffold_verifier import Backend, Verifier
 from tuninglink.spaces.provider_registry import ProviderRegistry
 

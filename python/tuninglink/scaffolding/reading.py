@@ -12,11 +12,11 @@ from tuninglink.compiler.encodings import materialize_encodings
 from tuninglink.compiler.prepared_dispatches import DispatchSources, PreparedDispatches
 from tuninglink.emission.entry_points import Preparation
 from tuninglink.iree.dispatch_calls import count_calls
+from tuninglink.iree.dispatch_cost import dispatch_costs
 from tuninglink.iree.dispatch_roots import find_root_ops
 from tuninglink.iree.dispatches import find_dispatches
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.iree.op_words import describe
-from tuninglink.iree.program_costs import dispatch_costs
 from tuninglink.matching.op_info import OpInfo
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context

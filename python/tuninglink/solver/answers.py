@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error
-from tuninglink.solver.assertions import Grade
+from tuninglink.solver.terms import Grade
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -79,6 +79,11 @@ class Deadline:
         self._steps = steps
         self._whole = whole
 
+    @property
+    def steps(self) -> float:
+        """The number of remaining steps."""
+        return self._steps
+
     def postpone(self, seconds: float) -> None:
         """Extend the deadline by time that the caller used."""
         self._at += seconds
@@ -102,6 +107,12 @@ class Deadline:
     def within(self, steps: float) -> Deadline:
         """Return a deadline after a number of steps, which count for the whole. It is never later than this one."""
         return Deadline(self._at, self._limits, min(steps, self._steps), self)
+
+    def skip(self, steps: float) -> None:
+        """Count steps as taken whose result is known."""
+        self._steps -= steps
+        if self._whole is not None:
+            self._whole.skip(steps)
 
     def check(self) -> None:
         """Take a step.

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tuninglink.solver.bounds import Bounds
 from tuninglink.solver.terms import Kind, Term, divide, graph, modulo
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
     from typing import Any
-
-    from tuninglink.solver.bounds import Bounds
 
     Values = list[int]
 
@@ -93,6 +92,30 @@ def conjunction(
         writer = SourceWriter([assertion], slots, bounds, f"a{number}_")
         lines += [*writer.lines, f"if not {writer.text(assertion)}: return False"]
     function: Callable[[Values], bool] = compile_function([*lines, "return True"])
+    return function
+
+
+def violations(
+    assertions: Sequence[Term], slots: Mapping[str, int]
+) -> Callable[[Values], tuple[list[int], list[int]]]:
+    """Return a function from values to the indices of the assertions that do not hold, and of undefined ones.
+
+    An assertion counts as undefined if its evaluation divides by zero anywhere; it may be decided all the same.
+
+    Args:
+        assertions: boolean terms.
+        slots: the positions of their variables in the values.
+    """
+    bounds = Bounds(slots)
+    lines = ["violated, undefined = [], []"]
+    for number, assertion in enumerate(assertions):
+        writer = SourceWriter([assertion], slots, bounds, f"a{number}_")
+        inside = [*writer.lines, f"if not {writer.text(assertion)}: violated.append({number})"]
+        lines += ["try:", *(f"    {line}" for line in inside)]
+        lines += ["except ZeroDivisionError:", f"    undefined.append({number})"]
+    function: Callable[[Values], tuple[list[int], list[int]]] = compile_function(
+        [*lines, "return violated, undefined"]
+    )
     return function
 
 

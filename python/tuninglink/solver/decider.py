@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.solver.answers import CountAnswer, UndecidedError, Verdict
 from tuninglink.solver.counting import Counted, count_solutions
 from tuninglink.solver.domains import TooManyValuesError
+from tuninglink.solver.judgements import Judgements
 from tuninglink.solver.search import SearchPlan
 from tuninglink.solver.terms import Kind, Term, constant, evaluate, make
 
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from tuninglink.solver.answers import Deadline
-    from tuninglink.solver.assertions import Assertion
+    from tuninglink.solver.terms import Assertion
     from tuninglink.solver.z3_solver import Solver
 
 _MOST_DEPTH: Final = 200
@@ -23,6 +25,21 @@ _MOST_NODES: Final = 20_000
 
 _MOST_KEPT: Final = 1 << 17
 """Counts of more parts than this are made anew: a part takes some 300 bytes."""
+
+
+@dataclass(frozen=True)
+class _ExceededCount:
+    """A count that was not finished.
+
+    Attributes:
+        steps: the steps that it was given.
+        taken: the steps that it took.
+        counted: the solutions that it counted, without their numbers.
+    """
+
+    steps: float
+    taken: float
+    counted: Counted
 
 
 class Decider:
@@ -48,6 +65,8 @@ class Decider:
         self._solver = solver
         self._search: list[SearchPlan | None] = []
         self._counted: Counted | None = None
+        self._exceeded: _ExceededCount | None = None
+        self._judgements: Judgements | None = None
 
     @cached_property
     def terms(self) -> list[Term] | None:
@@ -100,11 +119,17 @@ class Decider:
     def count(self, deadline: Deadline) -> Counted | None:
         """Count the solutions, once, or return None if counting would require listing them.
 
+        A count that exceeded a number of steps is not tried again with as many; these count as taken.
+
         Raises:
             UndecidedError: even planning exceeds the deadline.
         """
         if self._counted is not None:
             return self._counted
+        steps = deadline.steps
+        if self._exceeded is not None and steps <= self._exceeded.steps:
+            deadline.skip(self._exceeded.taken)
+            return self._exceeded.counted
         search = self.search(deadline)
         if search is None or self.terms is None:
             return None
@@ -117,6 +142,9 @@ class Decider:
             return None
         if counted.is_indexed and counted.size <= _MOST_KEPT:
             self._counted = counted
+        elif counted.answer.verdict is Verdict.NOT_DECIDED and deadline.remaining() > 0:
+            lower_bound = Counted(counted.answer, ())
+            self._exceeded = _ExceededCount(steps, steps - deadline.steps, lower_bound)
         return counted
 
     def _plan(
@@ -151,15 +179,9 @@ class Decider:
         """Return the assertions that the knobs alone violate, and those that they do not decide."""
         if self.terms is None:
             return [], list(range(len(self._assertions)))
-        violated, is_open = [], []
-        cache: dict[Term, int] = {}
-        for index, term in enumerate(self.terms):
-            try:
-                if not evaluate(term, assignment, cache):
-                    violated.append(index)
-            except (KeyError, ZeroDivisionError):
-                is_open.append(index)
-        return violated, is_open
+        if self._judgements is None:
+            self._judgements = Judgements(self.terms)
+        return self._judgements.judge(assignment)
 
     def solution(
         self, indices: Sequence[int], fixed: Mapping[str, int], deadline: Deadline

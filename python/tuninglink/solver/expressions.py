@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from tuninglink.solver.terms import Kind, Term, constant, make
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     Operand: TypeAlias = "Expression | int"
 
 
@@ -22,6 +24,10 @@ class Expression:
 
     def __init__(self, term: Term) -> None:
         self.term = term
+
+    def combined(self, term: Term, operands: Sequence[Operand]) -> Expression:  # noqa: ARG002
+        """Return the expression of a term over operands, of which this is one; kinds of expressions may differ."""
+        return Expression(term)
 
     def __neg__(self) -> Expression:
         return _made(Kind.NEG, self)
@@ -78,8 +84,10 @@ class Expression:
         raise TypeError("an expression has no truth before its unknowns have values")
 
 
-def number(value: int) -> Expression:
-    """Return an integer or truth value as an expression."""
+def number(value: Operand) -> Expression:
+    """Return an integer or truth value as an expression; an expression is returned as it is."""
+    if isinstance(value, Expression):
+        return value
     return Expression(constant(int(value)))
 
 
@@ -118,4 +126,8 @@ def _made(kind: Kind, *operands: Operand) -> Expression:
         operand.term if isinstance(operand, Expression) else term_of(operand)
         for operand in operands
     ]
-    return Expression(make(kind, *terms))
+    term = make(kind, *terms)
+    for operand in operands:
+        if isinstance(operand, Expression) and operand.__class__ is not Expression:
+            return operand.combined(term, operands)
+    return Expression(term)

@@ -1,4 +1,4 @@
-"""Integer and boolean terms, of which assertions consist.
+"""Integer and boolean terms, and assertions, which consist of them.
 
 They have the semantics of SMT-LIB, and can be exported to Z3. The search does not read Z3 expressions, since each
 access to one takes microseconds.
@@ -7,7 +7,8 @@ access to one takes microseconds.
 from __future__ import annotations
 
 import operator
-from enum import IntEnum, auto
+from dataclasses import dataclass
+from enum import Enum, IntEnum, auto
 from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING, Final
@@ -229,3 +230,39 @@ _OPERATIONS: Final[Mapping[Kind, Callable[..., int]]] = {
     Kind.OR: lambda *values: int(any(values)),
     Kind.NOT: lambda value: int(not value),
 }
+
+
+class Grade(Enum):
+    """The consequence of violating an assertion.
+
+    - `NECESSARY`: code generation fails.
+    - `SUFFICIENT`: code generation may fail. If all necessary and sufficient assertions hold, it succeeds.
+    - `COMPILER`: the compiler's own constraints reject the configuration; code generation may succeed.
+    - `UNSAFE`: code generation succeeds, but the code may crash.
+    - `HEURISTIC`: none, but the configuration is not worth trying.
+    """
+
+    NECESSARY = "necessary"
+    SUFFICIENT = "sufficient"
+    COMPILER = "compiler"
+    UNSAFE = "unsafe"
+    HEURISTIC = "heuristic"
+
+
+@dataclass(frozen=True)
+class Assertion:
+    """A condition on knobs.
+
+    Attributes:
+        expression: a condition on the knobs and auxiliary unknowns of the set.
+        message: the expression in words; `{}` stands for a value.
+        values: integer expressions whose values fill the placeholders, in order.
+        provenance: the origin: the compiler, a provider, or the bound of a knob.
+        grade: the consequence of its violation.
+    """
+
+    expression: Term
+    message: str
+    values: tuple[Term, ...] = ()
+    provenance: str = ""
+    grade: Grade = Grade.NECESSARY

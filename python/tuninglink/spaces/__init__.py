@@ -30,7 +30,6 @@ if TYPE_CHECKING:
         Verdict,
         Violation,
     )
-    from tuninglink.solver.assertions import Assertion, Grade
     from tuninglink.solver.expressions import (
         Expression,
         all_of,
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
         number,
         select,
     )
+    from tuninglink.solver.terms import Assertion, Grade
     from tuninglink.spaces.configuration import (
         Configuration,
         MismatchError,
@@ -47,12 +47,11 @@ if TYPE_CHECKING:
     from tuninglink.spaces.configuration_answers import ConfigurationAnswer, Proposal
     from tuninglink.spaces.constraint_set import ConstraintSet
     from tuninglink.spaces.knobs import IntegerKnob, Knob, OneOfKnob
-    from tuninglink.spaces.problem import Dimension, Problem
     from tuninglink.spaces.provider_registry import ProviderRegistry
     from tuninglink.spaces.providers import Provider, Space
     from tuninglink.spaces.set_builder import ConstraintSetBuilder
     from tuninglink.spaces.verification import verify_configuration
-    from tuninglink.spaces.workload import Workload, read_workload
+    from tuninglink.spaces.workload import Dimension, Problem, Workload, read_workload
 
 __all__ = [
     "Assertion",
@@ -98,7 +97,7 @@ _HOMES = {
     **dict.fromkeys(("AssignmentError", "Limits", "UndecidedError", "Verdict"), "solver.answers"),
     **dict.fromkeys(("CheckAnswer", "CountAnswer", "NearestAnswer"), "solver.answers"),
     **dict.fromkeys(("UnsatAnswer", "Violation"), "solver.answers"),
-    **dict.fromkeys(("Assertion", "Grade"), "solver.assertions"),
+    **dict.fromkeys(("Assertion", "Grade"), "solver.terms"),
     **dict.fromkeys(("Expression", "all_of", "any_of"), "solver.expressions"),
     **dict.fromkeys(("negation", "number", "select"), "solver.expressions"),
     "ConstraintSetBuilder": "spaces.set_builder",
@@ -107,7 +106,7 @@ _HOMES = {
     ),
     "ConstraintSet": "spaces.constraint_set",
     **dict.fromkeys(("IntegerKnob", "Knob", "OneOfKnob"), "spaces.knobs"),
-    **dict.fromkeys(("Dimension", "Problem"), "spaces.problem"),
+    **dict.fromkeys(("Dimension", "Problem"), "spaces.workload"),
     **dict.fromkeys(("OpKind", "Role"), "iree.op_kinds"),
     **dict.fromkeys(("Provider", "Space"), "spaces.providers"),
     **dict.fromkeys(("Workload", "read_workload"), "spaces.workload"),

@@ -16,13 +16,14 @@ from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.walk import visit
 from tuninglink.solver.answers import AssignmentError, UndecidedError
 from tuninglink.spaces.compiler_constraints import constraints_in, insert_constraints
+from tuninglink.spaces.family_constraints import FamilyConstraints
 from tuninglink.spaces.isolated_passes import SHARED_PASS_MANAGER, CompilerCrashError
-from tuninglink.spaces.problem import Problem
 from tuninglink.spaces.providers import Provider, Space
 from tuninglink.spaces.smt import PROVIDER, dimension_name, knob_template, read_constraints
+from tuninglink.spaces.workload import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Hashable, Mapping, Sequence
 
     from tuninglink.solver.answers import CheckAnswer, Limits
     from tuninglink.spaces.compiler_constraints import FixedSize, UnsizedConstraints
@@ -141,6 +142,7 @@ class CompilerProvider(Provider):
     def __init__(self, passes: IsolatedPassManager = SHARED_PASS_MANAGER) -> None:
         self._passes = passes
         self._forms: dict[bytes, _Form] = {}
+        self._families: dict[tuple[Hashable, str], FamilyConstraints] = {}
 
     def spaces(self, workload: Workload, pipeline: str) -> Sequence[Space]:
         """Return the compiler's spaces in a pipeline; there may be several, as for convolutions."""
@@ -151,7 +153,7 @@ class CompilerProvider(Provider):
                 each.dimensions,
                 workload.problem,
             )
-            for each in self._ask(workload, pipeline)
+            for each in self._constraints(workload, pipeline)
         ]
 
     def _form(self, bytecode: bytes, context: mlir.Context, kind: OpKind) -> _Form:
@@ -161,6 +163,21 @@ class CompilerProvider(Provider):
                 self._forms.clear()
             form = self._forms[bytecode] = _Form.read(bytecode, context, kind)
         return form
+
+    def _constraints(self, workload: Workload, pipeline: str) -> Sequence[UnsizedConstraints]:
+        """Return the constraints ops for a workload; the compiler is asked once for most sizes."""
+        sizes = workload.static_sizes
+        if workload.family is None or sizes is None:
+            return self._ask(workload, pipeline)
+        key = (workload.family, pipeline)
+        if key not in self._families and len(self._families) == _MOST_FORMS:
+            self._families.clear()
+        family = self._families.setdefault(key, FamilyConstraints())
+        constraints = family.of(sizes)
+        if constraints is None:
+            constraints = self._ask(workload, pipeline)
+            family.add(sizes, constraints)
+        return constraints
 
     def _ask(self, workload: Workload, pipeline: str) -> list[UnsizedConstraints]:
         known_crashes = self._passes.known_crashes

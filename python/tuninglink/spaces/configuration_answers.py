@@ -52,6 +52,7 @@ class ConfigurationAnswer:
         pipeline: the pipeline that it configures, as MLIR prints it.
         violations: if refuted, the necessary rules that it breaks.
         discouraged: if not refuted, the rules of the compiler's own constraints that it breaks.
+        unsafe: if not refuted, the rules that it breaks without which its code may crash.
         reason: if not decided, why not.
         propose: finds the nearest valid configuration, or returns the reason why there is none.
     """
@@ -60,6 +61,7 @@ class ConfigurationAnswer:
     pipeline: str
     violations: tuple[Violation, ...] = ()
     discouraged: tuple[Violation, ...] = ()
+    unsafe: tuple[Violation, ...] = ()
     reason: str = ""
     propose: Callable[[], tuple[Proposal | None, str]] = field(
         default=lambda: (None, ""), repr=False, compare=False
@@ -67,7 +69,7 @@ class ConfigurationAnswer:
 
     @property
     def proposal(self) -> Proposal | None:
-        """If refuted or discouraged, the nearest valid configuration, or None if none was found."""
+        """If refuted, discouraged or unsafe, the nearest valid configuration, or None if none was found."""
         return self._proposed[0]
 
     @cached_property
@@ -80,7 +82,7 @@ class ConfigurationAnswer:
         """The severity of the answer; None for a valid configuration that the compiler's constraints accept."""
         if self.verdict is Verdict.REFUTED:
             return Severity.ERROR
-        if self.discouraged:
+        if self.discouraged or self.unsafe:
             return Severity.WARNING
         return Severity.REMARK if self.verdict is Verdict.NOT_DECIDED else None
 
@@ -91,6 +93,8 @@ class ConfigurationAnswer:
             first = self.discouraged[0]
             who = "the compiler's own constraints would not choose the configuration"
             return f"{who} in pipeline {self.pipeline}: {first}"
+        if self.unsafe:
+            return f"the code of the configuration may crash in pipeline {self.pipeline}: {self.unsafe[0]}"
         if self.verdict is Verdict.NOT_DECIDED:
             return f"the configuration was not decided: {self.reason}"
         return f"the configuration is valid in pipeline {self.pipeline}"
@@ -101,7 +105,9 @@ class ConfigurationAnswer:
         proposal, why_none = self._proposed
         if proposal is not None:
             return (*self.further_violations, str(proposal))
-        reason = why_none if self.violations else self.reason if self.discouraged else ""
+        reason = (
+            why_none if self.violations else self.reason if self.discouraged or self.unsafe else ""
+        )
         return (*self.further_violations, *filter(None, [reason]))
 
     @property
@@ -110,17 +116,18 @@ class ConfigurationAnswer:
         proposal, _ = self._proposed
         changes = () if proposal is None else proposal.changes
         changed = [name for name, _, _ in sorted(changes, key=_factor, reverse=True)]
-        violated = next(
-            (violation.knobs for violation in (*self.violations, *self.discouraged)), ()
-        )
+        violated = next((violation.knobs for violation in self._broken), ())
         both = [name for name in changed if name in violated]
         return tuple(dict.fromkeys((*both, *violated, *changed)))
 
     @property
     def further_violations(self) -> tuple[str, ...]:
         """The violations after the first, one sentence each."""
-        others = [*self.violations, *self.discouraged][1:]
-        return tuple(f"violated as well: {other}" for other in others)
+        return tuple(f"violated as well: {other}" for other in self._broken[1:])
+
+    @property
+    def _broken(self) -> tuple[Violation, ...]:
+        return (*self.violations, *self.discouraged, *self.unsafe)
 
 
 def _factor(change: tuple[str, int, int]) -> float:

@@ -15,8 +15,8 @@ from tuninglink.solver.answers import (
     Verdict,
     Violation,
 )
-from tuninglink.solver.assertions import Grade
-from tuninglink.solver.nearest import changes, nearest_by_search
+from tuninglink.solver.search import changes, nearest_by_search
+from tuninglink.solver.terms import Grade
 from tuninglink.solver.to_z3 import TermWriter
 from tuninglink.spaces.assignments import MOST_BITS, read_assignment
 from tuninglink.spaces.knobs import IntegerKnob
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     import z3
 
-    from tuninglink.solver.assertions import Assertion
+    from tuninglink.solver.terms import Assertion
     from tuninglink.spaces.knobs import Knob
-    from tuninglink.spaces.problem import Problem
+    from tuninglink.spaces.workload import Problem
 
 
 class ConstraintSet(SolutionSet):
@@ -110,15 +110,38 @@ class ConstraintSet(SolutionSet):
         """
         complete = read_assignment(assignment, self._names, self.pipeline)
         assignment = {**complete, **(auxiliary or {})}
-        deadline = limits.start()
         violated, is_open = self._decider.judge(assignment)
+        if not is_open:
+            return self._answer(violated, assignment)
+        deadline = limits.start()
         try:
-            if is_open and self._decider.solution(is_open, assignment, deadline) is None:
+            if self._decider.solution(is_open, assignment, deadline) is None:
                 core, _, _ = self._decider.shrink(is_open, assignment, deadline, shrink_fixed=False)
                 violated = sorted({*violated, *core})
         except UndecidedError as failure:
             if not violated:
                 return CheckAnswer(Verdict.NOT_DECIDED, reason=failure.reason)
+        return self._answer(violated, assignment)
+
+    def evaluate(
+        self, assignment: Mapping[str, int], auxiliary: Mapping[str, int]
+    ) -> CheckAnswer | None:
+        """Return what `check` returns if evaluation alone answers it, otherwise None.
+
+        Args:
+            assignment: a value for every knob.
+            auxiliary: known values of auxiliary unknowns.
+
+        Raises:
+            AssignmentError: see `check`.
+        """
+        complete = read_assignment(assignment, self._names, self.pipeline)
+        values = {**complete, **auxiliary}
+        violated, is_open = self._decider.judge(values)
+        return None if is_open else self._answer(violated, values)
+
+    def _answer(self, violated: Sequence[int], assignment: Mapping[str, int]) -> CheckAnswer:
+        """Return the answer for an assignment that violates some assertions and satisfies the others."""
         if violated:
             words = tuple(self._violation(index, assignment) for index in violated)
             verdict = _verdict(words)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.iree.gpu_configurations import SUBGROUP_SIZE, WORKGROUP_SIZE
 
 if TYPE_CHECKING:
-    from tuninglink.spaces.problem import Problem
+    from tuninglink.spaces.workload import Problem
 
 PIPELINE: Final = "pipeline"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from tuninglink.spaces.configuration import Configuration
 
 
+_NO_PARAMETERS: Final[Mapping[str, int]] = MappingProxyType({})
+
+
 @dataclass(frozen=True)
 class KnobTemplate:
     """The form of configurations for GPUs, with slots for knobs.
@@ -41,15 +45,21 @@ class KnobTemplate:
     pipeline: mlir.Attribute
     entries: DictionarySlot
 
-    def read(self, configuration: Configuration) -> dict[str, int]:
+    def read(
+        self, configuration: Configuration, parameters: Mapping[str, int] = _NO_PARAMETERS
+    ) -> dict[str, int]:
         """Return the values that a configuration gives to the knobs.
+
+        Args:
+            configuration: the configuration.
+            parameters: the values of the parameters of the template.
 
         Raises:
             MismatchError: the configuration does not have the template's form.
         """
-        assignment: dict[str, int] = {}
+        assignment = dict(parameters)
         self.entries.read_entries("", configuration.entries, assignment)
-        return assignment
+        return {knob: value for knob, value in assignment.items() if knob not in parameters}
 
     def write(self, assignment: Mapping[str, int]) -> mlir.Attribute:
         """Return the `#iree_codegen.compilation_info` that gives the knobs these values.

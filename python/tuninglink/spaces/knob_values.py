@@ -29,10 +29,9 @@ if TYPE_CHECKING:
 
     from tuninglink.spaces.configuration import Configuration
     from tuninglink.spaces.knobs import Knob
-    from tuninglink.spaces.problem import Problem
     from tuninglink.spaces.provider_registry import ProviderRegistry
     from tuninglink.spaces.providers import Space
-    from tuninglink.spaces.workload import Workload
+    from tuninglink.spaces.workload import Problem, Workload
 
 _LIMITS: Final = Limits(seconds=0.2, solver_seconds=0.1)
 """How long one value may take to check."""

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tuninglink.solver.assertions import Assertion, Grade
 from tuninglink.solver.expressions import Expression, term_of, unknown
-from tuninglink.solver.terms import Kind, Term, is_condition
+from tuninglink.solver.terms import Assertion, Grade, Kind, Term, is_condition
 from tuninglink.spaces.constraint_set import ConstraintSet
 
 if TYPE_CHECKING:
     from tuninglink.spaces.knobs import Knob
-    from tuninglink.spaces.problem import Problem
+    from tuninglink.spaces.workload import Problem
 
 
 class ConstraintSetBuilder:
@@ -34,11 +33,15 @@ class ConstraintSetBuilder:
         origin = f"bounds of knob '{knob.name}'"
         if knob.low is not None:
             self.require(
-                value >= knob.low, f"{knob.name} >= {knob.low}", provenance=origin, grade=grade
+                value >= knob.low, f"{knob.name} >= {{}}", knob.low, provenance=origin, grade=grade
             )
         if knob.high is not None:
             self.require(
-                value <= knob.high, f"{knob.name} <= {knob.high}", provenance=origin, grade=grade
+                value <= knob.high,
+                f"{knob.name} <= {{}}",
+                knob.high,
+                provenance=origin,
+                grade=grade,
             )
         return value
 

@@ -11,6 +11,8 @@ from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_gpu
 
 from tuninglink.mlir.attributes import integers_of
+from tuninglink.solver.expressions import Expression, term_of
+from tuninglink.solver.terms import evaluate
 from tuninglink.spaces.configuration import (
     MismatchError,
     MissingEntryError,
@@ -55,16 +57,18 @@ class IntegerSlot(Slot):
 
     Attributes:
         name: the knob.
-        zero: the value that a zero stands for, such as the size of a loop; None if zero is an ordinary value.
+        zero: the value that a zero stands for, such as the size of a loop; None if zero is an ordinary value. It may
+            depend on parameters, whose values the assignment has.
     """
 
     name: str
-    zero: int | None = None
+    zero: int | Expression | None = None
 
     def read(self, path: str, actual: mlir.Attribute, assignment: dict[str, int]) -> None:
         """Read an integer."""
         value = _expect(path, actual, mlir.IntegerAttr).value
-        value = value if value or self.zero is None else self.zero
+        if not value and self.zero is not None:
+            value = evaluate(term_of(self.zero), assignment)
         if assignment.setdefault(self.name, value) != value:
             raise MismatchError(f"'{path}' differs, as it is {_text(actual)}")
 

@@ -11,8 +11,8 @@ from tuninglink.mlir import names
 from tuninglink.mlir.attributes import integer_value
 from tuninglink.mlir.walk import body
 from tuninglink.solver.answers import UndecidedError
-from tuninglink.solver.assertions import Grade
 from tuninglink.solver.expressions import all_of, any_of, negation, number, select
+from tuninglink.solver.terms import Grade
 from tuninglink.spaces.compiler_constraints import FixedSize, constant_size
 from tuninglink.spaces.knob_templates import KnobTemplate, template_slot
 from tuninglink.spaces.knobs import IntegerKnob, OneOfKnob
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tuninglink.solver.expressions import Expression
     from tuninglink.spaces.constraint_set import ConstraintSet
     from tuninglink.spaces.knobs import Knob
-    from tuninglink.spaces.problem import Problem
+    from tuninglink.spaces.workload import Problem
 
     Value = mlir.Value[Any]
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from tuninglink.solver.answers import Deadline
-    from tuninglink.solver.assertions import Assertion
+    from tuninglink.solver.terms import Assertion
 
 MOST_KEPT: Final = 1 << 18
 """A sample is drawn from all solutions if there are fewer than this."""

@@ -13,7 +13,7 @@ from tuninglink.solver.answers import (
     Verdict,
     Violation,
 )
-from tuninglink.solver.assertions import Grade
+from tuninglink.solver.terms import Grade
 from tuninglink.spaces.compiler_provider import CompilerProvider, CompilerSpace
 from tuninglink.spaces.configuration import (
     InvalidFormError,
@@ -125,6 +125,7 @@ class _Finding:
         assignment: the values of the knobs, None if the configuration has another form.
         necessary: the necessary rules that it breaks.
         compilers: the rules of the compiler's own constraints that it breaks.
+        unsafe: the rules that it breaks without which its code may crash.
         lacks: the missing entry that the compiler's verifier requires.
         untiled: the knobs that are 0 in the configuration, which means the whole loop.
         doubt: why it is not proven valid; empty if it is.
@@ -134,6 +135,7 @@ class _Finding:
     assignment: Mapping[str, int] | None = None
     necessary: tuple[Violation, ...] = ()
     compilers: tuple[Violation, ...] = ()
+    unsafe: tuple[Violation, ...] = ()
     lacks: tuple[Violation, ...] = ()
     doubt: str = ""
     untiled: frozenset[str] = frozenset()
@@ -173,7 +175,7 @@ class _Finding:
             doubt = (
                 f"only {provider}'s own constraints cover it, which accept what does not compile"
             )
-        broken = graded[Grade.NECESSARY], graded[Grade.COMPILER]
+        broken = graded[Grade.NECESSARY], graded[Grade.COMPILER], graded[Grade.UNSAFE]
         return cls(space, assignment, *broken, doubt=doubt, untiled=untiled)
 
     def refute(self, pipeline: str, limits: Limits) -> ConfigurationAnswer:
@@ -218,11 +220,18 @@ def _weigh(findings: Sequence[_Finding], pipeline: str, limits: Limits) -> Confi
     )
     if not findings:
         reason = "no constraints cover its padding"
-    if rejecting is None:
+    # What may not compile is not decided yet; a crash is for code that compiles.
+    unsafe = next((finding for finding in findings if finding.unsafe), None) if is_proven else None
+    objecting = rejecting or unsafe
+    if objecting is None:
         return ConfigurationAnswer(verdict, pipeline, reason=reason)
-    propose = partial(rejecting.propose, limits)
     return ConfigurationAnswer(
-        verdict, pipeline, discouraged=rejecting.compilers, reason=reason, propose=propose
+        verdict,
+        pipeline,
+        discouraged=() if rejecting is None else rejecting.compilers,
+        unsafe=() if unsafe is None else unsafe.unsafe,
+        reason=reason,
+        propose=partial(objecting.propose, limits),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler.dialects import iree_gpu
@@ -10,12 +10,60 @@ from iree.compiler.dialects import iree_gpu
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.iree.target_attributes import read_executable_target
 from tuninglink.mlir import names
-from tuninglink.spaces.problem import Dimension, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Hashable, Iterable, Mapping
 
     from iree.compiler import ir as mlir
+
+    from tuninglink.iree.op_kinds import OpKind, Role
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """One dimension of the iteration space.
+
+    Attributes:
+        role: the role of the dimension in the operation.
+        size: its extent, or None if it is dynamic.
+    """
+
+    role: Role
+    size: int | None
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The problem to configure.
+
+    Attributes:
+        kind: the kind of op.
+        dimensions: the iteration space, in the order of the loops.
+        element_types: the element types of the operands, inputs before outputs, as MLIR prints them.
+        limits: the limits of the target, such as `max_workgroup_memory_bytes` and
+            `max_thread_count_per_workgroup`.
+    """
+
+    kind: OpKind
+    dimensions: tuple[Dimension, ...] = ()
+    element_types: tuple[str, ...] = ()
+    limits: Mapping[str, int] = field(default_factory=dict)
+
+    def loops(self, role: Role) -> tuple[int, ...]:
+        """Return the loops with a role."""
+        return tuple(loop for loop, each in enumerate(self.dimensions) if each.role is role)
+
+    def resized(self, sizes: Iterable[int]) -> Problem:
+        """Return the same problem with other sizes of its loops."""
+        roles = (dimension.role for dimension in self.dimensions)
+        return replace(self, dimensions=tuple(map(Dimension, roles, sizes)))
+
+    def __str__(self) -> str:
+        sizes = "x".join(
+            "?" if dimension.size is None else str(dimension.size) for dimension in self.dimensions
+        )
+        types = "x".join(self.element_types)
+        return " ".join(part for part in (self.kind.value, sizes, types) if part)
 
 
 @dataclass(frozen=True)
@@ -28,6 +76,8 @@ class Workload:
         target: its target, a `#hal.executable.target`.
         problem: the problem that the operation computes.
         module: the module around the function, if the workload must keep it alive; operations do not.
+        family: a key that it shares only with workloads for its target that differ from it in static sizes and in their
+            configurations, but in nothing else; None if unknown.
     """
 
     root: mlir.Operation
@@ -35,6 +85,14 @@ class Workload:
     target: mlir.Attribute | None
     problem: Problem
     module: mlir.Operation | None = None
+    family: Hashable | None = None
+
+    @property
+    def static_sizes(self) -> tuple[int, ...] | None:
+        """The sizes of the loops, None if one is dynamic."""
+        sizes = [dimension.size for dimension in self.problem.dimensions]
+        static = tuple(size for size in sizes if size is not None)
+        return static if len(static) == len(sizes) else None
 
 
 def read_workload(

@@ -6,8 +6,8 @@ from tuninglink.lazy import lazy_getattr
 
 if TYPE_CHECKING:
     from tuninglink.iree.targets import Target, known_target_names
+    from tuninglink.specs.default_library import DefaultLibrary, default_spec, shipped
     from tuninglink.specs.dumping import collect_specs
-    from tuninglink.specs.library import DefaultLibrary, default_spec, shipped
     from tuninglink.specs.linking.link_form import LinkForm
     from tuninglink.specs.linking.linker import LinkedSpec, Part, link_nested_specs, link_specs
     from tuninglink.specs.linking.precedence import link
@@ -41,7 +41,7 @@ __all__ = [
 _HOMES = {
     **dict.fromkeys(("Target", "known_target_names"), "iree.targets"),
     "collect_specs": "specs.dumping",
-    **dict.fromkeys(("DefaultLibrary", "default_spec", "shipped"), "specs.library"),
+    **dict.fromkeys(("DefaultLibrary", "default_spec", "shipped"), "specs.default_library"),
     **dict.fromkeys(
         ("LinkedSpec", "Part", "link_nested_specs", "link_specs"), "specs.linking.linker"
     ),

@@ -7,9 +7,8 @@ the same specs again writes the same files; the index next to them maps dispatch
 from __future__ import annotations
 
 import hashlib
-import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
 from tuninglink.errors import TuninglinkError
@@ -17,6 +16,7 @@ from tuninglink.files import make_directory, write_file
 from tuninglink.iree.dispatches import TargetReader, containers, dispatch_name, target_of
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import error
+from tuninglink.plain_data import HIDDEN, named, to_json
 from tuninglink.specs.embedding import load_embedded_spec
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 INDEX: Final = "index.json"
 """The file that says which dispatch uses which spec."""
 
-_FORMAT_VERSION: Final = 1
 _HASH_DIGITS: Final = 8
 
 Format = Literal["mlir", "mlirbc"]
@@ -54,7 +53,7 @@ class DumpedSpec:
     name: str
     sha256: str
     entries: int
-    content: bytes
+    content: bytes = field(metadata=HIDDEN)
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,7 @@ class Use:
 
     dispatch: str
     target: str | None
-    file: str
+    file: str = field(metadata=named("spec"))
 
 
 @dataclass(frozen=True)
@@ -80,25 +79,17 @@ class Dump:
         format: the format of their files.
         specs: each distinct content once, in the order of their first use.
         uses: the spec of each dispatch, in the order of the program.
+        version: the version of the index.
     """
 
-    format: Format
+    version: Literal[1] = field(default=1, init=False)
+    format: Format = field(metadata=HIDDEN)
     specs: tuple[DumpedSpec, ...]
-    uses: tuple[Use, ...]
+    uses: tuple[Use, ...] = field(metadata=named("dispatches"))
 
     def index(self) -> str:
         """Return the index as JSON: format version, specs and dispatches."""
-        content = {
-            "version": _FORMAT_VERSION,
-            "specs": [
-                {"file": s.file, "name": s.name, "sha256": s.sha256, "entries": s.entries}
-                for s in self.specs
-            ],
-            "dispatches": [
-                {"dispatch": u.dispatch, "target": u.target, "spec": u.file} for u in self.uses
-            ],
-        }
-        return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+        return to_json(self)
 
     def write(self, directory: str | os.PathLike[str]) -> None:
         """Write one file for each spec, and the index last; create the directory if needed.

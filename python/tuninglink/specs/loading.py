@@ -1,4 +1,4 @@
-"""Loading specs."""
+"""Loading specs, and their distinction from programs."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 
 from tuninglink.errors import SpecError
 from tuninglink.iree.targets import Target
+from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.diagnostics import Place, error
 from tuninglink.mlir.serialization import is_bytecode, parse_module, to_bytecode
+from tuninglink.mlir.walk import body
 from tuninglink.specs.bindings import bind
 from tuninglink.specs.spec import Spec
+from tuninglink.specs.structure import has_entry_point
 from tuninglink.upgrading.module_reader import read_module
 
 if TYPE_CHECKING:
@@ -83,3 +86,28 @@ def _read(path: Path, name: str) -> bytes:
     except OSError as failure:
         reason = (failure.strerror or str(failure)).lower()
         raise SpecError(error(f"cannot read the spec '{name}': {reason}")) from None
+
+
+def check_is_program(
+    root: mlir.Operation, remedy: str = "give the program that it is meant for"
+) -> None:
+    """Check that `root` is not a tuning spec.
+
+    A module that holds the sequences of a spec next to other ops is a program.
+
+    Args:
+        root: the user's input.
+        remedy: the advice for a user who passed a spec.
+
+    Raises:
+        SpecError: `root` is a module that only contains a spec.
+    """
+    if is_only_a_spec(root):
+        raise SpecError(error(f"expected a program, found a tuning spec; {remedy}", root))
+
+
+def is_only_a_spec(root: mlir.Operation) -> bool:
+    """Return whether `root` is a module that only contains a tuning spec."""
+    if root.name != names.MODULE or not has_entry_point(root):
+        return False
+    return all(op.name == names.MODULE or op.name.startswith("transform.") for op in body(root))

@@ -17,6 +17,7 @@ from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Diagnostic, Place, error, note, place_of
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body
+from tuninglink.plain_data import HIDDEN
 from tuninglink.specs.sequences import SequenceTable, argument_attributes, is_any_op, signature
 from tuninglink.specs.side_effects import SideEffects
 
@@ -69,7 +70,7 @@ class Entry:
     matcher: str
     action: str
     place: Place | None
-    anatomy: Anatomy = field(compare=False, repr=False)
+    anatomy: Anatomy = field(compare=False, repr=False, metadata=HIDDEN)
 
 
 class Anatomy:

@@ -13,7 +13,7 @@ from tuninglink.tuning.deciding.output_judge import OutputJudge
 from tuninglink.tuning.references.program_reference import ProgramReference
 from tuninglink.tuning.results.task_result import TaskOutcome
 from tuninglink.tuning.scheduling.ledger import Account, Ledger
-from tuninglink.tuning.scheduling.prices import guard_seconds
+from tuninglink.tuning.scheduling.prices import FEWEST_MODEL_ROUNDS, guard_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,7 +30,8 @@ _MOST_REFERENCE_SECONDS: Final = 120.0
 """The time limit of the reference for any budget, in seconds."""
 
 _LEAST_PART: Final = 0.7
-"""The whole program is compared if this fraction of the price is left."""
+"""The whole program is compared if this fraction of the price is left; with few rounds and without a reference if this
+fraction of the price of that is left."""
 
 
 class ProgramGuard:
@@ -47,6 +48,7 @@ class ProgramGuard:
         self._task_tuner = task_tuner
         self._ledger = ledger
         self._price = 0.0
+        self._least_price = 0.0
         self._opened = ExitStack()
         self._reference: ProgramReference | None = None
 
@@ -83,7 +85,9 @@ class ProgramGuard:
         scale = (len(measured) + len(defaults.waiting)) / len(measured)
         seconds = [default.compile_seconds for default in measured] * round(scale)
         program_us = sum(default.task.calls * default.program_us for default in measured) * scale
-        self._price = guard_seconds(seconds, program_us, self._task_tuner.compiler.jobs)
+        jobs = self._task_tuner.compiler.jobs
+        self._price = guard_seconds(seconds, program_us, jobs)
+        self._least_price = guard_seconds(seconds, program_us, jobs, FEWEST_MODEL_ROUNDS)
         if self._reference is not None:
             self._price += min(_REFERENCE_SECONDS, self._reference.seconds)
         self._ledger.reserve(Account.GUARD, self._price)
@@ -140,8 +144,10 @@ class ProgramGuard:
             return "it was not asked for"
         if whole.is_stopped or failure is not None:
             return "tuning ended early"
-        if whole.remaining < _LEAST_PART * self._price:
-            return f"it takes about {self._price:.0f} s, which the budget did not leave"
+        if whole.remaining < _LEAST_PART * self._price and self._task_tuner.is_local:
+            self._reference = None  # elsewhere, it is already computed
+        if whole.remaining < _LEAST_PART * self._least_price:
+            return f"it takes about {self._least_price:.0f} s, which the budget did not leave"
         return ""
 
     @cached_property

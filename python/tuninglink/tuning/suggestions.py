@@ -17,7 +17,7 @@ from tuninglink.tuning.candidates.candidate import configuration_of
 from tuninglink.tuning.candidates.preparation import NotTunableError, prepare
 from tuninglink.tuning.programs.dispatches import Omission
 from tuninglink.tuning.search.base import MOST_CANDIDATES
-from tuninglink.tuning.search.estimate import fastest_first
+from tuninglink.tuning.search.features import fastest_first
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

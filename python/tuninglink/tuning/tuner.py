@@ -13,7 +13,7 @@ from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
 from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.specs.provenance import FLAGS
 from tuninglink.tuning.candidates.preparation import PreparedTask, prepare
-from tuninglink.tuning.devices.compute_units import COMPUTE_UNITS, compute_units
+from tuninglink.tuning.devices.hardware import COMPUTE_UNITS, compute_units
 from tuninglink.tuning.devices.local import may_run
 from tuninglink.tuning.program_guard import ProgramGuard
 from tuninglink.tuning.programs.dispatches import Omission

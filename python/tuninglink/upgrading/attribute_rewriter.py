@@ -9,18 +9,65 @@ from tuninglink.errors import SpecError
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import error
 from tuninglink.upgrading.compilation_info import TILE_AND_FUSE, VECTOR_DISTRIBUTE, CompilationInfo
+from tuninglink.upgrading.edits import Edits
 from tuninglink.upgrading.rule_definition import AttributeSite, Refusal
 from tuninglink.upgrading.trees import Definitions, Expanded, Leaf, Node, as_node, parse, uses
+from tuninglink.upgrading.upgrade_report import RuleChange
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from tuninglink.upgrading.iteration_space import IterationSpace, IterationSpaces
     from tuninglink.upgrading.outline import SpecOutline
-    from tuninglink.upgrading.rewrites import Rewrites
     from tuninglink.upgrading.rule_definition import AttributeRule
     from tuninglink.upgrading.spec_text import Mark
     from tuninglink.upgrading.trees import Value
+
+
+@dataclass
+class Rewrites:
+    """The changes of some rules to a spec.
+
+    Attributes:
+        outline: the spec.
+        edits: the edits of its text.
+        changes: the reported changes.
+        refused: for the index of a named sequence, the reason why it cannot be upgraded, and the offset.
+        failures: the offsets of upgraded configurations that are known not to compile, with the reasons.
+        is_old: whether a rule changed or refused something.
+    """
+
+    outline: SpecOutline
+    edits: Edits = field(default_factory=Edits)
+    changes: list[RuleChange] = field(default_factory=list)
+    refused: dict[int, tuple[str, int]] = field(default_factory=dict)
+    failures: list[tuple[int, str]] = field(default_factory=list)
+    is_old: bool = False
+
+    def record(self, rule: str, offset: int, notes: Iterable[tuple[str, bool]]) -> None:
+        """Record the changes of a rule at `offset`."""
+        sequence = self.outline.sequence_at(offset)
+        name = sequence.name if sequence is not None else None
+        for message, is_decision in notes:
+            place = self.outline.source.place(offset)
+            self.changes.append(RuleChange(rule, message, place, is_decision, name))
+            self.is_old = True
+
+    def refuse(self, offset: int, reason: str) -> None:
+        """Record that the part at `offset` cannot be upgraded, and neither can its sequence."""
+        sequence = self.outline.sequence_at(offset)
+        if sequence is not None:
+            self.refused.setdefault(self.outline.index_of(sequence), (reason, offset))
+        self.is_old = True
+
+    def add(self, other: Rewrites) -> None:
+        """Add the changes of other rules."""
+        self.edits.edits += other.edits.edits
+        self.changes += other.changes
+        self.refused = {**other.refused, **self.refused}
+        self.failures += other.failures
+        self.is_old = self.is_old or other.is_old
+
 
 _DIALECTS: Final = ("#iree_codegen.", "#iree_gpu.", "#iree_cpu.")
 

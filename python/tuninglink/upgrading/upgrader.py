@@ -10,14 +10,12 @@ from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
 from tuninglink.mlir.serialization import decode
-from tuninglink.upgrading.attribute_rewriter import AttributeRewriter
+from tuninglink.upgrading.attribute_rewriter import AttributeRewriter, Rewrites
 from tuninglink.upgrading.edits import Edited, Edits
-from tuninglink.upgrading.exclusion import Exclusion, exclude
+from tuninglink.upgrading.exclusion import Exclusion, exclude, find_rejected, parse_failure
 from tuninglink.upgrading.generic_forms import Generalization
 from tuninglink.upgrading.iteration_space import IterationSpaces
 from tuninglink.upgrading.outline import SpecOutline
-from tuninglink.upgrading.rejected_parts import find_rejected, parse_failure
-from tuninglink.upgrading.rewrites import Rewrites
 from tuninglink.upgrading.rule_definition import (
     AttributeRule,
     OperationRule,

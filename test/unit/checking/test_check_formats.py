@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tuninglink.checking.findings import Finding, Rule
-from tuninglink.checking.github import to_github
-from tuninglink.checking.sarif import to_sarif
+from tuninglink.checking.review_formats import to_github, to_sarif
 from tuninglink.mlir.diagnostics import Diagnostic, Place, Severity, note
 
 

@@ -4,35 +4,52 @@ from __future__ import annotations
 
 import ast
 import inspect
-from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+from places import ROOT
 
 import tuninglink.cli
-from tuninglink.cli.app import run
-from tuninglink.cli.completion import known_specs, known_targets, with_completed_flags
-from tuninglink.cli.usage import Usage, flag_lines
-from tuninglink.llvm_flags import CommandLine, Flag
+from tuninglink.cli.commands import run
+from tuninglink.cli.completion import complete_bound, with_flags
+from tuninglink.cli.known_values import (
+    known_devices,
+    known_dispatches,
+    known_pipelines,
+    known_searches,
+    known_targets,
+)
+from tuninglink.cli.summaries import SUMMARIES
+from tuninglink.cli.usage import Positional, Usage, flag_lines, usage_of
+from tuninglink.errors import TuninglinkError
+from tuninglink.llvm_flags import CommandLine, Flag, choice, switch
+from tuninglink.tuning.settings import Numerics
 
-OWN = ("compile", "explain", "init", "verify")
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 LONGEST_COMMAND = 45
+LONGEST_LINE = 120
 
 
-def usage(name: str) -> Usage:
-    found = import_module(f"tuninglink.cli.{name}").USAGE
-    assert isinstance(found, Usage)
-    return found
-
-
-@pytest.mark.parametrize("name", OWN)
+@pytest.mark.parametrize("name", SUMMARIES)
 def test_the_help_has_every_flag_with_a_meaning(name: str) -> None:
-    text = usage(name).text()
-    for flag, declared in usage(name).flags.items():
+    usage = usage_of(name)
+    assert usage.name == name
+    text = usage.text()
+    for flag, declared in usage.flags.items():
         dashes = "--" if len(flag) > 1 else "-"
         if declared.help:
-            assert f"  {dashes}{flag}" in text
-    assert all(len(line) <= 120 for line in text.splitlines())
+            assert f"{dashes}{flag}" in text
+    assert all(len(line) <= LONGEST_LINE for line in text.splitlines())
+
+
+@pytest.mark.parametrize("name", SUMMARIES)
+def test_fields_and_values_of_flags_are_declared(name: str) -> None:
+    for flag in usage_of(name).flags.values():
+        assert flag.target
+        assert flag.switch or flag.metavar or not flag.help
 
 
 def test_a_long_meaning_is_wrapped_behind_the_flags() -> None:
@@ -43,37 +60,110 @@ def test_a_long_meaning_is_wrapped_behind_the_flags() -> None:
     assert all(line.startswith(" " * 23 + "word") for line in rest)
 
 
-@pytest.mark.parametrize("name", OWN)
-def test_a_shell_completes_every_flag(name: str) -> None:
-    completed = with_completed_flags(name, lambda: None)
-    parameters = inspect.signature(completed).parameters.values()
+def test_the_meaning_of_a_long_flag_is_on_its_own_line() -> None:
+    text = flag_lines({"a-flag-with-a-long-name": Flag("x", metavar="VALUE", help="word")})
+    assert text.splitlines() == ["  --a-flag-with-a-long-name VALUE", " " * 23 + "word"]
+
+
+def parameters(name: str) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(with_flags(name)).parameters
+
+
+@pytest.mark.parametrize("name", SUMMARIES)
+def test_a_shell_completes_every_flag_and_argument(name: str) -> None:
+    declarations = [parameter.annotation.__metadata__[0] for parameter in parameters(name).values()]
     options = {
-        each
-        for parameter in parameters
-        for each in parameter.annotation.__metadata__[0].param_decls
+        option
+        for declaration in declarations
+        for option in (declaration.default, *(declaration.param_decls or ()))
     }
-    options |= {parameter.annotation.__metadata__[0].default for parameter in parameters}
-    for flag in (*usage(name).flags, "quiet"):
+    for flag in (*usage_of(name).flags, "quiet"):
         assert f"--{flag}" in options or f"-{flag}" in options
+    arguments = [
+        declaration.metavar
+        for parameter, declaration in zip(parameters(name), declarations, strict=True)
+        if parameter.startswith("argument")
+    ]
+    assert arguments == [argument.metavar for argument in usage_of(name).positionals]
 
 
 def test_a_shell_completes_values() -> None:
-    assert "library:auto" in known_specs("lib")
-    assert known_specs("gfx942=library:au") == ["gfx942=library:auto"]
-    assert known_specs("./mine") == []
-    assert known_targets("GFX94") == ["gfx942"]
+    assert "library:auto" in complete_bound("lib")
+    assert complete_bound("gfx942=library:au") == ["gfx942=library:auto"]
+    assert complete_bound("./mine") == []
+    assert "gfx942" in known_targets()
+    assert "local-sync" in known_devices()
+    assert "neighbors" in known_searches()
+    assert {"TileAndFuse", "DoubleTilingExpert"} <= set(known_pipelines())
+
+
+def test_a_shell_completes_the_dispatches_of_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = ROOT / "examples" / "model_mlp.mlir"
+    monkeypatch.setenv("COMP_WORDS", f"tuninglink tune {program} --only ")
+    assert list(known_dispatches())[:1] == ["model_dispatch_0"]
+    monkeypatch.setenv("COMP_WORDS", "tuninglink tune missing.mlir --only 'mlp")
+    assert not list(known_dispatches())
+
+
+@pytest.mark.parametrize("words", [[], ["-h"], ["--help"], ["database"], ["database", "-h"]])
+def test_an_overview_lists_commands(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(words) == 0
+    shown = capsys.readouterr().out
+    names = [name for name in SUMMARIES if not words or "database" not in words or " " in name]
+    assert all(f"  {name.removeprefix(' '.join(words[:1]) + ' ')} " in shown for name in names)
+    assert all(len(line) <= LONGEST_LINE for line in shown.splitlines())
+
+
+FLAGS = {
+    "output": Flag("output", short="o", metavar="OUT", help="The result."),
+    "numerics": choice("numerics", Numerics, "The results."),
+    "no-upgrade": switch("upgrade", "Refuse.", value=False),
+}
+
+
+def usage(*positionals: Positional) -> Usage:
+    return Usage(name="link", positionals=positionals, flags=FLAGS, examples=())
+
+
+def test_a_short_name_is_that_of_its_flag() -> None:
+    for line in (["-o", "x"], ["--output", "x"], ["-o=x"], ["--output=x"]):
+        assert usage().parse(line) == ({"output": "x"}, ())
+    with pytest.raises(TuninglinkError, match="flag '--output' is given more than once"):
+        usage().parse(["-o", "x", "--output", "y"])
+
+
+def test_a_switch_that_turns_something_off() -> None:
+    assert usage().parse(["--no-upgrade"])[0] == {"upgrade": False}
+    assert usage().parse(["--no-upgrade=false"])[0] == {"upgrade": True}
 
 
 @pytest.mark.parametrize(
-    "words", [["-h"], ["link", "--help"], ["check", "-h"], ["database", "show", "-h"]]
+    ("line", "message"),
+    [
+        ("--outptu x", "unknown flag '--outptu'; did you mean '--output'?"),
+        ("-o", "flag '-o' needs a value"),
+        ("--numerics bit", "expected one of bitwise, rounding, any"),
+        ("", "the argument OLD is missing"),
+        ("a", "the argument NEW is missing"),
+        ("a b c", "unexpected argument 'c'"),
+    ],
 )
-def test_the_help_shows_no_types_of_switches(
-    words: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(words) == 0
-    shown = capsys.readouterr().out
-    assert "--help" in shown
-    assert "bool" not in shown
+def test_usage_errors_name_the_argument(line: str, message: str) -> None:
+    command = usage(Positional("OLD", "One."), Positional("NEW", "Another one."))
+    with pytest.raises(TuninglinkError) as caught:
+        command.parse(line.split())
+    assert message in str(caught.value)
+
+
+def test_the_usage_line_is_made_from_the_declarations() -> None:
+    command = Usage(
+        name="link",
+        positionals=(Positional("SPEC", "", optional=True, repeats=True),),
+        flags={**FLAGS, "spec": Flag("specs", repeats=True, metavar="SPEC", help="More.")},
+        main_flags=("spec", "output"),
+        examples=(),
+    )
+    assert command.line == "tuninglink link [SPEC]... [--spec SPEC]... [-o OUT] [FLAG]..."
 
 
 def test_commands_are_short() -> None:

@@ -12,7 +12,7 @@ from tuninglink.errors import TuninglinkError
     ("arguments", "message"),
     [
         ("", "no input; name a program, or - for standard input"),
-        ("p.mlir --budget 0", "invalid value '0' for flag '--budget': there is no time to tune in"),
+        ("p.mlir --budget 0", "invalid value '0' for flag '--budget': expected a time above 0"),
         ("p.mlir --budget soon", "expected a time such as 90s, 10m or 1.5h"),
         ("p.mlir --min-gain 200%", "expected a part such as 2% or 0.02"),
         ("p.mlir --trials 0", "invalid value '0' for flag '--trials': expected a number above 0"),

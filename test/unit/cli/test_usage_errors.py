@@ -38,13 +38,13 @@ PLACES = {
 
 CASES = {
     "check MMT": "mmt_2048x1280x5120.mlir:[0-9]+:1: error: expected a module that is or carries a tuning spec, "
-    "found 'func.func'",
+    "found a program",
     "check GFX942 --target gfx9422": r"error: unknown target 'gfx9422'; did you mean 'gfx942'\? "
     "'tuninglink targets --all' lists the known ones\n$",
     "check GFX942 --target sm_90": "error: .*missing GPU target",
     "check GFX942 --compile": "error: --compile needs to know what to compile for; name it with --target",
-    "check GFX942 --limit 0": "error: invalid value for '--limit'",
-    "check GFX942 --stricct": "error: no such option: --stricct",
+    "check GFX942 --limit 0": "error: invalid value '0' for flag '--limit': expected a time above 0",
+    "check GFX942 --stricct": r"error: unknown flag '--stricct'; did you mean '--strict'\?",
     "check GFX942 --model MMT": "error: --model needs to know what to compile for; name it with --target, or by "
     "iree-compile's flags",
     "check GFX942 --target gfx942 --model missing.mlir": "error: .*missing.mlir",
@@ -56,17 +56,17 @@ CASES = {
     "link GFX942 --target mi300xx": r"error: unknown target 'mi300xx'; did you mean 'mi300x'\?",
     "link GFX942 --target gfx942 --no-default-specs": "error: --target asks for a default spec and "
     "--no-default-specs for none; give one of them",
-    "link GFX942 -o nowhere/out.mlir": "error: cannot write 'nowhere/out.mlir': no such file or directory",
+    "link GFX942 -o nowhere/out.mlir": "error: cannot write 'nowhere/out.mlir': the directory '.*/nowhere' does not exist",
     "link ''": "error: a spec has an empty name; expected a file, a library or a URL",
     "link --no-project": "error: no spec is given, and --no-project is",
     "link gfx94=GFX942": "error: .*'gfx94'",
-    "lnik": r"error: no such command 'lnik'. Did you mean 'link'\?",
+    "lnik": r"error: no such command 'lnik'; did you mean 'link'\?\nnote: see 'tuninglink --help'",
     "upgrade empty.mlir": "^empty.mlir:1:1: error: the file is empty; expected MLIR text",
     "upgrade garbage": "^garbage:1:1: error:",
     "upgrade truncated.mlir": r"^truncated.mlir:\d+:\d+: error: .* the spec may be cut off\n.*\n *\^",
     "upgrade truncated.mlirbc": "error: bytecode cannot be upgraded; have the compiler that wrote it print it as "
     "text",
-    "upgrade GFX942 --from old": "error: .*'old'.* write it as 3.4",
+    "upgrade GFX942 --from old": "error: invalid value 'old' for flag '--from': expected a version such as 3.4",
     "upgrade --check GFX942 --report": "error: --check writes nothing; leave --output, --report and --modernize "
     "out",
     "upgrade GFX942 SM_80": "error: one spec at a time; only --check takes several",
@@ -96,10 +96,10 @@ CASES = {
     "spec",
     f"compile program.mlir --spec-dir nowhere {VMVX}": "error: the directory of default specs 'nowhere' does not "
     "exist",
-    f"compile program.mlir --spec spec.mlir --dump-specs-to=spec.mlir {VMVX}": "error: cannot make 'spec.mlir'",
-    f"compile program.mlir {VMVX} -o nowhere/out.vmfb": "error: cannot write 'nowhere/out.vmfb': no such file or "
-    "directory",
-    f"compile program.mlir {VMVX} -o .": r"error: cannot write '\.': is a directory",
+    f"compile program.mlir --spec spec.mlir --dump-specs-to=spec.mlir {VMVX}": "error: cannot make the directory 'spec.mlir': it is a file",
+    f"compile program.mlir {VMVX} -o nowhere/out.vmfb": "error: cannot write 'nowhere/out.vmfb': the directory "
+    "'.*/nowhere' does not exist",
+    f"compile program.mlir {VMVX} -o .": r"error: cannot write '\.': it is a directory",
     f"tune program.mlir {VMVX} --search best": "error: .*'best'",
     f"tune program.mlir {VMVX} -o nowhere/tuned.mlir": "error: cannot write 'nowhere/tuned.mlir': the directory "
     "'.*/nowhere' does not exist",
@@ -119,8 +119,29 @@ CASES = {
     "are known only when the program runs",
     f"tune DYNAMIC --dim 1.0=8 {VMVX}": "error: '--dim 1.0=8' is about no dynamic dimension of the program's "
     "arguments\nnote: dynamic dimensions: 0.0",
+    "check GFX942 --iree-cuda-target=sm_80": "error: flag '--iree-cuda-target=sm_80' needs a --model",
+    "database shwo tuning.db": r"error: no such command 'database shwo'; did you mean 'show'\?",
+    "database show": "error: the argument DATABASE is missing\nnote: usage: tuninglink database show DATABASE",
+    "database merge tuning.db": "error: the argument OTHER is missing",
+    "diff a.json b.json c.json": "error: unexpected argument 'c.json'",
+    "diff a.json b.json --min-change 7": "error: invalid value '7' for flag '--min-change': expected a part such as 2%",
+    "dump --emit-bytecode": "error: the argument PROGRAM is missing",
+    "lock --chekc": r"error: unknown flag '--chekc'; did you mean '--check'\?\nnote: see 'tuninglink lock --help'",
+    "targets gfx942": "error: unexpected argument 'gfx942'",
+    "doctor --format yaml": "error: invalid value 'yaml' for flag '--format': expected one of table, json",
+    "demo --budget soon": "error: invalid value 'soon' for flag '--budget': expected a time such as 90s",
+    "--show-completion bsh": r"error: no completion for shell 'bsh'; did you mean 'bash'\?",
+    "upgrade": "error: the argument SPEC is missing",
     "database export missing.db --format tables": "error: ",
-    "dump GFX942 -o empty.mlir": "error: cannot make 'empty.mlir': file exists",
+    "dump GFX942 -o empty.mlir": "error: cannot make the directory 'empty.mlir': it is a file",
+    f"explain program.mlir {VMVX} -o .": r"error: cannot write '\.': it is a directory",
+    f"compile program.mlir {VMVX} --explain=nowhere/report.html": "error: cannot write 'nowhere/report.html'",
+    "check GFX942 -o .": r"error: cannot write '\.': it is a directory",
+    "upgrade GFX942 -o .": r"error: cannot write '\.': it is a directory",
+    f"init program.mlir {VMVX} -o .": r"error: cannot write '\.': it is a directory",
+    f"init program.mlir {VMVX} --suggest 2 -o empty.mlir": "error: cannot make the directory 'empty.mlir': it is a file",
+    "demo -o empty.mlir/programs": "error: cannot make the directory 'empty.mlir/programs': '.*empty.mlir' is a file",
+    f"retune --no-project {HOST}": "error: no spec is given, and --no-project is",
     "init program.mlir --iree-hal-target-device=hip --iree-rocm-target=gfx942 --dispatch other": "error: no "
     "dispatch in 'program.mlir' is called 'other'",
     "init program.mlir --iree-hal-target-device=hip --iree-rocm-target=gfx942 --top 0": "error: invalid value '0' for flag '--top': expected a number above 0",

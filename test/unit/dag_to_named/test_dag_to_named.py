@@ -8,8 +8,7 @@ import pytest
 
 import tuninglink
 from tuninglink.dag_to_named import conversion, convert_dags, perturbations
-from tuninglink.dag_to_named.dag_matchers import DagMatcher
-from tuninglink.dag_to_named.replacement import replace_dag
+from tuninglink.dag_to_named.replacement import DagMatcher, replace_dag
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import collect
 from tuninglink.payloads import configures, payload_for

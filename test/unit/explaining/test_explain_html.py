@@ -7,7 +7,8 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from browser import DARK, NASTY, browse, needs_chromium
+import pytest
+from browser import AS_IT_SHOULD_BE, CLIPPED, DARK, NASTY, WIDE, browse, needs_chromium, of_width
 
 from tuninglink.cli.explanation_output import to_html
 from tuninglink.explaining.explanation import (
@@ -235,3 +236,10 @@ def test_a_page_without_dispatches_says_so(tmp_path: Path) -> None:
     nothing = Explanation("program.mlir", (), (), ("there is no dispatch to configure",))
     ask = 'return document.querySelector(".notes").textContent;'
     assert browse(to_html(nothing), tmp_path, ask=ask) == "there is no dispatch to configure"
+
+
+@needs_chromium
+@pytest.mark.parametrize(("width", "flags"), [(400, ()), (1180, (WIDE,))])
+def test_nothing_is_clipped(tmp_path: Path, width: int, flags: tuple[str, ...]) -> None:
+    page = of_width(to_html(explanation(60)), width)
+    assert browse(page, tmp_path, *flags, ask=CLIPPED) == AS_IT_SHOULD_BE

@@ -87,6 +87,18 @@ def test_a_unit_loop_makes_no_difference() -> None:
     assert loop_mapping(unit, plain, [PARALLEL, PARALLEL, REDUCTION]).dropped == (0,)
 
 
+def test_unit_loops_correspond_to_unit_loops_of_the_same_operands() -> None:
+    sizes = {**SIZES, "b": 1, "m": 1}
+    row = form(OpKind.CONTRACTION, ("m k", "n k", "m n"), tuple("mnk"), sizes)
+    batched = form(OpKind.CONTRACTION, CONTRACTION, tuple("bmnk"), sizes)
+    assert row
+    assert batched
+    added = loop_mapping(row, batched, [PARALLEL, PARALLEL, PARALLEL, REDUCTION])
+    assert (added.sources, added.dropped) == ((None, 0, 1, 2), ())
+    removed = loop_mapping(batched, row, [PARALLEL, PARALLEL, REDUCTION])
+    assert (removed.sources, removed.dropped) == ((1, 2, 3), (0,))
+
+
 def test_the_layout_of_an_operand_makes_a_difference() -> None:
     nk = form(OpKind.CONTRACTION, ("m k", "n k", "m n"), tuple("mnk"), SIZES)
     kn = form(OpKind.CONTRACTION, ("m k", "k n", "m n"), tuple("mnk"), SIZES)

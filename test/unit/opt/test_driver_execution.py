@@ -15,7 +15,7 @@ from tuninglink.errors import PipelineError, TuninglinkError
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity, error
 from tuninglink.mlir.native_diagnostics import handled
 from tuninglink.mlir.passes import Pass, option
-from tuninglink.opt import iree_opt
+from tuninglink.opt import compiler_passes
 from tuninglink.opt.compiler_passes import UNPRINTABLE, CompilerPasses
 from tuninglink.opt.execution import Execution, run_pass
 from tuninglink.opt.pass_registry import PassRegistry
@@ -65,7 +65,7 @@ class Fail(Pass):
         if self.how == "interrupt":
             raise KeyboardInterrupt
         if self.how == "handled":
-            # An error of the bindings that a pass expects is no failure.
+            # An error of the bindings that a pass expects is not a failure.
             with pytest.raises(ir.MLIRError):
                 ir.Module.parse("module {", operation.context)
 
@@ -277,7 +277,7 @@ def test_every_pass_of_the_compiler_is_found_without_a_crash() -> None:
         return subprocess.run(command, capture_output=True, check=False).returncode < 0
 
     passes = CompilerPasses(ir.Context())
-    pass_names = [name for name in iree_opt.pass_names() if passes.knows(name)]
+    pass_names = [name for name in compiler_passes.pass_names() if passes.knows(name)]
     assert len(pass_names) > 500
     assert not crashes([name for name in pass_names if name not in UNPRINTABLE])
     assert all(crashes([name]) for name in UNPRINTABLE)

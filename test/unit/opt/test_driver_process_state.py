@@ -10,7 +10,7 @@ import pytest
 from iree.compiler import ir
 from processes import PATIENCE
 
-from tuninglink.opt import iree_opt
+from tuninglink.opt import compiler_passes
 from tuninglink.opt.compiler_passes import CompilerPasses
 from tuninglink.opt.pipeline import Element
 
@@ -67,7 +67,7 @@ def test_target_backends_are_found_once_they_are_known() -> None:
 def test_detects_passes_that_use_target_backends() -> None:
     passes = CompilerPasses(ir.Context())
     needing = [
-        name for name in iree_opt.pass_names() if passes.needs_target_backends(Element(name))
+        name for name in compiler_passes.pass_names() if passes.needs_target_backends(Element(name))
     ]
     assert "iree-hal-configure-target-executable-variants" in needing
     assert "iree-hal-transformation-pipeline" in needing

@@ -22,8 +22,8 @@ from tuninglink.solver.answers import (
 )
 from tuninglink.solver.expressions import all_of, any_of, negation, select, unknown
 from tuninglink.spaces.knobs import IntegerKnob, OneOfKnob
-from tuninglink.spaces.problem import Dimension, Problem
 from tuninglink.spaces.set_builder import ConstraintSetBuilder
+from tuninglink.spaces.workload import Dimension, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -18,7 +18,7 @@ from constraint_problems import PROBLEM, all_valid, build, truths
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tuninglink.solver import counting
+from tuninglink.solver import counting, decider
 from tuninglink.solver.answers import (
     CountAnswer,
     Limits,
@@ -179,6 +179,27 @@ def test_counting_looks_at_less_than_there_are() -> None:
     nodes = looks * counting._NODES_BETWEEN_CHECKS
     assert number > 2 * nodes
     assert constraints.count(Limits(math.inf, steps=looks)) == CountAnswer(Verdict.PROVEN, number)
+
+
+def test_a_count_that_exceeded_its_steps_is_tried_again_with_more_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(counting, "_NODES_BETWEEN_CHECKS", 1)
+    constraints = tiles(4, 60, 500)
+    counts = []
+
+    def count(*arguments: object) -> counting.Counted:
+        counts.append(arguments)
+        return counting.count_solutions(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(decider, "count_solutions", count)
+    few = Limits(math.inf, steps=200)
+    first = constraints.count(few)
+    assert first.verdict is Verdict.NOT_DECIDED
+    assert constraints.count(few) == first
+    assert len(counts) == 1
+    assert constraints.count(Limits(math.inf, steps=1e6)).verdict is Verdict.PROVEN
+    assert len(counts) == 2
 
 
 def test_forgetting_what_was_counted_costs_nothing_but_time(

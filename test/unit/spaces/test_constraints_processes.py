@@ -15,8 +15,8 @@ from tuninglink.iree.op_kinds import OpKind
 from tuninglink.solver.answers import Limits, UndecidedError, Verdict
 from tuninglink.spaces.compiler_provider import CompilerProvider
 from tuninglink.spaces.knobs import IntegerKnob
-from tuninglink.spaces.problem import Problem
 from tuninglink.spaces.set_builder import ConstraintSetBuilder
+from tuninglink.spaces.workload import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,13 +16,13 @@ from tuninglink.matching.materialization import LinkedDispatch, embed_specs, lin
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Place, place_of
 from tuninglink.mlir.walk import collect
+from tuninglink.specs.default_library import DefaultLibrary
 from tuninglink.specs.embedding import (
     carried_spec,
     embedded_bytes,
     load_embedded_spec,
     spec_attribute,
 )
-from tuninglink.specs.library import DefaultLibrary
 from tuninglink.specs.loading import load_spec
 from tuninglink.specs.spec import Spec
 
@@ -298,7 +298,7 @@ def test_garbage_is_refused(garbage: bytes) -> None:
 
 
 def test_every_truncation_is_refused() -> None:
-    """Also where the compiler's message quotes bytes that are no text."""
+    """Also where the compiler's message quotes bytes that are not text."""
     root = program(executable("a", CPU))
     whole = marked("user").bytecode()
     for length in range(1, len(whole)):

@@ -9,7 +9,7 @@ from places import ROOT
 
 from tuninglink.errors import SpecError, TargetError, TuninglinkError
 from tuninglink.iree.targets import Target
-from tuninglink.specs.library import DefaultLibrary, default_spec, shipped
+from tuninglink.specs.default_library import DefaultLibrary, default_spec, shipped
 from tuninglink.specs.loading import load_spec
 
 SOURCES = ROOT / "specs" / "default"

@@ -195,7 +195,7 @@ def test_an_entry_point_that_loses_its_handle_is_refused() -> None:
         (b"module {", "expected operation name"),
         (
             b"func.func private @f()",
-            "expected a module that is or carries a tuning spec, found 'func.func'",
+            "expected a module that is or carries a tuning spec, found a program",
         ),
         (b"module {} module {}", "expected one module, found 2 operations at the top level"),
         (b"module { func.func private @f() }", "not a tuning spec"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import Future
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
@@ -13,11 +14,10 @@ from tuninglink.compiler.phases import Phase
 from tuninglink.tuning.deciding.decision import ConfidenceInterval
 from tuninglink.tuning.deciding.output_judge import OutputJudge
 from tuninglink.tuning.devices.timing import Rounds
-from tuninglink.tuning.flag_sets.bases import tuning_bases
 from tuninglink.tuning.flag_sets.comparison import FlagComparison, TunedSet
 from tuninglink.tuning.flag_sets.compilation import CompiledSource, ProgramSource
 from tuninglink.tuning.flag_sets.program_times import ProgramTimer
-from tuninglink.tuning.flag_sets.results import FlagsResult, SetResult
+from tuninglink.tuning.flag_sets.results import FlagsResult, SetResult, tuning_bases
 from tuninglink.tuning.flag_sets.sets import DEFAULT, FlagSet
 from tuninglink.tuning.programs.call_options import ALL_CALLS
 from tuninglink.tuning.programs.program_calls import FunctionCall, ProgramCalls
@@ -36,6 +36,7 @@ TIMES = {
     b"prefills fast": (50.0, 20.0),
     b"both fast": (50.0, 10.0),
     b"wrong": (10.0, 2.0),
+    b"less exact": (10.0, 2.0),
 }
 """The microseconds of both functions: 300, 300, 250, 150 and 30 in all, as a decode counts ten times."""
 
@@ -58,7 +59,7 @@ class RecordedDevice:
     def program_outputs(self, program: CompiledProgram) -> tuple[np.ndarray, ...] | Failure:
         if program.image == b"hang":
             return Failure(FailureKind.TIMEOUT, "no answer")
-        value = 1.01 if program.image == b"wrong" else 1.0
+        value = {b"wrong": 1.01, b"less exact": 1.00005}.get(program.image, 1.0)
         return (np.full(4, value, np.float32),)
 
     def program_rounds(self, programs: Sequence[CompiledProgram], count: int, *_: object) -> Rounds:
@@ -69,6 +70,30 @@ class RecordedDevice:
 def comparison(numerics: Numerics = Numerics.ROUNDING) -> FlagComparison:
     source = ProgramSource("program.mlir", Phase.START, (), ALL_CALLS)
     return FlagComparison(source, (), 60.0, 0.02, 0, OutputJudge(numerics=numerics))
+
+
+class RecordedReference:
+    """A reference whose outputs are all one value, and that counts how often it is computed."""
+
+    name = "llvm-cpu"
+
+    def __init__(self, value: float) -> None:
+        self.value = value
+        self.count = 0
+
+    def outputs(self, *_: object) -> dict[str, tuple[np.ndarray, ...]]:
+        self.count += 1
+        return {call.label: (np.full(4, self.value, np.float32),) for call in CALLS.functions}
+
+
+def compared_with(reference: RecordedReference, *names: str) -> FlagsResult:
+    whole, compiler = comparison(), RecordedCompiler()
+    whole.judge.reference = reference
+    jobs = {
+        flag_set: whole.begin(compiler, flag_set)
+        for flag_set in (FlagSet(name, (f"--{name}",)) for name in names)
+    }
+    return whole.run(compiled(b"default"), jobs, RecordedDevice())
 
 
 def run(numerics: Numerics = Numerics.ROUNDING) -> FlagsResult:
@@ -92,6 +117,23 @@ def test_the_weighted_sum_decides() -> None:
     assert speedup.median == pytest.approx(1.2)
 
 
+def test_a_set_is_slower_at_none_of_the_sizes_of_a_dynamic_program() -> None:
+    at_sizes = tuple(
+        replace(call, weight=weight, sizes=f"0.0={size}")
+        for call, weight, size in zip(CALLS.functions, (1, 100), (512, 1), strict=True)
+    )
+    default = replace(compiled(b"default"), calls=ProgramCalls(at_sizes))
+    whole, compiler = comparison(), RecordedCompiler()
+    fast = FlagSet("decodes fast", ("--decodes fast",))
+    result = whole.run(default, {fast: whole.begin(compiler, fast)}, RecordedDevice())
+    (slower,) = result.results
+    assert slower.speedup is not None
+    assert slower.speedup.low > 1.7
+    assert slower.note.startswith("slower at 0.0=512: 0.5")
+    assert result.flags == ()
+    assert tuning_bases(result, 600.0) == [DEFAULT]
+
+
 def test_what_is_not_measured_says_why() -> None:
     results = by_name(run())
     assert results["default"].note == "the same code as the default"
@@ -105,6 +147,27 @@ def test_other_results_are_taken_only_if_that_is_allowed() -> None:
     assert wrong.error == pytest.approx(0.01, rel=1e-3)
     assert "taken with --allow-numerics only" in wrong.note
     assert run(Numerics.ANY).flags == ("--wrong",)
+
+
+def test_a_set_is_taken_that_is_right_where_the_default_is_wrong() -> None:
+    result = compared_with(RecordedReference(1.01), "wrong")
+    assert result.flags == ("--wrong",)
+
+
+def test_a_set_may_have_four_times_the_error_of_the_default() -> None:
+    exact = RecordedReference(1.0)
+    (rejected,) = compared_with(exact, "less exact").results
+    assert rejected.is_rejected
+    assert "differ from those of llvm-cpu: relative error 5e-05, at most 1e-05" in rejected.note
+    assert exact.count == 1
+    # With a default that is off by 2e-5, 3e-5 are accepted.
+    assert compared_with(RecordedReference(1.00002), "less exact").flags == ("--less exact",)
+
+
+def test_the_reference_is_not_computed_for_sets_with_the_outputs_of_the_default() -> None:
+    reference = RecordedReference(2.0)
+    assert compared_with(reference, "prefills fast").flags == ("--prefills fast",)
+    assert reference.count == 0
 
 
 class SlowDevice(RecordedDevice):
@@ -214,3 +277,13 @@ def test_one_set_is_tuned_where_another_cannot_catch_up_or_time_is_short() -> No
     assert [base.name for base in tuning_bases(FlagsResult((far,), far), 300.0)] == ["far"]
     short = tuning_bases(FlagsResult((TILED, PLAIN), TILED), 20.0)
     assert [base.name for base in short] == ["tiled"]
+
+
+def test_a_program_that_takes_long_to_compile_is_tuned_under_one_set() -> None:
+    both = FlagsResult((TILED, PLAIN), TILED)
+    assert [base.name for base in tuning_bases(both, 300.0, 5.0)] == ["tiled", "plain"]
+    assert [base.name for base in tuning_bases(both, 300.0, 10.0)] == ["tiled"]
+    alike = measured("alike", TILED.median / 1.01, is_data_tiled=False)
+    results = FlagsResult((TILED, alike), TILED)
+    assert [base.name for base in tuning_bases(results, 300.0, 5.0)] == ["tiled", "alike"]
+    assert [base.name for base in tuning_bases(results, 300.0, 10.0)] == ["alike"]

@@ -28,19 +28,29 @@ def test_sets_with_a_flag_that_is_given_are_left_out() -> None:
     assert all("--iree-opt-data-tiling" not in each.flags for each in sets)
 
 
-def test_sets_for_attention_are_left_out_of_programs_without_one(tmp_path: Path) -> None:
+ATTENTION = {
+    "attention as products",
+    "attention as products, data tiling, im2col, unrolling",
+}
+CONVOLUTION = {"channels last, data tiling, unrolling", "channels last, unrolling"}
+
+
+@pytest.mark.parametrize(
+    ("text", "missing"),
+    [
+        ("torch.aten.scaled_dot_product_attention; torch.aten.convolution", set()),
+        ("torch.aten.scaled_dot_product_attention", CONVOLUTION),
+        ('torch.operator "onnx.Conv"', ATTENTION),
+        ("linalg.matmul", ATTENTION | CONVOLUTION),
+        ("", set()),
+    ],
+)
+def test_sets_that_cannot_apply_are_left_out(tmp_path: Path, text: str, missing: set[str]) -> None:
     path = tmp_path / "program.mlir"
-    names = {each.name for each in flag_sets("llvm-cpu", "", [])}
-    path.write_text("%0 = torch.aten.scaled_dot_product_attention %q, %k, %v")
-    assert {each.name for each in flag_sets("llvm-cpu", "", [], program=str(path))} == names
-    path.write_text("%0 = linalg.matmul")
-    without = {each.name for each in flag_sets("llvm-cpu", "", [], program=str(path))}
-    assert names - without == {
-        "attention as products",
-        "attention as products, data tiling, im2col, unrolling",
-    }
-    path.write_text("")
-    assert {each.name for each in flag_sets("llvm-cpu", "", [], program=str(path))} == names
+    path.write_text(text)
+    names = {flag_set.name for flag_set in flag_sets("llvm-cpu", "", [])}
+    applicable = {flag_set.name for flag_set in flag_sets("llvm-cpu", "", [], program=str(path))}
+    assert names - applicable == missing
 
 
 def test_a_file_has_one_set_a_line(tmp_path: Path) -> None:

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tuninglink.iree.size_ranges import UNBOUNDED, SizeRange
+from tuninglink.iree.size_ranges import UNBOUNDED, SizeRange, sizes_between
 from tuninglink.tuning.programs.benchmark import BufferLayout, SizedFunction
-from tuninglink.tuning.ranges.boxes import boxes_around
+from tuninglink.tuning.ranges.boxes import box_above, boxes_around
 
 LAYOUT = BufferLayout((), 0, 0)
 
@@ -39,6 +39,19 @@ def test_combinations_have_boxes() -> None:
         ("1..8", "33.."),
         ("9..", "1..32"),
     ]
+
+
+def test_sizes_between_are_the_low_ends_of_ranges_and_their_middles() -> None:
+    assert sizes_between([1, 8, 64, 512]) == [2, 4, 23, 38, 182, 305]
+    assert sizes_between([64]) == [1, 8]
+    assert sizes_between([1, 2]) == []
+
+
+def test_a_box_begins_above_a_size_that_is_slow() -> None:
+    timed = functions((2, 96), (4, 96), (8, 96))
+    box = {0: SizeRange(2, 22)}
+    assert box_above(box, timed[0], timed) == {0: SizeRange(4, 22)}
+    assert box_above(box, timed[1], timed) == {0: SizeRange(8, 22)}
 
 
 def test_an_unknown_size_has_no_boxes() -> None:

@@ -81,7 +81,7 @@ def test_neighbors_differ_in_one_or_two_knobs(source: str, target: str) -> None:
 
 
 def test_neighbors_break_the_heuristics_that_the_default_breaks() -> None:
-    # The compiler's vector tile of 7 for 28 is no power of two.
+    # The compiler's vector tile of 7 for 28 is not a power of two.
     source = ONE_IMAGE.replace("18x18", "30x30").replace("16x16x32", "28x28x32")
     spaces = prepared(source, "llvm-cpu").spaces
     tile = spaces.default.knobs["vector_common_parallel_2"]

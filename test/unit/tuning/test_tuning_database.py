@@ -22,17 +22,17 @@ import jsonschema
 import pytest
 from database_writers import HERE, PROBLEM, failed, trial
 
-from tuninglink.cli import app
+from tuninglink.cli import commands
 from tuninglink.errors import TuninglinkError
+from tuninglink.plain_data import plain, to_json
 from tuninglink.tuning.candidates.search_problem import SearchProblem
 from tuninglink.tuning.database import Database, DatabaseError
 from tuninglink.tuning.database.database import winners_among
-from tuninglink.tuning.database.exporting import to_json, to_t4
+from tuninglink.tuning.database.exporting import export, to_t4
 from tuninglink.tuning.database.importing import read_trials
 from tuninglink.tuning.database.prior_data import PriorData
-from tuninglink.tuning.database.recorded_problems import problem_of_table
 from tuninglink.tuning.database.schema import VERSION
-from tuninglink.tuning.database.tables import RecordedPool, load_table
+from tuninglink.tuning.database.tables import RecordedPool, load_table, problem_of_table
 from tuninglink.tuning.results.failures import FailureKind
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def test_exports_call_right_what_was_compared() -> None:
         replace(failed(2, FailureKind.WRONG), stage="race"),
         trial(3, samples=(20.0,)),
     ]
-    results = [entry["result"] for entry in to_json(trials)["trials"]]
+    results = [entry["result"] for entry in plain(export(trials))["trials"]]
     assert results == ["wrong", "wrong", "right", "wrong", "wrong", "not checked"]
     t4 = to_t4(trials)["results"]
     assert [entry["correctness"] for entry in t4] == [0, 0, 1, 0, 0, 0]
@@ -193,6 +193,23 @@ def test_a_file_of_something_else_is_left_alone(tmp_path: Path) -> None:
             Database(foreign, read_only=read_only)
         one_diagnostic(raised)
     assert foreign.read_bytes() == before
+
+
+def test_waiting_for_another_process_is_reported(tmp_path: Path) -> None:
+    path = tmp_path / "locked.db"
+    Database(path).close()
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    reports: list[str] = []
+
+    def release() -> None:
+        reports.append("waiting")
+        other.execute("ROLLBACK")
+
+    with Database(path, on_wait=release) as database:
+        database.record(trial(0))
+    other.close()
+    assert reports == ["waiting"]
 
 
 def test_a_newer_database_is_refused(tmp_path: Path) -> None:
@@ -300,7 +317,7 @@ def test_exports_are_complete_and_importable(tmp_path: Path) -> None:
         *(failed(2 + i, kind) for i, kind in enumerate(FailureKind)),
     ]
     path = tmp_path / "export.json"
-    path.write_text(json.dumps(to_json(trials)))
+    path.write_text(to_json(export(trials)))
     assert read_trials(path) == trials
     t4 = to_t4(trials)
     jsonschema.validate(t4, T4_SCHEMA)
@@ -326,7 +343,7 @@ TABLE = {
 
 
 def run(*arguments: object) -> int:
-    return app.run([str(each) for each in arguments])
+    return commands.run([str(each) for each in arguments])
 
 
 def test_the_commands(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -10,37 +10,43 @@ from typing import TYPE_CHECKING
 
 import jsonschema
 import pytest
-from browser import DARK, NASTY, browse, needs_chromium
+from browser import AS_IT_SHOULD_BE, CLIPPED, DARK, NASTY, WIDE, browse, needs_chromium, of_width
 
 from tuninglink.errors import TuninglinkError
-from tuninglink.tuning.report import (
-    FunctionReport,
-    ModelReport,
+from tuninglink.json_schema import schema_of
+from tuninglink.plain_data import plain
+from tuninglink.tuning.candidates.candidate import CandidateOrigin
+from tuninglink.tuning.deciding.decision import ConfidenceInterval
+from tuninglink.tuning.deciding.size_checks import SizeComparison
+from tuninglink.tuning.flag_sets.results import SetResult
+from tuninglink.tuning.flag_sets.sets import FlagSet
+from tuninglink.tuning.references.output_verdict import Correctness
+from tuninglink.tuning.report.model import (
+    FlagSetReport,
     OmittedDispatch,
-    OutputReport,
     ProblemReport,
     SizeReport,
-    Speedup,
-    StageReport,
     TrialPoint,
     TuningReport,
-    write_report,
 )
-from tuninglink.tuning.report.json_report import schema, to_object
-from tuninglink.tuning.report.writing import to_html
+from tuninglink.tuning.report.writing import to_html, write_report
+from tuninglink.tuning.results.failures import FailureKind
+from tuninglink.tuning.results.output_comparison import OutputComparison
+from tuninglink.tuning.results.task_result import FunctionComparison, ModelComparison, TaskOutcome
+from tuninglink.tuning.scheduling.timeline import DeviceUse, Stage, StageTime
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
 def trial(number: int) -> TrialPoint:
-    failure = "compile" if number % 5 == 4 else None
+    failure = FailureKind.COMPILE if number % 5 == 4 else None
     time = None if failure else 300.0 - 10 * number + 40 * (number % 3)
     return TrialPoint(
         0.1 * number,
         time,
         failure,
-        "space",
+        CandidateOrigin.SPACE,
         "#iree_gpu.pipeline<TileAndFuse>",
         {"wg_0": 2**number, "wg_1": number % 3, "threads": 64},
     )
@@ -50,26 +56,28 @@ WON = ProblemReport(
     names=("@main_dispatch_0::@cuda_nvptx_fb", "@main_dispatch_7::@cuda_nvptx_fb"),
     problem="contraction 2048x1280x5120 f16xf16xf32",
     target="sm_80",
-    outcome="won",
+    outcome=TaskOutcome.WON,
     share=0.75,
     default_us=271.4,
     tuned_us=141.4,
-    speedup=Speedup(1.88, 1.92, 1.95),
+    speedup=ConfidenceInterval(1.88, 1.92, 1.95),
     configuration="#iree_codegen.compilation_info<…>",
-    trials=tuple(map(trial, range(20))),
+    history=tuple(map(trial, range(20))),
     notes=("a candidate is fast and wrong",),
     sizes=(
-        SizeReport("0.0=1", 1, 187.0, 76.0, Speedup(2.4, 2.46, 2.5), "d0 = 1"),
-        SizeReport("0.0=64", 2, 1343.0, 729.0, Speedup(1.8, 1.84, 1.9)),
+        SizeReport(
+            SizeComparison("0.0=1", 1, 187.0, 76.0, ConfidenceInterval(2.4, 2.46, 2.5)), "d0 = 1"
+        ),
+        SizeReport(SizeComparison("0.0=64", 2, 1343.0, 729.0, ConfidenceInterval(1.8, 1.84, 1.9))),
     ),
 )
 KEPT = dataclasses.replace(
     WON,
-    outcome="default",
+    outcome=TaskOutcome.DEFAULT,
     tuned_us=None,
     speedup=None,
     configuration=None,
-    trials=(),
+    history=(),
     share=0.25,
     sizes=(),
 )
@@ -80,26 +88,45 @@ REPORT = TuningReport(
     compiler="3.13.0",
     date="2026-11-21T21:00:00+00:00",
     seconds=61.5,
-    stages={"program": StageReport(1.5, 0.0, 0.0), "measurement": StageReport(60.0, 55.0, 5.0)},
+    stages={
+        Stage.PROGRAM: StageTime(1.5),
+        Stage.MEASUREMENT: StageTime(60.0, DeviceUse(55.0, 5.0)),
+    },
     dispatches=(WON, KEPT),
     omissions=(OmittedDispatch("@main_dispatch_3", "there is no space for a sort"),),
-    model=ModelReport(
-        *(10.5, 7.25, Speedup(1.4, 1.45, 1.5)),
-        (FunctionReport("main", 1, 10.5, 7.25, Speedup(1.4, 1.45, 1.5)),),
+    model=ModelComparison(
+        *(10.5, 7.25, ConfidenceInterval(1.4, 1.45, 1.5)),
+        (FunctionComparison("main", 1, 10.5, 7.25, ConfidenceInterval(1.4, 1.45, 1.5)),),
     ),
     is_guarded=True,
     notes=(),
     spec="module attributes {transform.with_named_sequence} {}",
+    flag_sets=(
+        FlagSetReport(SetResult(FlagSet("tiled", ("--tiled",))), taken=False),
+        FlagSetReport(
+            SetResult(
+                FlagSet("wide", ("--wide",)),
+                6.5,
+                ConfidenceInterval(1.5, 1.6, math.inf),
+                math.inf,
+                entries=1,
+            ),
+            taken=True,
+        ),
+    ),
 )
+
+
+SCHEMA = schema_of(TuningReport)
 
 
 def test_a_report_fits_its_schema(tmp_path: Path) -> None:
     write_report(REPORT, tmp_path / "report")
     written = json.loads((tmp_path / "report" / "report.json").read_text())
-    assert written == json.loads(json.dumps(to_object(REPORT)))
-    jsonschema.Draft202012Validator.check_schema(schema())
+    assert written == json.loads(json.dumps(plain(REPORT)))
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
     for each in (REPORT, dataclasses.replace(REPORT, model=None, dispatches=())):
-        jsonschema.validate(json.loads(json.dumps(to_object(each))), schema())
+        jsonschema.validate(json.loads(json.dumps(plain(each))), SCHEMA)
     first = written["dispatches"][0]
     assert (first["trials"], first["failures"], first["interval"]) == (
         20,
@@ -113,25 +140,27 @@ def test_a_report_fits_its_schema(tmp_path: Path) -> None:
     ]
 
 
-WRONG = OutputReport(
+WRONG = OutputComparison(
     source="llvm-cpu",
     tolerance=0.01,
     default_error=math.inf,
     tuned_error=0.001,
-    default_is_wrong=True,
-    finding="the outputs differ from those of llvm-cpu",
-    note="",
 )
 
 
 def test_results_of_the_program_fit_the_schema() -> None:
-    right = dataclasses.replace(WRONG, default_error=None, default_is_wrong=False, finding="")
+    right = dataclasses.replace(WRONG, default_error=None)
     for outputs in (WRONG, right):
-        written = json.loads(json.dumps(to_object(dataclasses.replace(REPORT, outputs=outputs))))
-        jsonschema.validate(written, schema())
-    assert to_object(dataclasses.replace(REPORT, outputs=WRONG))["outputs"] == {
-        **dataclasses.asdict(WRONG),
+        written = json.loads(json.dumps(plain(dataclasses.replace(REPORT, outputs=outputs))))
+        jsonschema.validate(written, SCHEMA)
+    assert plain(dataclasses.replace(REPORT, outputs=WRONG))["outputs"] == {
+        "source": "llvm-cpu",
+        "tolerance": 0.01,
         "default_error": "infinite",
+        "tuned_error": 0.001,
+        "note": "",
+        "default_is_wrong": True,
+        "finding": WRONG.finding,
     }
 
 
@@ -143,8 +172,26 @@ def test_a_page_warns_of_wrong_results_of_the_program(tmp_path: Path) -> None:
     page = to_html(dataclasses.replace(REPORT, outputs=WRONG))
     hidden, text = browse(page, tmp_path, ask=ask)
     assert not hidden
-    assert "Warning: the outputs differ from those of llvm-cpu." in text
+    assert f"Warning: {WRONG.finding}." in text
     assert "infinite by default, 0.001 with the spec; tolerance 0.01." in text
+
+
+@needs_chromium
+def test_a_page_has_a_section_of_wrong_defaults(tmp_path: Path) -> None:
+    items = "[...document.querySelectorAll('#defaults li')].map((each) => each.textContent)"
+    ask = f"return [byId('defaults').hidden, {items}]"
+    assert browse(to_html(REPORT), tmp_path, ask=ask) == [True, []]
+    open_, wrong, right = (
+        dataclasses.replace(KEPT, problem=name, default_result=result, default_finding=name)
+        for name, result in (
+            ("first", Correctness.UNDECIDED),
+            ("second", Correctness.WRONG),
+            ("third", Correctness.RIGHT),
+        )
+    )
+    page = to_html(dataclasses.replace(REPORT, dispatches=(open_, wrong, right)))
+    shown = ["second: wrong; second", "first: not decided; first"]
+    assert browse(page, tmp_path, ask=ask) == [False, shown]
 
 
 def test_a_report_that_cannot_be_written_is_one_diagnostic(tmp_path: Path) -> None:
@@ -227,3 +274,23 @@ def test_a_page_without_dispatches_is_a_page(tmp_path: Path) -> None:
     nothing = dataclasses.replace(REPORT, dispatches=(), omissions=(), model=None, notes=(NASTY,))
     ask = 'return [document.querySelector("#notes").textContent, getComputedStyle(document.body).backgroundColor];'
     assert browse(to_html(nothing), tmp_path, DARK, ask=ask) == [NASTY, "rgb(20, 23, 27)"]
+
+
+KNOBS = ("distribution_0", "distribution_1", "vector_reduction_2", "cache_reduction_2")
+MANY_KNOBS = (*KNOBS, "vector_common_parallel_0", "vector_common_parallel_1", "loop_peeling", "mma")
+
+
+def with_many_knobs(number: int) -> TrialPoint:
+    knobs = {name: (number * (place + 3)) % 23 for place, name in enumerate(MANY_KNOBS)}
+    return dataclasses.replace(trial(0), microseconds=100.0 + number, knobs=knobs)
+
+
+@needs_chromium
+@pytest.mark.parametrize(("width", "flags"), [(400, ()), (1180, (WIDE,))])
+def test_nothing_is_clipped_and_no_labels_overlap(
+    tmp_path: Path, width: int, flags: tuple[str, ...]
+) -> None:
+    history = tuple(map(with_many_knobs, range(40)))
+    report = dataclasses.replace(REPORT, dispatches=(dataclasses.replace(WON, history=history),))
+    page = of_width(to_html(report), width)
+    assert browse(page, tmp_path, *flags, ask=CLIPPED) == AS_IT_SHOULD_BE

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from tuninglink.tuning.devices.device_scales import REPEATS, DefaultTimes
+from tuninglink.tuning.devices.device_set import REPEATS, DefaultTimes
 
 
 def measured(factor: float, noise: float, seed: int, defaults: int = 1) -> DefaultTimes:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from database_writers import HERE, PROBLEM
 
-from tuninglink.cli import app
+from tuninglink.cli import commands
 from tuninglink.tuning.database import ConfigurationRecord, Database, Trial
 from tuninglink.tuning.database.rules import learn_rules
 from tuninglink.tuning.results.failures import Failure, FailureKind
@@ -75,7 +75,7 @@ def test_the_command_lists_rules_with_their_evidence(
 ) -> None:
     with Database(tmp_path / "t.db") as database:
         database.record_all(trials(lambda knobs: "no" if knobs["wg_1"] == 256 else ""))
-    assert app.run(["database", "rules", str(tmp_path / "t.db")]) == 0
+    assert commands.run(["database", "rules", str(tmp_path / "t.db")]) == 0
     header, _, row = capfd.readouterr().out.splitlines()
     assert header.split()[:3] == ["candidates", "fail", "if"]
     assert "wg_1 >= 256" in row

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tuninglink.tuning.deciding.contestants import Contestant, RaceRules
-from tuninglink.tuning.programs.benchmark import Benchmark, BufferLayout
+from tuninglink.tuning.deciding.contestants import Contestant, RaceRules, race_seconds
+from tuninglink.tuning.devices.sized_benchmarks import repetition, weighted_mean
+from tuninglink.tuning.programs.benchmark import Benchmark, BufferLayout, SizedFunction
 from tuninglink.tuning.scheduling.ledger import Account, Ledger
 from tuninglink.tuning.scheduling.prices import guard_seconds, task_race_seconds
-from tuninglink.tuning.scheduling.priorities import Pace
 from tuninglink.tuning.scheduling.progress import Progress
+from tuninglink.tuning.scheduling.task_choice import Pace
 
 
 def progress(times: list[float], default_us: float = 100.0, trial_seconds: float = 0.1) -> Progress:
@@ -95,6 +97,12 @@ def test_the_heaviest_task_begins() -> None:
     assert pace.expected_gain(10, heavy) > pace.expected_gain(1, light)
 
 
+def test_the_task_that_is_far_from_the_fastest_rates_begins() -> None:
+    pace = Pace()
+    fast, slow = pace.expected_gain(1, Progress(100.0), 0.25), pace.expected_gain(1, Progress(60.0))
+    assert slow > fast
+
+
 def test_a_begun_task_goes_on_before_its_equal_begins() -> None:
     pace = Pace()
     assert pace.expected_gain(1, progress([90.0] * 5)) > pace.expected_gain(1, Progress(100.0))
@@ -128,6 +136,29 @@ def test_races_with_slow_defaults_are_cheap() -> None:
     assert sum(races) < 15.0
     mended = RaceRules(places=2, blocks=1, passes=1)
     assert task_race_seconds(contestant(300.0), finalists[:2], mended) < 2.0
+
+
+def test_races_of_dynamic_tasks_run_at_all_sizes() -> None:
+    """Four sizes take 175 ms a round, and their mean is 10 ms; all finalists are compared at each size before."""
+    times, weights = [1_000.0, 4_000.0, 20_000.0, 150_000.0], [1, 1, 1, 1]
+    mean, repeated = weighted_mean(times, weights), repetition(times, weights, 0.003)
+    assert repeated.counts == (3, 1, 1, 1)
+    assert mean * repeated.stretch == pytest.approx(177_000.0)
+    layout = BufferLayout((), 0, 0)
+    sized = tuple(SizedFunction(f"at_{size}", layout) for size in range(4))
+    benchmark = Benchmark(b"", "f", layout, sized)
+    default = Contestant(benchmark, mean, stretch=repeated.stretch)
+    pair = [replace(default, microseconds=mean / 1.3)] * 2
+    static = [contestant(mean / 1.3)] * 2
+    assert task_race_seconds(default, pair) > 5 * task_race_seconds(contestant(mean), static)
+    checks = 11 * (0.177 + 0.177 / 1.3)
+    assert task_race_seconds(default, pair) > race_seconds(default, pair) + 2 * checks
+
+
+def test_short_sizes_are_repeated_and_a_sample_stays_short() -> None:
+    repeated = repetition([10.0, 1_000.0], [1, 1], 0.003)
+    assert repeated.counts == (100, 1)
+    assert weighted_mean([10.0, 1_000.0], [1, 1]) * repeated.stretch == pytest.approx(2_000.0)
 
 
 def test_the_guard_of_a_slow_program_leaves_most_of_the_time() -> None:

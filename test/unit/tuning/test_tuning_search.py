@@ -14,15 +14,19 @@ import pytest
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.tuning.candidates.search_problem import SearchProblem, distance
-from tuninglink.tuning.database.recorded_problems import problem_of_table
-from tuninglink.tuning.database.tables import RecordedPool, load_table, recorded_candidate
-from tuninglink.tuning.devices.compute_units import TYPICAL, compute_units
+from tuninglink.tuning.database.tables import (
+    RecordedPool,
+    load_table,
+    problem_of_table,
+    recorded_candidate,
+)
+from tuninglink.tuning.devices.hardware import TYPICAL, compute_units
 from tuninglink.tuning.search import registry, search_named
+from tuninglink.tuning.search.base import MeasuredProblem
 from tuninglink.tuning.search.cpu_shape import cpu_estimate, cpu_shape_of
 from tuninglink.tuning.search.features import features
 from tuninglink.tuning.search.gpu_shape import estimate, shape_of
-from tuninglink.tuning.search.measured_problem import MeasuredProblem
-from tuninglink.tuning.search.random_order import RandomSearch
+from tuninglink.tuning.search.model_free import RandomSearch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -19,13 +19,7 @@ from places import SUPPORT
 from processes import PATIENCE, eventually, in_a_fork, is_gone, marked, state
 
 from tuninglink.solver.answers import UndecidedError
-from tuninglink.workers import (
-    JobError,
-    JobTimeoutError,
-    Pool,
-    WorkerCrashedError,
-    worker_connection,
-)
+from tuninglink.workers import JobError, JobTimeoutError, Pool, WorkerCrashedError, worker_process
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -145,7 +139,7 @@ def test_a_job_that_takes_too_long_is_killed_with_what_it_started(
     pids = tmp_path / "pids"
     # The time is up as soon as the job hangs.
     clock = SimpleNamespace(monotonic=lambda: 1.0 if pids.exists() else 0.0)
-    monkeypatch.setattr(worker_connection, "time", clock)
+    monkeypatch.setattr(worker_process, "time", clock)
     future = pool.submit(jobs.hang_in_native_code, str(pids), seconds=0.2)
     with pytest.raises(JobTimeoutError, match=r"did not finish within 0\.2 s"):
         future.result()

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tuninglink.matching.derivation.derivable import Derivable, derivable
-from tuninglink.matching.derivation.derived_spec import derived_spec
-from tuninglink.matching.derivation.matched_form import MatchedForm, matched_form
+from tuninglink.matching.derivation.derived_spec import MatchedForm, derived_spec, matched_form
 from tuninglink.matching.derivation.renumbering import NotDerivableError, Renumbering
 from tuninglink.matching.differences import compare
 

@@ -8,8 +8,8 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree.op_kinds import OpKind, Role, affine_maps, loops_by_role
 from tuninglink.iree.structured_op import PARALLEL, REDUCTION
+from tuninglink.matching.derivation.derived_spec import MatchedForm
 from tuninglink.matching.derivation.deriver import DerivableList
-from tuninglink.matching.derivation.matched_form import MatchedForm
 from tuninglink.matching.derivation.problem_form import OPERANDS, problem_form
 from tuninglink.matching.prunable import PrunableSpec
 from tuninglink.specs.structure import SpecKind

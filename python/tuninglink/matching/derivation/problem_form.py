@@ -62,6 +62,7 @@ class ProblemForm:
         parallel: the loops of this form that index the output, in their order.
         parts: the loops of the contractions that an attention is decomposed into, by the names of their attributes.
         windows: the sizes of the dimensions that several loops index, by operand and by position in its accesses.
+        units: the loops of size 1, each with the compared operands that it indexes.
     """
 
     key: ProblemKey
@@ -70,6 +71,7 @@ class ProblemForm:
     parallel: tuple[int, ...] = ()
     parts: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     windows: Mapping[tuple[int, int], int | None] = field(default_factory=dict)
+    units: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
 
 
 def problem_form(
@@ -110,7 +112,12 @@ def problem_form(
     parts = _attention_parts(maps) if kind is OpKind.ATTENTION else {}
     output = indexing_loops(maps[COMPARED[kind][-1]])
     parallel = tuple(sorted(loop for loop in output if loop is not None))
-    return ProblemForm(key, tuple(numbers), len(sizes), parallel, parts, windows)
+    units = {
+        loop: tuple(operand for operand in COMPARED[kind] if loop in indexing_loops(maps[operand]))
+        for loop, size in enumerate(sizes)
+        if size == 1
+    }
+    return ProblemForm(key, tuple(numbers), len(sizes), parallel, parts, windows, units)
 
 
 def _accesses(map_: mlir.AffineMap, numbers: Mapping[int, int]) -> dict[int, Access] | None:

@@ -56,7 +56,7 @@ class LoopMapping:
     """The correspondence of the loops of two forms.
 
     Attributes:
-        sources: for each loop of the new form, the loop of the old one; None for a new loop of size 1.
+        sources: for each loop of the new form, the loop of the old one; None for an added loop of size 1.
         iterators: the iterator of each loop of the new form.
         dropped: the loops of the old form that the new one lacks, all of size 1.
     """
@@ -84,16 +84,24 @@ class LoopMapping:
 def loop_mapping(old: ProblemForm, new: ProblemForm, iterators: Sequence[str]) -> LoopMapping:
     """Return the correspondence of the loops of two forms of a problem.
 
+    A loop of size 1 corresponds to one that indexes the same operands, if the other form has one.
+
     Args:
         old: the form that an entry matches.
         new: the form of an op.
         iterators: the iterators of the op's loops.
     """
     by_loop = dict(zip(new.loops, old.loops, strict=True))
+    units = dict(old.units)
+    for loop, operands in new.units.items():
+        source = next((unit for unit, indexed in units.items() if indexed == operands), None)
+        if source is not None:
+            del units[source]
+            by_loop[loop] = source
     return LoopMapping(
         tuple(by_loop.get(loop) for loop in range(new.loop_count)),
         tuple(iterators),
-        tuple(loop for loop in range(old.loop_count) if loop not in old.loops),
+        tuple(units),
     )
 
 

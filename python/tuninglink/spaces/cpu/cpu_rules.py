@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.iree.cpu_configurations import CpuLevel
-from tuninglink.solver.assertions import Grade
+from tuninglink.iree.worker_stack import LARGEST_FRAME_BYTES, WORKER_STACK_BYTES
 from tuninglink.solver.expressions import Expression, all_of, any_of, negation, number
+from tuninglink.solver.terms import Grade
 from tuninglink.spaces.cpu.tiles import Tiles
 from tuninglink.spaces.set_builder import ConstraintSetBuilder
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from tuninglink.spaces.cpu.cpu_pipelines import CpuPipeline
     from tuninglink.spaces.cpu.nest import LoopNest
     from tuninglink.spaces.cpu.target_cpu import Cpu
-    from tuninglink.spaces.problem import Problem
+    from tuninglink.spaces.workload import Problem
 
 PROVIDER: Final = "tuninglink's CPU provider"
 """Who provides the sets that are made here."""
@@ -27,6 +28,7 @@ BYTE: Final = 8
 _PROVENANCE: Final = {
     Grade.NECESSARY: "the compiler refuses it otherwise",
     Grade.SUFFICIENT: "the compiler may refuse it otherwise",
+    Grade.UNSAFE: "the code may crash otherwise",
     Grade.HEURISTIC: "it is not worth trying otherwise",
 }
 
@@ -141,12 +143,45 @@ class CpuRules:
         if not sizes:
             return
         limit = self.cpu.vector_limit
-        total = number(bits)
-        for size in sizes:
-            total = total * size
         # The compiler rounds up to whole bytes before it compares.
-        fits = total <= BYTE * (limit - 1)
-        shape = "x".join(["{}"] * len(sizes))
-        message = f"{what} {shape} elements of {bits} bits, and must be smaller than {{}} bytes"
+        fits = _bits(sizes, bits) <= BYTE * (limit - 1)
+        message = (
+            f"{what} {_shape(sizes)} elements of {bits} bits, and must be smaller than {{}} bytes"
+        )
         condition = any_of(negation(all_of(*when)), fits) if when else fits
         self.add(condition, message, *sizes, limit)
+
+    def limit_stack(
+        self,
+        what: str,
+        sizes: Sequence[Expression],
+        bits: int,
+        live: int,
+        when: Sequence[Expression] = (),
+    ) -> None:
+        """Require the vectors of a body to fit into the stack of the runtime's workers.
+
+        Args:
+            what: the op.
+            sizes: the number of elements of a vector along each loop.
+            bits: the width of an element.
+            live: the number of vectors that are alive at once.
+            when: the conditions under which the vectors exist.
+        """
+        fits = _bits(sizes, bits * live) <= BYTE * LARGEST_FRAME_BYTES
+        message = (
+            f"{live} vectors of {what} with {_shape(sizes)} elements of {bits} bits should fit into "
+            f"{LARGEST_FRAME_BYTES >> 10} KiB of stack: IREE's workers have {WORKER_STACK_BYTES >> 10} KiB"
+        )
+        self.add(any_of(negation(all_of(*when)), fits) if when else fits, message, *sizes)
+
+
+def _bits(sizes: Sequence[Expression], bits: int) -> Expression:
+    total = number(bits)
+    for size in sizes:
+        total = total * size
+    return total
+
+
+def _shape(sizes: Sequence[Expression]) -> str:
+    return "x".join(["{}"] * len(sizes)) or "1"

@@ -16,13 +16,13 @@ from tuninglink.spaces.configuration import (
     MismatchError,
     MissingEntryError,
 )
+from tuninglink.spaces.cpu.compile_rules import add_necessary_rules, add_sufficient_rules, unknown
 from tuninglink.spaces.cpu.cpu_pipelines import PIPELINES
 from tuninglink.spaces.cpu.cpu_rules import CpuRules
 from tuninglink.spaces.cpu.decomposition import LEVELS, is_decomposed
 from tuninglink.spaces.cpu.heuristic import add_heuristic_rules
-from tuninglink.spaces.cpu.necessary import add_necessary_rules
-from tuninglink.spaces.cpu.sufficient import add_sufficient_rules, unknown
 from tuninglink.spaces.cpu.tiles import LOOP_PEELING, knob_name
+from tuninglink.spaces.cpu.unsafe import add_stack_rules
 from tuninglink.spaces.providers import Space
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tuninglink.spaces.constraint_set import ConstraintSet
     from tuninglink.spaces.cpu.nest import LoopNest
     from tuninglink.spaces.cpu.target_cpu import Cpu
-    from tuninglink.spaces.problem import Problem
+    from tuninglink.spaces.workload import Problem
 
 _PEELING_OPTION: Final = "enable_loop_peeling"
 
@@ -65,6 +65,7 @@ class CpuSpace(Space):
         rules = CpuRules(nest, cpu, what)
         add_necessary_rules(rules)
         add_sufficient_rules(rules)
+        add_stack_rules(rules)
         add_heuristic_rules(rules)
         self.constraints: ConstraintSet = rules.build(problem, name, doubt or unknown(rules))
 

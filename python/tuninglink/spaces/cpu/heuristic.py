@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.iree.cpu_configurations import CpuLevel
-from tuninglink.solver.assertions import Grade
 from tuninglink.solver.expressions import all_of, any_of, number
+from tuninglink.solver.terms import Grade
 from tuninglink.spaces.cpu.cpu_rules import BYTE
 from tuninglink.spaces.cpu.data_tiled import add_workgroup_rules
 

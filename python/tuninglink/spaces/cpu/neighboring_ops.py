@@ -12,6 +12,7 @@ from tuninglink.iree.cpu_configurations import CpuLevel, read_cpu_configuration
 from tuninglink.iree.root_ops import function_ops
 from tuninglink.iree.structured_op import StructuredOp, element_type, shape
 from tuninglink.mlir import names
+from tuninglink.spaces.cpu.live_values import live_values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from tuninglink.spaces.workload import Workload
 
 _WIDEST: Final = 64
-_WIDENED: Final = 32
+WIDENED: Final = 32
 """Narrow floating-point numbers may be computed with in this width."""
 
 _VECTOR_LEVELS: Final = (
@@ -38,12 +39,14 @@ class Neighbor:
         shared: the loops of the root op that it shares and is tiled with.
         own: the number of its elements over its other loops, None if unknown.
         bits: the width of an element.
+        live: the number of its values that are alive at once, each a vector over its loops.
     """
 
     what: str
     shared: tuple[int, ...]
     own: int | None
     bits: int
+    live: int = 0
 
 
 def neighbors(workload: Workload) -> tuple[Neighbor, ...]:
@@ -107,27 +110,45 @@ class _Access:
 
 
 def _accesses(operation: mlir.Operation) -> list[_Access]:
+    moved = _moved(operation)
+    if moved is not None:
+        return [_Access(operation, moved, tuple(range(len(shape(moved.type) or ()))))]
     op = StructuredOp(operation)
     inputs = zip(operation.operands, op.operand_loops, strict=False)
     outputs = zip(operation.results, op.operand_loops[op.first_output :], strict=False)
     return [_Access(operation, value, loops) for value, loops in (*inputs, *outputs)]
 
 
+def _moved(operation: mlir.Operation) -> mlir.Value[mlir.Type] | None:
+    """Return the value with a dimension for each loop of an operation that moves elements by index; else None.
+
+    The tiles of `map_store` are those of its input, and the tiles of `map_load` are those of its result.
+    """
+    values: Mapping[str, Sequence[mlir.Value[mlir.Type]]] = {
+        names.MAP_STORE: operation.operands,
+        names.MAP_LOAD: operation.results,
+    }
+    return next(iter(values.get(operation.name, ())), None)
+
+
 def _neighbor(operation: mlir.Operation, tied: Mapping[int, int]) -> Neighbor:
     op = StructuredOp(operation)
-    bits = max([_WIDENED, *(width(operand.type) or _WIDEST for operand in operation.operands)])
-    if not op.maps:
+    bits = max([WIDENED, *(width(operand.type) or _WIDEST for operand in operation.operands)])
+    moved = _moved(operation)
+    if moved is None and not op.maps:
         return Neighbor(f"'{operation.name}'", (), _largest(operation), bits)
+    sizes = op.sizes if moved is None else shape(moved.type) or ()
     configured = _configured(operation)
     own = 1
-    for loop, size in enumerate(op.sizes):
+    for loop, size in enumerate(sizes):
         if loop in tied:
             continue
         tile = configured.get(loop) or size
         if tile is None:
             return Neighbor(f"'{operation.name}'", (), None, bits)
         own *= tile
-    return Neighbor(f"'{operation.name}'", tuple(sorted(set(tied.values()))), own, bits)
+    shared = tuple(sorted(set(tied.values())))
+    return Neighbor(f"'{operation.name}'", shared, own, bits, live_values(operation))
 
 
 def _configured(operation: mlir.Operation) -> dict[int, int]:

@@ -13,6 +13,7 @@ from tuninglink.iree.structured_op import REDUCTION, StructuredOp
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import visit
 from tuninglink.solver.answers import UndecidedError
+from tuninglink.spaces.cpu.live_values import live_values
 from tuninglink.spaces.cpu.neighboring_ops import neighbors, width
 
 if TYPE_CHECKING:
@@ -89,6 +90,8 @@ class LoopNest:
         is_attention: whether it is an attention.
         score_loops: the reductions within the scores of an attention.
         is_lost: whether the compiler loses its configuration.
+        live: the number of values of an elementwise op or a reduction that are alive at once, each a vector over all
+            loops.
     """
 
     operation: str
@@ -102,6 +105,7 @@ class LoopNest:
     is_attention: bool
     score_loops: tuple[int, ...] = ()
     is_lost: bool = False
+    live: int = 0
 
     @property
     def is_relayout(self) -> bool:
@@ -153,6 +157,7 @@ def read_nest(workload: Workload) -> LoopNest:
         ),
         is_attention=op.kind is OpKind.ATTENTION,
         score_loops=op.loops.get(Role.K1, ()),
+        live=live_values(root) if op.kind in (OpKind.ELEMENTWISE, OpKind.REDUCTION) else 0,
     )
 
 

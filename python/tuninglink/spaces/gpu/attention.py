@@ -33,9 +33,8 @@ if TYPE_CHECKING:
     from tuninglink.spaces.gpu.gpu_rules import GpuRules, Number
     from tuninglink.spaces.gpu.target_gpu import Gpu, Intrinsic
     from tuninglink.spaces.knob_templates import KnobTemplate
-    from tuninglink.spaces.problem import Problem
     from tuninglink.spaces.slots import Slot
-    from tuninglink.spaces.workload import Workload
+    from tuninglink.spaces.workload import Problem, Workload
 
 _ACCUMULATED = "f32"
 """What attention adds up in."""
@@ -128,7 +127,8 @@ class _AttentionRules(FormRules):
         for loop in (*attention.batch, attention.m, attention.n, attention.k2):
             rules.compilers(
                 sizes[loop] % tiles[loop] == 0,
-                f"dimension {loop} must be divisible by {_tile_name(attention, loop)} ({sizes[loop]} % {{}} == 0)",
+                f"dimension {loop} must be divisible by {_tile_name(attention, loop)} ({{}} % {{}} == 0)",
+                sizes[loop],
                 tiles[loop],
             )
         for loop, name in self._count_names.items():

@@ -30,9 +30,8 @@ if TYPE_CHECKING:
     from tuninglink.spaces.gpu.gpu_rules import Number
     from tuninglink.spaces.gpu.target_gpu import Gpu
     from tuninglink.spaces.knob_templates import KnobTemplate
-    from tuninglink.spaces.problem import Problem
     from tuninglink.spaces.slots import Slot
-    from tuninglink.spaces.workload import Workload
+    from tuninglink.spaces.workload import Problem, Workload
 
 _MOST_WIDTH: Final = 16
 _MOST_ELEMENTS: Final = 256
@@ -102,7 +101,8 @@ class _AttentionLanesRules(FormRules):
         rules.powers_of_two(self._lanes[loop], self.device.subgroup_size)
         rules.sufficient(
             size % tile == 0,
-            f"dimension {loop} must be divisible by {name} ({size} % {{}} == 0)",
+            f"dimension {loop} must be divisible by {name} ({{}} % {{}} == 0)",
+            size,
             tile,
         )
         rules.sufficient(

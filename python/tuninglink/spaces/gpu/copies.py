@@ -149,7 +149,8 @@ class Copies:
             if (size := contraction.sizes[loop]) is not None:
                 rules.sufficient(
                     size % tile == 0,
-                    f"dimension {loop} must be divisible for direct loads ({size} % {{}} == 0)",
+                    f"dimension {loop} must be divisible for direct loads ({{}} % {{}} == 0)",
+                    size,
                     tile,
                 )
 

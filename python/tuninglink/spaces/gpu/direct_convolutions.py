@@ -32,9 +32,8 @@ if TYPE_CHECKING:
     from tuninglink.spaces.gpu.contractions import Operand
     from tuninglink.spaces.gpu.gpu_rules import Number
     from tuninglink.spaces.gpu.target_gpu import Gpu, Intrinsic
-    from tuninglink.spaces.problem import Problem
     from tuninglink.spaces.slots import Slot
-    from tuninglink.spaces.workload import Workload
+    from tuninglink.spaces.workload import Problem, Workload
 
 
 def direct_convolution_spaces(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from tuninglink.spaces.gpu.gpu_rules import GpuRules
 from tuninglink.spaces.gpu.gpu_space import Form
 from tuninglink.spaces.gpu.knob_table import KnobTable, gpu_template
+from tuninglink.spaces.parameterized import parameters
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     from tuninglink.spaces.gpu.gpu_rules import Number
     from tuninglink.spaces.gpu.target_gpu import Gpu
     from tuninglink.spaces.knob_templates import KnobTemplate
-    from tuninglink.spaces.problem import Problem
     from tuninglink.spaces.slots import Slot
+    from tuninglink.spaces.workload import Problem
 
 
 class FormRules(ABC):
@@ -51,7 +52,7 @@ class FormRules(ABC):
         self.problem = problem
         self.device = device
         self.pipeline = pipeline
-        self.rules = GpuRules()
+        self.rules = GpuRules(parameters(problem))
         self.table = KnobTable(self.rules, loop_count, pipeline.context)
         self.tiles: dict[int, Number] = {}
 

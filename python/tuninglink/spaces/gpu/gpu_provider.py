@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from iree.compiler import ir as mlir
@@ -17,6 +18,7 @@ from tuninglink.spaces.gpu.gpu_rules import PROVIDER
 from tuninglink.spaces.gpu.indexed import gather_spaces, scatter_spaces
 from tuninglink.spaces.gpu.lanes import lanes_spaces
 from tuninglink.spaces.gpu.missing_conversions import UnsupportedSpace, missing_conversion
+from tuninglink.spaces.gpu.shared_spaces import FamilySpaces
 from tuninglink.spaces.gpu.target_gpu import read_device
 from tuninglink.spaces.gpu.threads import threads_spaces
 from tuninglink.spaces.gpu.tile_and_fuse import tile_and_fuse_spaces
@@ -31,6 +33,13 @@ if TYPE_CHECKING:
 TILE_AND_FUSE = "#iree_gpu.pipeline<TileAndFuse>"
 VECTOR_DISTRIBUTE = "#iree_gpu.pipeline<VectorDistribute>"
 DISTRIBUTE = "#iree_gpu.pipeline<Distribute>"
+
+_SHARING: Final = frozenset(
+    {OpKind.CONTRACTION, OpKind.REDUCTION, OpKind.ELEMENTWISE, OpKind.ATTENTION}
+)
+"""The kinds whose forms take sizes from the problem alone. For other kinds, the IR is read."""
+
+_MOST_FAMILIES: Final = 64
 
 
 class GpuProvider(Provider):
@@ -47,6 +56,7 @@ class GpuProvider(Provider):
 
     def __init__(self) -> None:
         self._known: tuple[mlir.Attribute, Gpu] | None = None
+        self._families: dict[tuple[Hashable, str], FamilySpaces] = {}
 
     def spaces(self, workload: Workload, pipeline: str) -> Sequence[Space]:
         """Return a space for each form of configurations in a pipeline.
@@ -54,6 +64,18 @@ class GpuProvider(Provider):
         Raises:
             UndecidedError: the operation, its sizes or the target are not supported; the message gives the reason.
         """
+        sizes = workload.static_sizes
+        if workload.family is None or sizes is None or workload.problem.kind not in _SHARING:
+            return self._own_spaces(pipeline, workload)
+        key = (workload.family, pipeline)
+        if key not in self._families:
+            if len(self._families) == _MOST_FAMILIES:
+                self._families.clear()
+            self._families[key] = FamilySpaces(partial(self._own_spaces, pipeline))
+        shared = self._families[key].of(workload, sizes)
+        return self._own_spaces(pipeline, workload) if shared is None else shared
+
+    def _own_spaces(self, pipeline: str, workload: Workload) -> Sequence[Space]:
         if pipeline != DISTRIBUTE and not workload.root.results:
             raise UndecidedError(f"{workload.problem} computes in buffers, not in tensors")
         device = self._device(workload)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from tuninglink.iree.gpu_configurations import AMD_SUBGROUP_SIZES
-from tuninglink.solver.assertions import Grade
 from tuninglink.solver.expressions import Expression, any_of, number, select
+from tuninglink.solver.parameters import Parameter
+from tuninglink.solver.terms import Grade
 from tuninglink.spaces.knobs import IntegerKnob, OneOfKnob
 from tuninglink.spaces.set_builder import ConstraintSetBuilder
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from tuninglink.spaces.constraint_set import ConstraintSet
     from tuninglink.spaces.gpu.target_gpu import Gpu
-    from tuninglink.spaces.problem import Problem
+    from tuninglink.spaces.workload import Problem
 
 Number = Any
 """An integer expression, or an integer."""
@@ -38,10 +39,16 @@ _BITS: Final = 8
 
 
 class GpuRules:
-    """Collects the knobs and the rules of a space."""
+    """Collects the knobs and the rules of a space.
 
-    def __init__(self) -> None:
+    Args:
+        parameters: the names of the parameters of the rules.
+    """
+
+    def __init__(self, parameters: Iterable[str] = ()) -> None:
         self._builder = ConstraintSetBuilder()
+        for name in parameters:
+            self._builder.auxiliary(name)
 
     def knob(self, name: str, low: int, high: int) -> Expression:
         """Add an integer knob."""
@@ -98,11 +105,13 @@ class GpuRules:
 
     def powers_of_two(self, number: Number, high: int, size: int | None = None) -> None:
         """Restrict proposals for a knob to powers of two and the size of the loop, if it has one."""
-        values = {1 << position for position in range(high.bit_length())} | (
-            {size} if size else set()
-        )
+        values: list[Number] = [1 << position for position in range(high.bit_length())]
+        if isinstance(size, Parameter):
+            values.append(size)
+        elif size:
+            values = sorted({*values, size})
         self._builder.require(
-            any_of(*(number == value for value in sorted(values))),
+            any_of(*(number == value for value in values)),
             "it should be a power of two, not {}",
             number,
             provenance="others are rarely fast",

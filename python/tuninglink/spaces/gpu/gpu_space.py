@@ -83,6 +83,18 @@ class GpuSpace(Space):
         assert entries.entries.keys() | (entries.others or ()) == self._outline.names | _ALWAYS
         return made
 
+    def build(self) -> Form:
+        """Return the form, which is built on first access."""
+        return self._form
+
+    def expect(self, configuration: Configuration) -> None:
+        """Check that a configuration has the outline of the form.
+
+        Raises:
+            MismatchError: it has another form.
+        """
+        self._outline.expect(with_defaults(configuration))
+
     @property
     def provider(self) -> str:
         """The provider."""
@@ -100,9 +112,15 @@ class GpuSpace(Space):
 
     def assignment(self, configuration: Configuration) -> Mapping[str, int]:
         """Read the values of the knobs from a configuration."""
+        return self.assignment_for(configuration, {})
+
+    def assignment_for(
+        self, configuration: Configuration, parameters: Mapping[str, int]
+    ) -> Mapping[str, int]:
+        """Read the values of the knobs from a configuration, for values of the parameters."""
         configuration = with_defaults(configuration)
         self._outline.expect(configuration)
-        return self.template.read(configuration)
+        return self.template.read(configuration, parameters)
 
     def untiled(self, configuration: Configuration) -> frozenset[str]:
         """Return the knobs that are 0 in a configuration, which means the whole loop."""

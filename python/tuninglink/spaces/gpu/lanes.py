@@ -38,9 +38,8 @@ if TYPE_CHECKING:
     from tuninglink.spaces.gpu.gpu_rules import Number
     from tuninglink.spaces.gpu.root_loops import RootLoops
     from tuninglink.spaces.gpu.target_gpu import Gpu
-    from tuninglink.spaces.problem import Problem
     from tuninglink.spaces.slots import Slot
-    from tuninglink.spaces.workload import Workload
+    from tuninglink.spaces.workload import Problem, Workload
 
 _FEW_ROWS: Final = 16
 _MOST_TILE: Final = 1 << 14
@@ -143,7 +142,8 @@ class _LanesRules(FormRules):
         elif size is not None:
             rules.sufficient(
                 size % tile == 0,
-                f"dimension {loop} must be divisible by {knob_name(entry, loop)} ({size} % {{}} == 0)",
+                f"dimension {loop} must be divisible by {knob_name(entry, loop)} ({{}} % {{}} == 0)",
+                size,
                 tile,
             )
 
@@ -245,8 +245,12 @@ def _lanes_knob(loop: int) -> str:
 def _is_large(problem: Problem) -> bool:
     """Return whether a product has many rows and many columns."""
     sides = [problem.loops(role) for role in (Role.M, Role.N)]
-    sizes = [[problem.dimensions[loop].size for loop in loops] for loops in sides]
-    return all(None not in size and prod(filter(None, size)) > _FEW_ROWS for size in sizes)
+    for loops in sides:
+        sizes = [problem.dimensions[loop].size for loop in loops]
+        static = [size for size in sizes if size is not None]
+        if len(static) != len(sizes) or prod(static) <= _FEW_ROWS:
+            return False
+    return True
 
 
 def _read_others(workload: Workload) -> list[_Other]:

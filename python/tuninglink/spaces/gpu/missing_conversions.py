@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
     from tuninglink.spaces.configuration import Configuration
     from tuninglink.spaces.gpu.target_gpu import Gpu
-    from tuninglink.spaces.problem import Problem
-    from tuninglink.spaces.workload import Workload
+    from tuninglink.spaces.workload import Problem, Workload
 
 _BYTES: Final = ("f8E4M3FN", "f8E5M2", "f8E4M3FNUZ", "f8E5M2FNUZ")
 _OF_AMD: Final = "FNUZ"

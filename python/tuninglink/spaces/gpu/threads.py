@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.iree.gpu_configurations import REDUCTION, THREAD, WORKGROUP
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.solver.answers import UndecidedError
-from tuninglink.solver.assertions import Grade
 from tuninglink.solver.expressions import all_of, any_of, number, select
+from tuninglink.solver.terms import Grade
 from tuninglink.spaces.gpu.contractions import read_contraction
 from tuninglink.spaces.gpu.form_rules import FormRules
 from tuninglink.spaces.gpu.fused_ops import has_consumers
@@ -29,9 +29,8 @@ if TYPE_CHECKING:
     from tuninglink.spaces.gpu.root_loops import Beside, RootLoops
     from tuninglink.spaces.gpu.target_gpu import Gpu
     from tuninglink.spaces.knob_templates import KnobTemplate
-    from tuninglink.spaces.problem import Problem
     from tuninglink.spaces.slots import Slot
-    from tuninglink.spaces.workload import Workload
+    from tuninglink.spaces.workload import Problem, Workload
 
 _LEAST_BOUND: Final = 128
 _MOST_SUMS: Final = 128
@@ -228,4 +227,7 @@ def _read_product(workload: Workload) -> Contraction | None:
 def _most_tile(size: int | None) -> int:
     if size is None:
         return _MOST_TILE
-    return min(_MOST_TILE, max(_LEAST_BOUND, 1 << (size - 1).bit_length()))
+    most = _LEAST_BOUND
+    while most < min(size, _MOST_TILE):
+        most *= 2
+    return most

@@ -41,9 +41,8 @@ if TYPE_CHECKING:
     from tuninglink.spaces.gpu.gpu_rules import GpuRules, Number
     from tuninglink.spaces.gpu.target_gpu import Gpu, Intrinsic
     from tuninglink.spaces.knob_templates import KnobTemplate
-    from tuninglink.spaces.problem import Problem
     from tuninglink.spaces.slots import Slot
-    from tuninglink.spaces.workload import Workload
+    from tuninglink.spaces.workload import Problem, Workload
 
 _FEW_ROWS: Final = 8
 """How many rows `FOR_FEW_ROWS` is for."""
@@ -228,7 +227,10 @@ class _TileAndFuseRules(FormRules):
         for loop in () if self._form.pads else self._contraction.matrix_loops:
             tile, size = self.tiles[loop], self._contraction.size(loop)
             self.rules.sufficient(
-                size % tile == 0, f"dimension {loop} must be divisible ({size} % {{}} == 0)", tile
+                size % tile == 0,
+                f"dimension {loop} must be divisible ({{}} % {{}} == 0)",
+                size,
+                tile,
             )
 
     def _is_even(self) -> bool:

@@ -114,7 +114,8 @@ class TileAndFuseTiles(ContractionTiles):
         tile = self.tiles[loop] = self.table.tile(REDUCTION, loop, size, zero=size)
         self.rules.sufficient(
             size % tile == 0,
-            f"dimension {loop} must be divisible by red_{loop} ({size} % {{}} == 0)",
+            f"dimension {loop} must be divisible by red_{loop} ({{}} % {{}} == 0)",
+            size,
             tile,
         )
 
@@ -153,8 +154,8 @@ class TileAndFuseTiles(ContractionTiles):
                 continue
             # A single tile that exceeds the dimension is equivalent to it; tiles of rows or columns are padded.
             is_even, is_only = size % tile == 0, tile >= size
-            text = f"dimension {loop} must be divisible by wg_{loop}, or fit into it ({size} % {{}} == 0)"
-            self.rules.necessary(any_of(is_even, is_only, is_one_step), text, tile)
+            text = f"dimension {loop} must be divisible by wg_{loop}, or fit into it ({{}} % {{}} == 0)"
+            self.rules.necessary(any_of(is_even, is_only, is_one_step), text, size, tile)
             self.rules.sufficient(
-                any_of(is_even, is_only) if loop in sides else is_even, text, tile
+                any_of(is_even, is_only) if loop in sides else is_even, text, size, tile
             )

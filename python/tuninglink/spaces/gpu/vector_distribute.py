@@ -24,9 +24,8 @@ if TYPE_CHECKING:
     from tuninglink.spaces.gpu.contractions import Contraction, Operand
     from tuninglink.spaces.gpu.gpu_rules import GpuRules, Number
     from tuninglink.spaces.gpu.target_gpu import Gpu, Intrinsic
-    from tuninglink.spaces.problem import Problem
     from tuninglink.spaces.slots import Slot
-    from tuninglink.spaces.workload import Workload
+    from tuninglink.spaces.workload import Problem, Workload
 
 _BYTE: Final = 8
 _MOST_PIECES: Final = 32
@@ -96,7 +95,8 @@ class _VectorDistributeRules(FormRules):
         name, step = knob_name(entry, loop), self._step(loop)
         rules.compilers(
             size % tile == 0,
-            f"dimension {loop} must be divisible by {name} ({size} % {{}} == 0)",
+            f"dimension {loop} must be divisible by {name} ({{}} % {{}} == 0)",
+            size,
             tile,
         )
         rules.compilers(

@@ -15,8 +15,10 @@ from tuninglink.mlir.walk import body
 from tuninglink.specs.bindings import bind_entries, binding_of
 from tuninglink.specs.linking.chains import chain, chained_modules
 from tuninglink.specs.linking.flat import flatten
-from tuninglink.specs.linking.link_form import LinkForm, choose_form, form_of
-from tuninglink.specs.linking.repeated_matchers import (
+from tuninglink.specs.linking.link_form import (
+    LinkForm,
+    choose_form,
+    form_of,
     repeated_matchers,
     separate_repeated_matchers,
 )

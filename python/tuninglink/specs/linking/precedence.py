@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tuninglink.specs.library import default_spec
+from tuninglink.specs.default_library import default_spec
 from tuninglink.specs.linking.linker import LINKED_SPEC_NAME, link_specs
 
 if TYPE_CHECKING:

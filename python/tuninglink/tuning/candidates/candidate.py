@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
+from tuninglink.plain_data import HIDDEN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,10 +41,10 @@ class Candidate:
 
     pipeline: str
     knobs: Mapping[str, int] = field(hash=False)
-    configuration: str
-    decomposition: str = ""
-    origin: CandidateOrigin = CandidateOrigin.SPACE
-    space: int = -1
+    configuration: str = field(metadata=HIDDEN)
+    decomposition: str = field(default="", metadata=HIDDEN)
+    origin: CandidateOrigin = field(default=CandidateOrigin.SPACE, metadata=HIDDEN)
+    space: int = field(default=-1, metadata=HIDDEN)
 
     @cached_property
     def key(self) -> str:

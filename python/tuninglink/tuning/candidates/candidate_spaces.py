@@ -11,8 +11,7 @@ from tuninglink.spaces.configuration import Configuration, MismatchError
 from tuninglink.spaces.knobs import OneOfKnob
 from tuninglink.spaces.miscompilation import intrinsics_are_miscompiled
 from tuninglink.tuning.candidates.candidate import Candidate, CandidateOrigin
-from tuninglink.tuning.candidates.making import CHECKING, CandidateMaker, written
-from tuninglink.tuning.candidates.sampling import SpaceSampler
+from tuninglink.tuning.candidates.sampling import CHECKING, CandidateMaker, SpaceSampler, written
 from tuninglink.tuning.candidates.search_problem import SearchProblem
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import os
 import time
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeVar, TypeVarTuple
 
 from iree.compiler import ir as mlir
 
@@ -34,7 +34,23 @@ if TYPE_CHECKING:
     from tuninglink.specs.spec import Spec
     from tuninglink.tuning.candidates.candidate import Candidate
     from tuninglink.tuning.programs.benchmark import BufferLayout, SizedFunction
-    from tuninglink.workers.interface import JobPool
+
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
+
+
+class JobPool(Protocol):
+    """A pool that runs functions in separate processes, each job under a time limit: local, or on a cluster."""
+
+    def submit(
+        self, function: Callable[[*Ts], T], *arguments: *Ts, seconds: float = 60.0
+    ) -> Future[T]:
+        """Call a function in a worker process; see `Pool.submit`."""
+
+    def close(self) -> None:
+        """End all jobs; see `Pool.close`."""
+
 
 Outcome = Benchmark | Failure
 """The outcome of compiling a candidate."""
@@ -134,7 +150,6 @@ class CandidateCompiler:
         return _then(job, lambda compiled: compiled)
 
 
-T = TypeVar("T")
 R = TypeVar("R")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,6 @@ from tuninglink.tuning.candidates.candidate import CandidateOrigin
 from tuninglink.tuning.candidates.candidate_spaces import CandidateSpaces
 from tuninglink.tuning.candidates.compilation import BenchmarkTemplate
 from tuninglink.tuning.candidates.templates import apply_specs, configure
-from tuninglink.tuning.candidates.tunable import TunableTask
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,6 +23,25 @@ if TYPE_CHECKING:
     from tuninglink.specs.spec import Spec
     from tuninglink.tuning.candidates.candidate import Candidate
     from tuninglink.tuning.programs.dispatches import TuningTask
+
+
+@dataclass(frozen=True)
+class TunableTask(ABC):
+    """A task that can be tuned.
+
+    Attributes:
+        task: the task.
+        template: the template of its candidates.
+        spaces: its candidates.
+    """
+
+    task: TuningTask
+    template: BenchmarkTemplate
+    spaces: CandidateSpaces
+
+    @abstractmethod
+    def spec(self, candidate: Candidate, provenance: Mapping[str, object]) -> str:
+        """Return a spec that configures the dispatches of the task and nothing else."""
 
 
 class NotTunableError(Exception):

@@ -12,7 +12,7 @@ from tuninglink.iree.op_kinds import Role
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tuninglink.spaces.problem import Problem
+    from tuninglink.spaces.workload import Problem
 
 _REDUCTIONS: Final = frozenset(
     role.value

@@ -1,7 +1,6 @@
 """The database: every trial with all that its result depends on."""
 
 from tuninglink.tuning.database.database import Database
-from tuninglink.tuning.database.errors import DatabaseError
 from tuninglink.tuning.database.records import (
     ConfigurationRecord,
     EnvironmentRecord,
@@ -9,6 +8,7 @@ from tuninglink.tuning.database.records import (
     Trial,
     Winner,
 )
+from tuninglink.tuning.database.schema import DatabaseError
 
 __all__ = [
     "ConfigurationRecord",

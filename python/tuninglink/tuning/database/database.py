@@ -7,7 +7,6 @@ from dataclasses import astuple, fields, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from tuninglink.tuning.database.errors import translated
 from tuninglink.tuning.database.records import (
     ConfigurationRecord,
     EnvironmentRecord,
@@ -15,11 +14,11 @@ from tuninglink.tuning.database.records import (
     Trial,
     Winner,
 )
-from tuninglink.tuning.database.schema import open_connection
+from tuninglink.tuning.database.schema import open_connection, translated
 from tuninglink.tuning.results.failures import Failure, FailureKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
 _SELECT: Final = """
@@ -50,14 +49,21 @@ class Database:
     Args:
         path: the file; made if there is none. None for a database in memory.
         read_only: whether nothing will be recorded.
+        on_wait: called if another process has locked the file, before waiting for it.
 
     Raises:
-        DatabaseError: the file cannot be opened, belongs to another program, or is of a newer version.
+        DatabaseError: the file cannot be opened, belongs to another program, is of a newer version, or stays locked.
     """
 
-    def __init__(self, path: Path | None = None, *, read_only: bool = False) -> None:
+    def __init__(
+        self,
+        path: Path | None = None,
+        *,
+        read_only: bool = False,
+        on_wait: Callable[[], None] | None = None,
+    ) -> None:
         self._name = str(path) if path else ":memory:"
-        self._connection = open_connection(path, read_only=read_only)
+        self._connection = open_connection(path, read_only=read_only, on_wait=on_wait)
 
     def __enter__(self) -> Self:
         return self

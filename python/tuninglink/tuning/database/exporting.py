@@ -5,9 +5,10 @@ T4 is the results schema that Kernel Tuner writes (`kernel_tuner/schema/T4/1.0.0
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from tuninglink.plain_data import FLAT
 from tuninglink.tuning.database.database import NOT_CHECKED, RIGHT, results_of
 from tuninglink.tuning.database.tables import RecordedTable, RecordedTrial, recorded_candidate
 from tuninglink.tuning.results.failures import FailureKind
@@ -43,37 +44,43 @@ _INVALIDITY: Final = {
 }
 
 
-def to_json(trials: Iterable[Trial]) -> Object:
-    """Return trials with everything that is known of them."""
+@dataclass(frozen=True)
+class ExportedTrial:
+    """A trial with its result.
+
+    Attributes:
+        trial: the trial.
+        result: the correctness of the results of its configuration.
+    """
+
+    trial: Trial = field(metadata=FLAT)
+    result: str
+
+
+@dataclass(frozen=True)
+class DatabaseExport:
+    """Trials with all that is known of them, as a JSON document.
+
+    Attributes:
+        problems: the problems, each once.
+        trials: the trials.
+        format: the kind of the document.
+        version: the version of its form.
+    """
+
+    format: str = field(default=FORMAT, init=False)
+    version: int = field(default=VERSION, init=False)
+    problems: tuple[ProblemRecord, ...]
+    trials: tuple[ExportedTrial, ...]
+
+
+def export(trials: Iterable[Trial]) -> DatabaseExport:
+    """Return trials with all that is known of them."""
     trials = list(trials)
     results = _results(trials)
-    problems: dict[str, Object] = {}
-    result = []
-    for trial in trials:
-        problems.setdefault(trial.problem.key, asdict(trial.problem))
-        result.append(
-            {
-                "problem": trial.problem.key,
-                "environment": asdict(trial.environment),
-                "configuration": {**asdict(trial.configuration)},
-                "stage": trial.stage,
-                "origin": trial.origin,
-                "samples_us": list(trial.samples),
-                "batch": trial.batch,
-                "caches": trial.caches,
-                "clocks_mhz": list(trial.clocks_mhz),
-                "failure": trial.failure
-                and {"kind": trial.failure.kind.value, "message": trial.failure.message},
-                "result": results[_key(trial)],
-                "time": trial.time,
-            }
-        )
-    return {
-        "format": FORMAT,
-        "version": VERSION,
-        "problems": list(problems.values()),
-        "trials": result,
-    }
+    problems = {trial.problem.key: trial.problem for trial in trials}
+    exported = tuple(ExportedTrial(trial, results[_key(trial)]) for trial in trials)
+    return DatabaseExport(tuple(problems.values()), exported)
 
 
 def to_t4(trials: Iterable[Trial]) -> Object:

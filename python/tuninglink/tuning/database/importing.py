@@ -6,16 +6,15 @@ import json
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from tuninglink.tuning.database.errors import database_error
 from tuninglink.tuning.database.exporting import FORMAT, VERSION
-from tuninglink.tuning.database.recorded_problems import problem_of_table
 from tuninglink.tuning.database.records import (
     ConfigurationRecord,
     EnvironmentRecord,
     ProblemRecord,
     Trial,
 )
-from tuninglink.tuning.database.tables import load_table
+from tuninglink.tuning.database.schema import database_error
+from tuninglink.tuning.database.tables import load_table, problem_of_table
 from tuninglink.tuning.results.failures import Failure, FailureKind
 
 if TYPE_CHECKING:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Final, Protocol, Self
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.tuning.candidates.search_problem import distance
-from tuninglink.tuning.database.recorded_problems import problem_of_program
-from tuninglink.tuning.database.tables import recorded_candidate
-from tuninglink.tuning.search.measured_problem import MeasuredProblem
+from tuninglink.tuning.database.tables import problem_of_program, recorded_candidate
+from tuninglink.tuning.search.base import MeasuredProblem
 from tuninglink.tuning.search.sides import operand_bytes
 
 if TYPE_CHECKING:

@@ -14,12 +14,11 @@ from tuninglink.tuning.programs.dispatches import read_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
 
     from tuninglink.compiler.phases import Phase
     from tuninglink.explaining.explanation import DispatchReport
     from tuninglink.explaining.operation_report import ConfigurationText
-    from tuninglink.tuning.database import Trial
+    from tuninglink.tuning.database import Database, Trial
 
     Times = Mapping[tuple[str, str, str], float]
     """Microseconds by translation_info, lowering_config and decomposition_config."""
@@ -44,14 +43,14 @@ class RecordedTimes:
 
 
 def recorded_times(
-    database: Path, program: str, flags: Sequence[str], first: Phase
+    database: Database, program: str, flags: Sequence[str], first: Phase
 ) -> RecordedTimes:
     """Look up the dispatches of a program.
 
     Times of several environments with the same problem are not told apart: the latest trial counts.
 
     Args:
-        database: the file.
+        database: the database.
         program: the path of the program.
         flags: flags of the compiler; those of the whole process must have been set before.
         first: the phase that the program has gone through already.
@@ -61,8 +60,7 @@ def recorded_times(
         DatabaseError: the database cannot be read.
     """
     tasks = read_program(program, flags, first=first).tasks
-    with Database(database, read_only=True) as opened:
-        result = {task.key: _times(opened.trials(task.key)) for task in tasks}
+    result = {task.key: _times(database.trials(task.key)) for task in tasks}
     return RecordedTimes({name: result[task.key] for task in tasks for name in task.dispatches})
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from tuninglink.plain_data import HIDDEN, named, written
 from tuninglink.tuning.devices.timing import PROTOCOL_VERSION
 
 if TYPE_CHECKING:
@@ -101,17 +102,22 @@ class Trial:
         time: when the trial ended, in ISO 8601.
     """
 
-    problem: ProblemRecord
+    problem: ProblemRecord = field(metadata=HIDDEN)
     environment: EnvironmentRecord
     configuration: ConfigurationRecord
     stage: str
     origin: str
-    samples: tuple[float, ...] = ()
+    samples: tuple[float, ...] = field(default=(), metadata=named("samples_us"))
     batch: int = 0
     caches: str = "warm"
     clocks_mhz: tuple[int, ...] = ()
     failure: Failure | None = None
     time: str = field(default_factory=now)
+
+    @written("problem")
+    def problem_key(self) -> str:
+        """Return the key of the problem."""
+        return self.problem.key
 
     @property
     def is_compared(self) -> bool:

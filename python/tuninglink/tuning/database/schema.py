@@ -1,14 +1,73 @@
-"""The tables of a database, and the check that a file is one."""
+"""The tables of a database, the check that a file is one, and its faults as one diagnostic."""
 
 from __future__ import annotations
 
 import sqlite3
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.tuning.database.errors import database_error, translated
+from tuninglink.errors import TuninglinkError
+from tuninglink.mlir.diagnostics import error, note
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from pathlib import Path
+
+
+class DatabaseError(TuninglinkError):
+    """A database cannot be opened, read or written."""
+
+
+def database_error(message: str, remedy: str = "") -> DatabaseError:
+    """Return an error with one diagnostic."""
+    return DatabaseError(error(message, notes=[note(remedy)] if remedy else []))
+
+
+@contextmanager
+def translated(name: str) -> Iterator[None]:
+    """Raise SQLite's errors as ours.
+
+    Args:
+        name: what the database is called.
+
+    Raises:
+        DatabaseError: SQLite raised an error.
+    """
+    try:
+        yield
+    except sqlite3.Error as failure:
+        message, remedy = _WORDS.get(_code(failure), (f"fails: {failure}", ""))
+        raise database_error(f"database '{name}' {message}", remedy) from None
+
+
+def is_locked(failure: sqlite3.Error) -> bool:
+    """Return whether an operation failed because another process has locked the file."""
+    return _code(failure) == sqlite3.SQLITE_BUSY
+
+
+def _code(failure: sqlite3.Error) -> int:
+    code: int = getattr(failure, "sqlite_errorcode", 0)
+    return code & 0xFF  # without the extension
+
+
+_KEPT = "what was recorded before is kept; make room and run the same command again"
+_WORDS = {
+    sqlite3.SQLITE_NOTADB: ("is no SQLite database", "name another file"),
+    sqlite3.SQLITE_READONLY: (
+        "cannot be written: it is read-only",
+        "copy it, or name another file",
+    ),
+    sqlite3.SQLITE_CANTOPEN: ("cannot be opened", "check the path and its permissions"),
+    sqlite3.SQLITE_PERM: ("cannot be opened: permission denied", "check its permissions"),
+    sqlite3.SQLITE_FULL: ("cannot be written: the disk is full", _KEPT),
+    sqlite3.SQLITE_IOERR: ("cannot be read or written: input/output error", _KEPT),
+    sqlite3.SQLITE_BUSY: ("is locked by another process", "wait until the other one ends"),
+    sqlite3.SQLITE_CORRUPT: (
+        "is damaged",
+        "restore a copy; `sqlite3 FILE .recover` saves what can be read",
+    ),
+}
+
 
 APPLICATION_ID: Final = 0x54554E4C
 """`TUNL` in ASCII: marks the file as ours."""
@@ -16,8 +75,11 @@ APPLICATION_ID: Final = 0x54554E4C
 VERSION: Final = 1
 """The version of the tables."""
 
-_PATIENCE_SECONDS: Final = 30.0
-"""How long one tuner waits for another's transaction, each of which writes one trial."""
+PATIENCE_SECONDS: Final = 30.0
+"""The time limit of waiting for another process's transaction. A tuner's transactions write one trial."""
+
+_SILENT_SECONDS: Final = 0.5
+"""The time after which waiting is reported."""
 
 _TABLES: Final = """
 CREATE TABLE problem (
@@ -73,34 +135,50 @@ BEGIN SELECT RAISE(ABORT, 'records are never changed'); END;
 """
 
 
-def open_connection(path: Path | None, *, read_only: bool = False) -> sqlite3.Connection:
+def open_connection(
+    path: Path | None, *, read_only: bool = False, on_wait: Callable[[], None] | None = None
+) -> sqlite3.Connection:
     """Open the file of a database; one that is missing or empty becomes one.
 
     Args:
         path: the file; None for a database in memory.
-        read_only: whether nothing will be written. Then the file must be there.
+        read_only: whether nothing will be written. Then the file must exist.
+        on_wait: called if another process has locked the file, before waiting for it.
 
     Raises:
-        DatabaseError: the file cannot be opened, is something else, or is of a newer version.
+        DatabaseError: the file cannot be opened, is something else, is of a newer version, or stays locked.
     """
     name = str(path) if path else ":memory:"
     if read_only and path is not None and not path.is_file():
         raise database_error(f"there is no database '{name}'")
     with translated(name):
-        address = (
-            f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rwc'}" if path else name
-        )
-        connection = sqlite3.connect(
-            address, timeout=_PATIENCE_SECONDS, isolation_level=None, uri=path is not None
-        )
-        try:
-            if not read_only:
-                connection.execute("PRAGMA foreign_keys = ON")
-                _create(connection, name)
-            _check(connection, name)
-        except BaseException:
-            connection.close()
-            raise
+        if on_wait is not None:
+            try:
+                return _connect(path, name, _SILENT_SECONDS, read_only=read_only)
+            except sqlite3.OperationalError as failure:
+                if not is_locked(failure):
+                    raise
+                on_wait()
+        return _connect(path, name, PATIENCE_SECONDS, read_only=read_only)
+
+
+def _connect(
+    path: Path | None, name: str, seconds: float, *, read_only: bool
+) -> sqlite3.Connection:
+    """Return a connection that waits for locks for up to `PATIENCE_SECONDS`, and for the first ones for `seconds`."""
+    address = f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rwc'}" if path else name
+    connection = sqlite3.connect(
+        address, timeout=seconds, isolation_level=None, uri=path is not None
+    )
+    try:
+        if not read_only:
+            connection.execute("PRAGMA foreign_keys = ON")
+            _create(connection, name)
+        _check(connection, name)
+        connection.execute(f"PRAGMA busy_timeout = {1000 * PATIENCE_SECONDS:.0f}")
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import json
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from iree.compiler import ir as mlir
+
 from tuninglink.errors import TuninglinkError
+from tuninglink.iree.dispatch_roots import find_root_ops
 from tuninglink.mlir.diagnostics import Place, error
+from tuninglink.plain_data import FLAT, HIDDEN, written
+from tuninglink.spaces.workload import read_workload
 from tuninglink.tuning.candidates.candidate import Candidate
+from tuninglink.tuning.candidates.search_problem import SearchProblem
+from tuninglink.tuning.devices.hardware import COMPUTE_UNITS, compute_units
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from tuninglink.tuning.candidates.search_problem import SearchProblem
 
 VERSION: Final = 1
 
@@ -35,9 +41,22 @@ class RecordedTrial:
         failure: the kind of failure, None if there is a time.
     """
 
-    candidate: Candidate
+    candidate: Candidate = field(metadata=FLAT)
     microseconds: float | None
     failure: str | None
+
+
+@dataclass(frozen=True)
+class DefaultTrial:
+    """The compiler's choice in a table.
+
+    Attributes:
+        candidate: its configuration; None if unknown.
+        microseconds: its time.
+    """
+
+    candidate: Candidate | None = field(metadata=FLAT)
+    microseconds: float
 
 
 @dataclass(frozen=True)
@@ -53,6 +72,7 @@ class RecordedTable:
         default_us: the time of the compiler's own choice.
         trials: the trials, in the order in which they were made.
         default: the compiler's own choice; None where it is not known, or no space has it.
+        version: the version of the form.
     """
 
     target: str
@@ -60,40 +80,20 @@ class RecordedTable:
     compiler: str
     date: str
     program: str
-    default_us: float
+    default_us: float = field(metadata=HIDDEN)
     trials: tuple[RecordedTrial, ...]
-    default: Candidate | None = None
+    default: Candidate | None = field(default=None, metadata=HIDDEN)
+    version: int = field(default=VERSION, init=False)
 
     @property
     def best_us(self) -> float:
         """The best time of a trial."""
         return min(trial.microseconds for trial in self.trials if trial.microseconds is not None)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the table as `load_table` reads it."""
-        default = {"microseconds": self.default_us}
-        return {
-            "version": VERSION,
-            "target": self.target,
-            "device": self.device,
-            "compiler": self.compiler,
-            "date": self.date,
-            "program": self.program,
-            "default": default if self.default is None else _knobs(self.default) | default,
-            "trials": [
-                _knobs(trial.candidate)
-                | (
-                    {"failure": trial.failure}
-                    if trial.microseconds is None
-                    else {"microseconds": trial.microseconds}
-                )
-                for trial in self.trials
-            ],
-        }
-
-
-def _knobs(candidate: Candidate) -> dict[str, Any]:
-    return {"pipeline": candidate.pipeline, "knobs": dict(candidate.knobs)}
+    @written("default")
+    def default_trial(self) -> DefaultTrial:
+        """Return the compiler's choice with its time."""
+        return DefaultTrial(self.default, self.default_us)
 
 
 def load_table(path: Path) -> RecordedTable:
@@ -137,7 +137,7 @@ def _table(data: Mapping[str, Any]) -> RecordedTable:
         default_us=float(default["microseconds"]),
         trials=trials,
         default=recorded_candidate(default["pipeline"], default["knobs"])
-        if "knobs" in default
+        if default.get("knobs") is not None
         else None,
     )
 
@@ -186,3 +186,29 @@ def _distance(one: Candidate, other: Candidate) -> int:
     if one.pipeline != other.pipeline or one.knobs.keys() != other.knobs.keys():
         return _NEAR + 1
     return sum(value != other.knobs[name] for name, value in one.knobs.items())
+
+
+def problem_of_table(table: RecordedTable) -> SearchProblem:
+    """Return what the program of a table computes.
+
+    Raises:
+        TuninglinkError: the program cannot be parsed, or computes nothing.
+    """
+    return problem_of_program(table.program, table.device)
+
+
+def problem_of_program(program: str, device: str) -> SearchProblem:
+    """Return what a program computes, as MLIR text, on a device of this name.
+
+    Raises:
+        TuninglinkError: the program cannot be parsed, or computes nothing.
+    """
+    try:
+        module = mlir.Module.parse(program, mlir.Context())
+    except mlir.MLIRError as failure:
+        raise TuninglinkError(error(f"the recorded program cannot be parsed: {failure}")) from None
+    result = [(root, op.function) for op in find_root_ops(module.operation) for root in op.roots]
+    if not result:
+        raise TuninglinkError(error("the recorded program computes nothing"))
+    problem = read_workload(*result[0]).problem
+    return SearchProblem.of(problem, {COMPUTE_UNITS: compute_units(device)})

@@ -1,7 +1,8 @@
-"""Contestants of a race, its rules, and estimates of its duration."""
+"""Contestants of a race, their selection, its rules, and estimates of its duration."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tuninglink.tuning.programs.benchmark import Benchmark
+    from tuninglink.tuning.results.task_result import TrialResult
+
 
 HEATS: Final = ((8, 4), (16, 2))
 """The heats of a race: the number of rounds, and of finalists that may stay after it."""
@@ -54,16 +57,18 @@ class Contestant:
         benchmark: the benchmark.
         microseconds: its time in earlier measurements, which determines time limits and the numbers of rounds.
         always_races: whether it takes part at any speed.
+        stretch: the time of a sample over that of the iterations in it, more than 1 for dynamic dispatches.
     """
 
     benchmark: Benchmark
     microseconds: float
     always_races: bool = False
+    stretch: float = 1.0
 
     @property
     def sample_seconds(self) -> float:
         """The time of one sample."""
-        return max(self.microseconds * 1e-6, _SAMPLE_SECONDS)
+        return max(self.microseconds * self.stretch * 1e-6, _SAMPLE_SECONDS)
 
 
 @dataclass(frozen=True)
@@ -164,3 +169,42 @@ def race_seconds(
 def _warm_ups(contestants: Sequence[Contestant]) -> int:
     """Return the number of rounds for determining batch sizes."""
     return 1 if round_seconds(contestants) > _SLOW_SAMPLE * len(contestants) else _WARM_UPS
+
+
+FINALISTS: Final = 6
+_NEAR: Final = 1.05
+"""Slowdown in the first samples up to which a candidate may still prove faster than the default."""
+
+_FAR: Final = 2.0
+"""The same limit for candidates that always race, which get no further samples before."""
+
+
+def best_trials(
+    trials: Sequence[TrialResult], default_us: float, *, at_any_speed: bool = False
+) -> list[TrialResult]:
+    """Return the candidates that may win: those that always race, then the others, best first.
+
+    Args:
+        trials: all trials.
+        default_us: the time of the compiler's choice.
+        at_any_speed: whether slower candidates may win.
+    """
+    near, far = (math.inf, math.inf) if at_any_speed else (_NEAR, _FAR)
+    timed = sorted(
+        (trial.microseconds, position, trial)
+        for position, trial in enumerate(trials)
+        if trial.microseconds is not None
+    )
+    always = [trial for us, _, trial in timed if trial.always_races and us < default_us * far]
+    others = [trial for us, _, trial in timed if not trial.always_races and us < default_us * near]
+    return always + others
+
+
+def contestant(trial: TrialResult, default: Contestant) -> Contestant:
+    """Return a trial as a contestant of a race with the compiler's choice."""
+    return Contestant(
+        trial.benchmark or default.benchmark,
+        trial.microseconds or default.microseconds,
+        trial.always_races,
+        default.stretch,
+    )

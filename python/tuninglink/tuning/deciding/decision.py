@@ -5,11 +5,13 @@ Pure functions: the same samples and seed give the same decision.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+
+from tuninglink.plain_data import FLAT, HIDDEN, named, written
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,13 +40,19 @@ class ConfidenceInterval:
 
     Attributes:
         low: the lower bound.
-        median: the estimate.
+        median: the estimate, the median of the ratios of the rounds.
         high: the upper bound.
     """
 
-    low: float
-    median: float
-    high: float
+    low: float = field(metadata=HIDDEN)
+    median: float = field(metadata=named("speedup"))
+    high: float = field(metadata=HIDDEN)
+
+    @property
+    @written()
+    def interval(self) -> tuple[float, float]:
+        """The bounds of the bootstrap interval (97.5 %) of the speedup."""
+        return self.low, self.high
 
     def __str__(self) -> str:
         return f"{self.median:.3f} [{self.low:.3f}, {self.high:.3f}]"
@@ -64,12 +72,12 @@ class Decision:
             None if there is none.
     """
 
-    outcome: Outcome
-    speedup: ConfidenceInterval
+    outcome: Outcome = field(metadata=HIDDEN)
+    speedup: ConfidenceInterval = field(metadata=FLAT)
     default_us: float
     tuned_us: float
-    blocks: tuple[ConfidenceInterval, ...]
-    contrary: ConfidenceInterval | None = None
+    blocks: tuple[ConfidenceInterval, ...] = field(metadata=HIDDEN)
+    contrary: ConfidenceInterval | None = field(default=None, metadata=HIDDEN)
 
     def __str__(self) -> str:
         if self.contrary is None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error, note
+from tuninglink.tuning.devices.sized_benchmarks import repetition
+from tuninglink.tuning.devices.timing import Settings
 from tuninglink.tuning.results.failures import Failure, FailureKind
 
 if TYPE_CHECKING:
@@ -28,6 +30,9 @@ class MeasuredTask:
         compile_seconds: its compilation time.
         share: its share of the time of all dispatches.
         program_us: its time in one run of the program at each of the sizes, in microseconds.
+        stretch: the time of a sample over that of the iterations in it: that of a dynamic task runs at all sizes, and
+            its time is a mean.
+        potential: the fraction of its time that tuning may save.
     """
 
     task: TuningTask
@@ -36,6 +41,8 @@ class MeasuredTask:
     compile_seconds: float
     share: float = 0.0
     program_us: float = 0.0
+    stretch: float = 1.0
+    potential: float = 1.0
 
 
 def measure_default(
@@ -52,16 +59,18 @@ def measure_default(
     microseconds = devices.measure_default(benchmark)
     if isinstance(microseconds, Failure):
         return microseconds
-    program_us = _program_us(benchmark, microseconds, devices)
-    return MeasuredTask(task, benchmark, microseconds, compiled.seconds, 1.0, program_us)
-
-
-def _program_us(benchmark: Benchmark, microseconds: float, devices: DeviceSet) -> float:
-    """Return the time of a call of a static dispatch, or of calls of a dynamic one at all its sizes."""
+    measured = MeasuredTask(task, benchmark, microseconds, compiled.seconds, 1.0, microseconds)
     if len(benchmark.measured) < 2:  # noqa: PLR2004 - the time at one size was measured
-        return microseconds
-    timings = [devices.first.measure(benchmark.at(function)) for function in benchmark.measured]
-    return sum(timing.least for timing in timings if not isinstance(timing, Failure))
+        return measured
+    times: list[float] = []
+    for function in benchmark.measured:
+        timing = devices.first.measure(benchmark.at(function))
+        if isinstance(timing, Failure):
+            return timing
+        times.append(timing.least)
+    weights = [function.weight for function in benchmark.measured]
+    repeated = repetition(times, weights, Settings().sample_seconds)
+    return replace(measured, program_us=sum(times), stretch=repeated.stretch)
 
 
 def nothing_runs(devices: DeviceSet, failure: Failure) -> TuninglinkError:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tuninglink.tuning.deciding.output_checks import OutputChecks
 from tuninglink.tuning.devices.measurement import difference
 from tuninglink.tuning.references.output_verdict import Correctness, OutputVerdict
 from tuninglink.tuning.results.failures import Failure, FailureKind
@@ -18,6 +17,34 @@ if TYPE_CHECKING:
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.programs.dispatches import TuningTask
     from tuninglink.tuning.references.references import References
+
+
+@dataclass(frozen=True)
+class OutputChecks:
+    """Compares the outputs of candidates, each once, with those of a reference.
+
+    Attributes:
+        device: the device that runs them.
+        reference: the benchmark with the right outputs.
+        reduction: the number of products summed in an element of an output.
+    """
+
+    device: Device
+    reference: Benchmark
+    reduction: int
+    _checked: dict[Benchmark, Failure | None] = field(default_factory=dict)
+
+    def failure(self, benchmark: Benchmark) -> Failure | None:
+        """Return the failure of a candidate: wrong outputs or a failed run; None if it is right.
+
+        Raises:
+            DeviceError: the device is gone.
+        """
+        if benchmark not in self._checked:
+            self._checked[benchmark] = self.device.compare(
+                benchmark, self.reference, self.reduction
+            )
+        return self._checked[benchmark]
 
 
 def judge_default(

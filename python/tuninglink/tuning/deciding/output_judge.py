@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from tuninglink.tuning.deciding.output_errors import are_identical, relative_error, tolerance_of
 from tuninglink.tuning.programs.element_types import element_type
@@ -18,12 +18,24 @@ if TYPE_CHECKING:
 
     from tuninglink.tuning.programs.dispatches import TuningTask
     from tuninglink.tuning.programs.program_calls import FunctionCall, ProgramCalls
-    from tuninglink.tuning.references.program_reference import ProgramReference
 
     Outputs = Mapping[str, tuple[NDArray[Any], ...]]
 
 DEFAULT_SOURCE: Final = "the program without a spec"
 GIVEN_SOURCE: Final = "--expected"
+
+
+class ReferenceProgram(Protocol):
+    """A program for another target, whose outputs are expected."""
+
+    @property
+    def name(self) -> str:
+        """The name of the target."""
+
+    def outputs(
+        self, calls: ProgramCalls, functions: Sequence[FunctionCall], integers: tuple[int, int]
+    ) -> Outputs | str:
+        """Return the outputs of functions by label, or the reason for having none."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +66,7 @@ class OutputJudge:
     """
 
     tasks: Sequence[TuningTask] = ()
-    reference: ProgramReference | None = None
+    reference: ReferenceProgram | None = None
     numerics: Numerics = Numerics.ROUNDING
 
     @cached_property
@@ -95,7 +107,7 @@ class OutputJudge:
                 note = f"no reference: {computed}"
             else:
                 outputs |= computed
-                sources.append(self.reference.target.name)
+                sources.append(self.reference.name)
         return Expectation(outputs, " and ".join(sources) or DEFAULT_SOURCE, note)
 
     def compare(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from tuninglink.plain_data import FLAT
 from tuninglink.tuning.deciding.model_run import ModelRunError
 from tuninglink.tuning.deciding.output_judge import DEFAULT_SOURCE, GIVEN_SOURCE
 from tuninglink.tuning.references.output_verdict import Correctness, OutputVerdict
@@ -24,7 +25,7 @@ class ProgramVerdict:
         tolerance: the largest error explained by rounding; None likewise.
     """
 
-    judgement: OutputVerdict
+    judgement: OutputVerdict = field(metadata=FLAT)
     source: str = ""
     error: float | None = None
     tolerance: float | None = None

@@ -5,20 +5,29 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.plain_data import FLAT
 from tuninglink.tuning.deciding.decision import ConfidenceInterval, decide
 from tuninglink.tuning.results.failures import Failure, FailureKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from tuninglink.tuning.devices.device_interface import Device
+    from tuninglink.tuning.devices.timing import Rounds
     from tuninglink.tuning.programs.benchmark import Benchmark, SizedFunction
 
-_ROUNDS: Final = 11
+SIZE_ROUNDS: Final = 11
 """The rounds at each size. With fewer, the interval is too wide to show small losses."""
 
-_SECONDS: Final = 5.0
+SIZE_SECONDS: Final = 5.0
 """The time at each size, in seconds, unless the rounds would be too few."""
+
+_BETWEEN_ROUNDS: Final = 7
+_BETWEEN_SECONDS: Final = 1.5
+"""The rounds and the time, in seconds, at a size between the given ones."""
+
+_MUCH_SLOWER: Final = 0.95
+"""The speedup below which a candidate is much slower, at a size between the given ones."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +46,7 @@ class SizeComparison:
     weight: int
     default_us: float
     tuned_us: float
-    speedup: ConfidenceInterval
+    speedup: ConfidenceInterval = field(metadata=FLAT)
 
     @property
     def is_slower(self) -> bool:
@@ -80,7 +89,10 @@ class SizeChecks:
         self._comparisons[benchmark] = comparisons
         slower = [comparison for comparison in comparisons if comparison.is_slower]
         if not slower:
-            return None
+            slow = first_slow(self.device, self.default, benchmark, benchmark.between, self.seed)
+            if slow is None or isinstance(slow, Failure):
+                return slow
+            slower = [slow[1]]
         message = f"slower than the default at {'; at '.join(map(str, slower))}"
         return Failure(FailureKind.SLOWER, message)
 
@@ -108,6 +120,36 @@ def compare_sizes(
     return tuple(comparisons)
 
 
+def first_slow(
+    device: Device,
+    default: Benchmark,
+    benchmark: Benchmark,
+    functions: Sequence[SizedFunction],
+    seed: int,
+) -> tuple[SizedFunction, SizeComparison] | Failure | None:
+    """Return the first of some sizes that were not given at which a benchmark is much slower than the default.
+
+    Args:
+        device: runs them.
+        default: the benchmark of the default.
+        benchmark: the benchmark to compare.
+        functions: the functions for the sizes, in order.
+        seed: the seed of orders and resamples.
+
+    Raises:
+        DeviceError: the device is gone.
+    """
+    for function in functions:
+        pair = [default.at(function), benchmark.at(function)]
+        rounds = device.rounds(pair, _BETWEEN_ROUNDS, seed, _BETWEEN_SECONDS)
+        if isinstance(rounds, Failure):
+            return rounds
+        comparison = _comparison(rounds, function, seed)
+        if comparison.speedup.high < _MUCH_SLOWER:
+            return function, comparison
+    return None
+
+
 def compare_at(
     device: Device, default: Benchmark, benchmark: Benchmark, function: SizedFunction, seed: int
 ) -> SizeComparison | Failure:
@@ -123,9 +165,14 @@ def compare_at(
     Raises:
         DeviceError: the device is gone.
     """
-    rounds = device.rounds([default, benchmark], _ROUNDS, seed, _SECONDS)
+    rounds = device.rounds([default, benchmark], SIZE_ROUNDS, seed, SIZE_SECONDS)
     if isinstance(rounds, Failure):
         return rounds
+    return _comparison(rounds, function, seed)
+
+
+def _comparison(rounds: Rounds, function: SizedFunction, seed: int) -> SizeComparison:
+    """Return the comparison of two benchmarks by their times."""
     decision = decide([[(first, second) for first, second in rounds.samples]], 0.0, seed)
     return SizeComparison(
         function.sizes, function.weight, decision.default_us, decision.tuned_us, decision.speedup

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from tuninglink.tuning.candidates.candidate import Candidate
     from tuninglink.tuning.candidates.compilation import CandidateCompiler, Compiled
-    from tuninglink.tuning.candidates.tunable import TunableTask
+    from tuninglink.tuning.candidates.preparation import TunableTask
     from tuninglink.tuning.programs.benchmark import Benchmark
 
 

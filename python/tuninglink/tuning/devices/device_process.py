@@ -6,7 +6,7 @@ import signal
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from tuninglink.compiler.stack_frames import WORKER_STACK_BYTES
+from tuninglink.iree.worker_stack import WORKER_STACK_BYTES
 from tuninglink.mlir.diagnostics import error
 from tuninglink.tuning.devices.device import (
     LOCAL_DRIVERS,

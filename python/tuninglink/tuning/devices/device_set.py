@@ -1,19 +1,70 @@
-"""The interface of equal devices that share the work."""
+"""Equal devices that share the work: their interface, first measurements on them, and the scales between them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+import math
+import statistics
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Protocol
+
+from tuninglink.tuning.results.failures import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Sequence
     from concurrent.futures import Future
 
     from tuninglink.tuning.devices.device import DeviceDescription
     from tuninglink.tuning.devices.device_interface import Device
-    from tuninglink.tuning.devices.screening import Measurement
+    from tuninglink.tuning.devices.timing import Timing
     from tuninglink.tuning.programs.benchmark import Benchmark
-    from tuninglink.tuning.results.failures import Failure
     from tuninglink.tuning.scheduling.timeline import DeviceUse
+
+
+_HOPELESS: Final = 2.0
+"""How many times as slow as the best a candidate is not worth another sample."""
+
+_AGAIN_SECONDS: Final = 0.05
+"""Time for samples of a new best, which is measured a second time."""
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """The time of a candidate.
+
+    Attributes:
+        microseconds: of an iteration on the first device.
+        timing: the samples, as they were taken.
+    """
+
+    microseconds: float
+    timing: Timing
+
+
+def screen(
+    device: Device, benchmark: Benchmark, best_microseconds: float, scale: float = 1.0
+) -> Measurement | Failure:
+    """Measure a candidate for the first time. A new best is measured again, and the slower figure counts.
+
+    Args:
+        device: measures it.
+        benchmark: the candidate.
+        best_microseconds: the least time of the task so far, on the first device.
+        scale: the time of a benchmark on the first device over its time on this one.
+
+    Raises:
+        DeviceError: the device is gone.
+    """
+    limit = _HOPELESS * best_microseconds / scale
+    timing = device.measure(benchmark, limit_microseconds=limit)
+    if isinstance(timing, Failure):
+        return timing
+    if timing.least * scale < best_microseconds:
+        again = device.measure(benchmark, _AGAIN_SECONDS)
+        if isinstance(again, Failure):
+            return again
+        timing = max(timing, again, key=lambda measured: measured.least)
+    return Measurement(timing.least * scale, timing)
 
 
 class DeviceSet(Protocol):
@@ -50,3 +101,70 @@ class DeviceSet(Protocol):
         Returns:
             A future of its time, or of why there is none.
         """
+
+
+REPEATS: Final = 5
+"""How often a default is measured on each of several devices: the interval of fewer ratios says nothing."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The time of a benchmark on the first device over its time on another one.
+
+    Attributes:
+        low: the lower bound of the interval.
+        median: the estimate.
+        high: the upper bound.
+    """
+
+    low: float
+    median: float
+    high: float
+
+    @property
+    def factor(self) -> float:
+        """The factor for times on the other device: 1 if the interval does not show that the devices differ."""
+        return 1.0 if self.low <= 1.0 <= self.high else self.median
+
+
+@dataclass(frozen=True)
+class DefaultTimes:
+    """Times of defaults by device, in the order in which the devices took turns."""
+
+    _times: defaultdict[tuple[Hashable, int], list[float]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
+
+    def add(self, device: Hashable, default: Hashable, microseconds: float) -> None:
+        """Add the time of a default on a device."""
+        self._times[device, hash(default)].append(microseconds)
+
+    def least(self, device: Hashable, default: Hashable) -> float:
+        """Return the least time of a default on a device.
+
+        Raises:
+            KeyError: it was not measured there.
+        """
+        times = self._times.get((device, hash(default)))
+        if not times:
+            raise KeyError(device)
+        return min(times)
+
+    def scale(self, first: Hashable, device: Hashable) -> Scale:
+        """Return the scale of a device, from all defaults that were measured on both.
+
+        The interval is that of the sign test (95 %); of five ratios it reaches from the least to the largest.
+        """
+        ratios = sorted(
+            first_us / device_us
+            for (measured, default), times in list(self._times.items())
+            if measured == first
+            for first_us, device_us in zip(
+                times, self._times.get((device, default), ()), strict=False
+            )
+        )
+        count = len(ratios)
+        if count < REPEATS:
+            return Scale(0.0, statistics.median(ratios or [1.0]), math.inf)
+        outside = max(0, int((count - 2 * math.sqrt(count)) / 2))
+        return Scale(ratios[outside], statistics.median(ratios), ratios[-1 - outside])

@@ -12,15 +12,13 @@ import iree.runtime as rt
 import numpy as np
 
 from tuninglink.tuning.devices.buffers import to_device
-from tuninglink.tuning.devices.caches import last_level_bytes
-from tuninglink.tuning.devices.call_timing import WorkerThread, wall_seconds
-from tuninglink.tuning.devices.clocks import read_clock
 from tuninglink.tuning.devices.device import (
     LOCAL_DRIVERS,
     SYNCHRONOUS_DRIVER,
     driver_of,
     open_device,
 )
+from tuninglink.tuning.devices.hardware import last_level_bytes, read_clock
 from tuninglink.tuning.devices.inputs import (
     find_violation,
     make_inputs,
@@ -34,8 +32,20 @@ from tuninglink.tuning.devices.running import (
     Overhead,
 )
 from tuninglink.tuning.devices.sampling import Interleaving, Subject
-from tuninglink.tuning.devices.sized_benchmarks import SizedBenchmark, SizedPart, repeats_of
-from tuninglink.tuning.devices.timing import Caches, Rounds, Settings, Timing
+from tuninglink.tuning.devices.sized_benchmarks import (
+    Repetition,
+    SizedBenchmark,
+    SizedPart,
+    repetition,
+)
+from tuninglink.tuning.devices.timing import (
+    Caches,
+    Rounds,
+    Settings,
+    Timing,
+    WorkerThread,
+    wall_seconds,
+)
 from tuninglink.tuning.results.failures import Failure, FailureKind
 
 if TYPE_CHECKING:
@@ -129,7 +139,7 @@ class Measurer:
         self._buffers: dict[tuple[BufferLayout, int], rt.HalBuffer] = {}
         self._inputs = lru_cache(1)(partial(make_inputs, seed=self._settings.seed))
         self._expected: dict[Benchmark, Outputs] = {}
-        self._repeats: dict[tuple[SizedFunction, ...], tuple[int, ...]] = {}
+        self._repetitions: dict[tuple[SizedFunction, ...], Repetition] = {}
         self._overheads: defaultdict[BufferLayout, Overhead] = defaultdict(Overhead)
         self._is_local = driver_of(uri) in LOCAL_DRIVERS
         self._programs = ProgramRunner(self._device, self._settings.seed, timer)
@@ -286,7 +296,9 @@ class Measurer:
 
     def _subject(self, benchmark: Benchmark, copies: Sequence[Hashable] = (None,)) -> Subject:
         loaded = [self._load(benchmark, copy) for copy in copies]
-        return Subject(loaded, self._settings.sample_seconds)
+        repeated = self._repetitions.get(benchmark.measured)
+        stretch = 1.0 if repeated is None else repeated.stretch
+        return Subject(loaded, self._settings.sample_seconds / stretch)
 
     def _load(self, benchmark: Benchmark, copy: Hashable) -> Runnable:
         """Load a copy of a benchmark; one of a dynamic dispatch runs at all its sizes."""
@@ -297,14 +309,17 @@ class Measurer:
             self._load_function(benchmark.at(function), copy, layouts)
             for function in benchmark.measured
         ]
-        repeats = self._repeats.get(benchmark.measured)
-        if (
-            repeats is None
-        ):  # those of the first one count for all: figures of unequal batches are not comparable
-            repeats = repeats_of(functions, self._settings.sample_seconds)
-            self._repeats[benchmark.measured] = repeats
         weights = [function.weight for function in benchmark.measured]
-        return SizedBenchmark([*map(SizedPart, functions, weights, repeats)])
+        repeated = self._repetitions.get(benchmark.measured)
+        if repeated is None:
+            # Those of the first one count for all: times of unequal batches are not comparable.
+            repeated = repetition(
+                [_first_time(function) for function in functions],
+                weights,
+                self._settings.sample_seconds,
+            )
+            self._repetitions[benchmark.measured] = repeated
+        return SizedBenchmark([*map(SizedPart, functions, weights, repeated.counts)])
 
     def _load_function(
         self, benchmark: Benchmark, copy: Hashable, layouts: Collection[BufferLayout]
@@ -359,3 +374,13 @@ def _needs_more(samples: int, taken: float, seconds: float) -> bool:
     if samples < _LEAST_SAMPLES:
         return not samples or taken < _ENOUGH_SECONDS
     return samples < _MOST_SAMPLES and taken < seconds
+
+
+def _first_time(benchmark: Runnable) -> float:
+    """Return the time of a benchmark that was just loaded, in microseconds.
+
+    Raises:
+        MeasurementError: it cannot be run.
+    """
+    benchmark.sample(benchmark.least_batch)  # it pays for code and pages that are not there yet
+    return benchmark.sample(benchmark.least_batch)

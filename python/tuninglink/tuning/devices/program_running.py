@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,23 +12,61 @@ import numpy as np
 
 from tuninglink.tuning.devices.buffers import hal_type, to_device, to_host
 from tuninglink.tuning.devices.inputs import random_bytes
-from tuninglink.tuning.devices.parameter_files import parameter_module
-from tuninglink.tuning.devices.running import Loader
+from tuninglink.tuning.devices.running import Loader, MeasurementError
 from tuninglink.tuning.devices.value_traces import ValueTracer
 from tuninglink.tuning.programs.element_types import element_type, is_float
+from tuninglink.tuning.results.failures import Failure, FailureKind
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
     from numpy.typing import NDArray
 
-    from tuninglink.tuning.devices.call_timing import CallTimer
     from tuninglink.tuning.devices.running import LoadedFunction
+    from tuninglink.tuning.devices.timing import CallTimer
     from tuninglink.tuning.devices.value_traces import DispatchTrace
     from tuninglink.tuning.programs.compiled_program import CompiledProgram, ProgramInput
+    from tuninglink.tuning.programs.parameters import Parameter, ParameterSource
 
     Array = NDArray[Any]
     _Place = tuple[bytes, Hashable, tuple[rt.VmModule, ...]]
+
+
+def parameter_module(instance: rt.VmInstance, source: ParameterSource, seed: int) -> rt.VmModule:
+    """Return the module that programs load their parameters from.
+
+    Args:
+        instance: what the module is made in.
+        source: the parameters, and the files that hold them.
+        seed: fixes the parameters where there are no files.
+
+    Raises:
+        MeasurementError: a file cannot be read.
+    """
+    indexes: defaultdict[str, rt.ParameterIndex] = defaultdict(rt.ParameterIndex)
+    try:
+        for file in source.files:
+            indexes[file.scope].load(file.path)
+    except Exception as failure:  # noqa: BLE001 - a status of the runtime becomes one of several types
+        message = f"cannot read parameters: {failure}"
+        raise MeasurementError(Failure(FailureKind.LOAD, message)) from None
+    if source.is_synthetic:
+        for number, parameter in enumerate(source.parameters):
+            values = _random(parameter, (seed, number))
+            rt.parameter_index_add_numpy_ndarray(indexes[parameter.scope], parameter.key, values)
+    providers = [index.create_provider(scope=scope) for scope, index in indexes.items()]
+    return rt.create_io_parameters_module(instance, *providers)
+
+
+def _random(parameter: Parameter, seed: tuple[int, int]) -> np.ndarray:
+    """Return random values that keep the magnitude of what they are multiplied with."""
+    data = random_bytes(parameter.element_type, math.prod(parameter.shape), seed)
+    dtype = element_type(parameter.element_type)
+    if dtype is None or not is_float(parameter.element_type) or len(parameter.shape) < 2:  # noqa: PLR2004
+        return data
+    scale = 1 / math.sqrt(math.prod(parameter.shape[1:]) or 1)
+    return (data.view(dtype).astype(np.float32) * scale).astype(dtype).view(np.uint8)
+
 
 _MOST_LOADED: Final = 6
 """Modules that stay loaded when they are not in use: two programs in three places. Weights may take much room."""

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import iree.runtime as rt
 
-from tuninglink.tuning.devices.call_timing import wall_seconds
+from tuninglink.tuning.devices.timing import wall_seconds
 from tuninglink.tuning.results.failures import Failure, FailureKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
-    from tuninglink.tuning.devices.call_timing import CallTimer
+    from tuninglink.tuning.devices.timing import CallTimer
 
 _OVERHEAD_CALLS: Final = 5
 

@@ -41,7 +41,6 @@ class SizedBenchmark:
     def __init__(self, parts: Sequence[SizedPart]) -> None:
         self.least_batch = max(part.benchmark.least_batch for part in parts)
         self._parts = parts
-        self._weights = sum(part.weight for part in parts)
 
     def sample(self, batch: int) -> float:
         """Run a batch at each of the sizes; return the microseconds of an iteration.
@@ -49,26 +48,38 @@ class SizedBenchmark:
         Raises:
             MeasurementError: it fails.
         """
-        total = sum(
-            part.weight * math.log(part.benchmark.sample(batch * part.repeats))
-            for part in self._parts
-        )
-        return math.exp(total / self._weights)
+        times = [part.benchmark.sample(batch * part.repeats) for part in self._parts]
+        return weighted_mean(times, [part.weight for part in self._parts])
 
 
-def repeats_of(benchmarks: Sequence[Runnable], sample_seconds: float) -> tuple[int, ...]:
-    """Return how often each of several benchmarks is repeated, so that short ones are measured as exactly as long ones.
+@dataclass(frozen=True)
+class Repetition:
+    """How often a benchmark is repeated at each of its sizes, so that short ones are measured as exactly as long ones.
+
+    Attributes:
+        counts: the repetitions by size.
+        stretch: the time of all of them over the weighted geometric mean of the times.
+    """
+
+    counts: tuple[int, ...]
+    stretch: float
+
+
+def repetition(times: Sequence[float], weights: Sequence[int], sample_seconds: float) -> Repetition:
+    """Return how often a benchmark is repeated at each of its sizes.
 
     Args:
-        benchmarks: a benchmark at each of its sizes.
+        times: its times, in microseconds.
+        weights: how much the times count.
         sample_seconds: the time after which more repetitions do not help.
-
-    Raises:
-        MeasurementError: one cannot be run.
     """
-    times = []
-    for benchmark in benchmarks:
-        benchmark.sample(benchmark.least_batch)  # it pays for code and pages that are not there yet
-        times.append(benchmark.sample(benchmark.least_batch))
     longest = min(max(times), sample_seconds * 1e6)
-    return tuple(max(1, round(longest / time)) for time in times)
+    counts = tuple(max(1, round(longest / time)) for time in times)
+    whole = sum(count * time for count, time in zip(counts, times, strict=True))
+    return Repetition(counts, whole / weighted_mean(times, weights))
+
+
+def weighted_mean(times: Sequence[float], weights: Sequence[int]) -> float:
+    """Return the weighted geometric mean of times."""
+    total = sum(weight * math.log(time) for time, weight in zip(times, weights, strict=True))
+    return math.exp(total / sum(weights))

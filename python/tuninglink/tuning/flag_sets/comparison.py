@@ -6,9 +6,10 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.tuning.deciding.output_judge import OutputJudge
+from tuninglink.tuning.deciding.output_errors import are_identical
+from tuninglink.tuning.deciding.output_judge import DEFAULT_SOURCE, Expectation, OutputJudge
 from tuninglink.tuning.flag_sets.program_times import ProgramTimer, callable_functions
-from tuninglink.tuning.flag_sets.results import FlagsResult, PairResult, SetResult
+from tuninglink.tuning.flag_sets.results import FlagsResult, SetResult
 from tuninglink.tuning.programs.compiled_program import PLAIN_INTEGERS
 from tuninglink.tuning.results.failures import Failure
 
@@ -111,7 +112,7 @@ class FlagComparison:
             tuned: the sets with their specs.
             device: runs the program.
         """
-        results = [PairResult(tuned_set.flag_set, entries=tuned_set.entries) for tuned_set in tuned]
+        results = [SetResult(tuned_set.flag_set, entries=tuned_set.entries) for tuned_set in tuned]
         pairs = [
             self.begin(compiler, tuned_set.flag_set, tuned_set.spec)
             if tuned_set.entries or tuned_set.flag_set not in jobs
@@ -163,12 +164,11 @@ class FlagComparison:
         images: dict[int, bytes],
         results: list[Result],
     ) -> Failure | None:
-        """Compare outputs with those of the default. Programs that fail are not timed."""
+        """Compare outputs with the expected ones, else with those of the default. Programs that fail are not timed."""
         expected = timer.outputs(default)
         if isinstance(expected, Failure):
             return expected
         functions = callable_functions(calls)
-        expectation = self.judge.expectation(calls, functions, PLAIN_INTEGERS)
         tolerance = self.judge.tolerance(functions, expected)
         for number, image in list(images.items()):
             outputs = timer.outputs(image)
@@ -176,14 +176,21 @@ class FlagComparison:
                 results[number] = replace(results[number], note=outputs.message)
                 del images[number]
                 continue
+            # The judge computes the reference once, if any set has other outputs than the default.
+            is_same = all(are_identical(expected[label], outputs[label]) for label in expected)
+            expectation = (
+                Expectation({}, DEFAULT_SOURCE)
+                if is_same
+                else self.judge.expectation(calls, functions, PLAIN_INTEGERS)
+            )
             comparison = self.judge.compare(expectation, expected, outputs, tolerance)
             rejection = self.judge.rejection(comparison, expected, outputs)
+            remedy = "taken with --allow-numerics only" if rejection else ""
+            notes = (rejection or comparison.failure, comparison.note, remedy)
             results[number] = replace(
                 results[number],
                 error=comparison.tuned_error,
-                note=f"{rejection}; taken with --allow-numerics only"
-                if rejection
-                else comparison.failure,
+                note="; ".join(filter(None, notes)),
                 is_rejected=bool(rejection),
             )
         return None
@@ -191,11 +198,17 @@ class FlagComparison:
     def _decide(
         self, times: ProgramTimes, numbers: Sequence[int], results: list[Result]
     ) -> FlagsResult:
-        """Select the fastest program whose gain suffices and exceeds the noise of the default against itself."""
-        for number, milliseconds, speedup in zip(
-            numbers, times.milliseconds, times.speedups, strict=True
+        """Select the fastest program whose gain suffices and exceeds the noise of the default against itself.
+
+        Of a program with dynamic arguments it is slower at none of the sizes.
+        """
+        for number, milliseconds, speedup, slower in zip(
+            numbers, times.milliseconds, times.speedups, times.slower, strict=True
         ):
-            results[number] = replace(results[number], milliseconds=milliseconds, speedup=speedup)
+            timed = replace(results[number], milliseconds=milliseconds, speedup=speedup)
+            if slower:
+                timed = replace(timed, note=f"slower at {slower}", is_slower=True)
+            results[number] = timed
         winners = [
             result
             for result in results
@@ -203,6 +216,7 @@ class FlagComparison:
             and result.median > 1 + self.min_gain
             and result.speedup.low > max(1.0, times.noise.high)
             and not result.is_rejected
+            and not result.is_slower
         ]
         best = max(winners, key=lambda result: result.median, default=None)
         return FlagsResult(tuple(results), best, times.default_ms, times.noise)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypeVar, TypeVarTuple
 
-from tuninglink.compiler.encodings import has_encodings
+from tuninglink.compiler.encodings import has_encodings, materialize_encodings
 from tuninglink.compiler.phases import Phase
 from tuninglink.errors import CompileError
 from tuninglink.iree.dispatches import find_dispatches
@@ -18,12 +18,15 @@ from tuninglink.tuning.programs.invocations import compiler_run
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError, do_nothing
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from concurrent.futures import Future
 
     from tuninglink.iree.given_sizes import GivenSizes
     from tuninglink.tuning.programs.call_options import CallOptions
     from tuninglink.tuning.programs.program_calls import ProgramCalls
+
+Result = TypeVar("Result")
+Arguments = TypeVarTuple("Arguments")
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,19 @@ class CompiledSource:
     backends: tuple[str, ...]
     seconds: float
     is_data_tiled: bool = False
+
+
+@dataclass(frozen=True)
+class FormedSource:
+    """A program whose dispatches are formed.
+
+    Attributes:
+        content: the program at `executable-sources`, as text.
+        backend: the backend of its first dispatch.
+    """
+
+    content: bytes = field(repr=False)
+    backend: str
 
 
 class SetCompiler:
@@ -99,6 +115,32 @@ def _compile(
     source: ProgramSource, flags: tuple[str, ...], deadline: float, spec: str
 ) -> CompiledSource | str:
     """Compile a program in a separate process."""
+    return _in_process(flags, deadline, compile_source, source, spec)
+
+
+def form_sources(
+    source: ProgramSource, flags: tuple[str, ...], deadline: float
+) -> FormedSource | str:
+    """Form the dispatches of a program in a separate process.
+
+    Args:
+        source: the program.
+        flags: all flags of the compiler.
+        deadline: the time limit, in seconds of `time.monotonic()`.
+
+    Returns:
+        The program or the failure.
+    """
+    return _in_process(flags, deadline, formed_source, source)
+
+
+def _in_process(
+    flags: tuple[str, ...],
+    deadline: float,
+    function: Callable[[*Arguments], Result | str],
+    *arguments: *Arguments,
+) -> Result | str:
+    """Call a function in a separate process whose command line holds flags."""
     left = deadline - time.monotonic()
     if left <= 0:
         return "it was not compiled: there was no time left"
@@ -108,11 +150,26 @@ def _compile(
                 pool.submit(do_nothing).result()
             except WorkerCrashedError:
                 return "the compiler does not take the flags"
-            return pool.submit(compile_source, source, spec, seconds=left).result()
+            return pool.submit(function, *arguments, seconds=left).result()
     except JobTimeoutError as failure:
         return f"it did not compile within {failure.seconds:.3g} s"
     except WorkerCrashedError as failure:
         return f"the compiler crashed: {failure.status}"
+
+
+def formed_source(source: ProgramSource) -> FormedSource | str:
+    """Form the dispatches of a program in this process, whose command line holds the flags."""
+    try:
+        with compiler_run(source.path, ()) as run:
+            form_dispatches(run, first=source.first, sizes=source.sizes, options=source.calls)
+            materialize_encodings(run.module)
+            targets = [dispatch.target for dispatch in find_dispatches(run.module)]
+            backends = [target.backend for target in targets if target is not None]
+            if not backends:
+                return "it has no dispatch"
+            return FormedSource(to_text(run.module).encode(), backends[0])
+    except CompileError as failure:
+        return failure.diagnostics[0].message
 
 
 def compile_source(source: ProgramSource, spec: str) -> CompiledSource | str:

@@ -14,7 +14,7 @@ from tuninglink.tuning.programs.compiled_program import PLAIN_INTEGERS
 from tuninglink.tuning.results.failures import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -45,12 +45,14 @@ class ProgramTimes:
         noise: the speedup of the default against itself.
         milliseconds: the times of the programs.
         speedups: the speedups of the programs.
+        slower: for each program, the sizes of dynamic arguments at which it is slower beyond doubt, with its speedups.
     """
 
     default_ms: float
     noise: ConfidenceInterval
     milliseconds: tuple[float, ...]
     speedups: tuple[ConfidenceInterval, ...]
+    slower: tuple[str, ...]
 
 
 class ProgramTimer:
@@ -98,6 +100,7 @@ class ProgramTimer:
         end = time.monotonic() + seconds
         milliseconds: defaultdict[int, list[float]] = defaultdict(list)
         ratios: defaultdict[int, list[float]] = defaultdict(list)
+        sized: defaultdict[tuple[int, str], list[float]] = defaultdict(list)
         speedups = {
             index: self._rough_speedup(default, image)
             for index, image in enumerate(images, 1)
@@ -117,10 +120,13 @@ class ProgramTimer:
                 return rounds
             count += len(rounds)
             for first, *others in rounds:
-                milliseconds[-1].append(first / 1000)
-                for index, microseconds in zip(contestants, others, strict=True):
-                    milliseconds[index].append(microseconds / 1000)
-                    ratios[index].append(first / microseconds)
+                milliseconds[-1].append(self._total(first) / 1000)
+                for index, times in zip(contestants, others, strict=True):
+                    milliseconds[index].append(self._total(times) / 1000)
+                    ratios[index].append(self._total(first) / self._total(times))
+                    for function, one, other in zip(self._functions, first, times, strict=True):
+                        if function.sizes:
+                            sized[index, function.sizes].append(one / other)
             speedups |= {index: interval(values, self._seed) for index, values in ratios.items()}
             running = _possible_winners(speedups, running)
             is_known = all(_is_narrow(speedups[index]) for index in (0, *running))
@@ -133,6 +139,29 @@ class ProgramTimer:
             speedups[0],
             tuple(medians[index] for index in places),
             tuple(speedups[index] for index in places),
+            tuple(self._slower(index, sized) for index in places),
+        )
+
+    def _total(self, times: Sequence[float]) -> float:
+        """Return the weighted sum of the times of all functions."""
+        return sum(
+            function.weight * time for function, time in zip(self._functions, times, strict=True)
+        )
+
+    def _slower(self, index: int, sized: Mapping[tuple[int, str], Sequence[float]]) -> str:
+        """Return the sizes at which a program is slower beyond doubt, with its speedups; empty if there are none.
+
+        Args:
+            index: the program.
+            sized: the ratios of the default's times to those of programs, by program and sizes.
+        """
+        speedups = {
+            sizes: interval(ratios, self._seed)
+            for (program, sizes), ratios in sized.items()
+            if program == index
+        }
+        return "; ".join(
+            f"{sizes}: {speedup}" for sizes, speedup in speedups.items() if speedup.high < 1.0
         )
 
     def _is_far_behind(self, image: bytes, images: Sequence[bytes]) -> bool:
@@ -151,8 +180,8 @@ class ProgramTimer:
 
     def _rounds(
         self, images: Sequence[bytes], count: int, seed: int, seconds: float
-    ) -> list[list[float]] | Failure:
-        """Return the weighted microseconds of programs by round."""
+    ) -> list[list[list[float]]] | Failure:
+        """Return the microseconds of programs by round, program and function."""
         programs = [
             self._calls.compiled(function, image, PLAIN_INTEGERS)
             for image in images
@@ -161,10 +190,9 @@ class ProgramTimer:
         rounds = self._device.program_rounds(programs, count, self._seed + seed, seconds)
         if isinstance(rounds, Failure):
             return rounds
-        weights = np.array([function.weight for function in self._functions])
-        shape = (len(rounds.samples), len(images), len(weights))
-        weighted = (np.array(rounds.samples).reshape(shape) * weights).sum(axis=2)
-        return [[float(value) for value in row] for row in weighted]
+        shape = (len(rounds.samples), len(images), len(self._functions))
+        times: list[list[list[float]]] = np.array(rounds.samples).reshape(shape).tolist()
+        return times
 
 
 def callable_functions(calls: ProgramCalls) -> list[FunctionCall]:

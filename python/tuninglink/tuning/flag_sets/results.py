@@ -1,13 +1,13 @@
-"""The results of comparing sets of flags, as data."""
+"""The results of comparing sets of flags, as data, and the sets under which dispatches are tuned."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import Final
 
-if TYPE_CHECKING:
-    from tuninglink.tuning.deciding.decision import ConfidenceInterval
-    from tuninglink.tuning.flag_sets.sets import FlagSet
+from tuninglink.plain_data import FLAT
+from tuninglink.tuning.deciding.decision import ConfidenceInterval
+from tuninglink.tuning.flag_sets.sets import DEFAULT, FlagSet
 
 
 @dataclass(frozen=True)
@@ -21,32 +21,25 @@ class SetResult:
         error: the relative error of the outputs; None likewise.
         note: the reason why the set was not measured or is not selected; empty otherwise.
         is_rejected: whether its outputs are rejected.
+        is_slower: whether it is slower at one of the sizes of dynamic arguments.
         is_data_tiled: whether the compiler chooses the layout of operands, which specs cannot configure.
+        entries: the number of entries of the spec tuned under the set; None for the set alone.
     """
 
-    flag_set: FlagSet
+    flag_set: FlagSet = field(metadata=FLAT)
     milliseconds: float | None = None
-    speedup: ConfidenceInterval | None = None
+    speedup: ConfidenceInterval | None = field(default=None, metadata=FLAT)
     error: float | None = None
     note: str = ""
     is_rejected: bool = False
+    is_slower: bool = False
     is_data_tiled: bool = False
+    entries: int | None = None
 
     @property
     def median(self) -> float:
         """The estimated speedup, 0 if it was not measured."""
         return self.speedup.median if self.speedup is not None else 0.0
-
-
-@dataclass(frozen=True)
-class PairResult(SetResult):
-    """The result of a set of flags with the spec tuned under it.
-
-    Attributes:
-        entries: the number of entries of the spec.
-    """
-
-    entries: int = 0
 
 
 @dataclass(frozen=True)
@@ -75,3 +68,53 @@ class FlagsResult:
     def flags(self) -> tuple[str, ...]:
         """The flags of the best set."""
         return self.best.flag_set.flags if self.best is not None else ()
+
+
+_LEAST_SECONDS: Final = 45.0
+"""The least time, in seconds, that is divided between two sets."""
+
+_COMPILATIONS: Final = 40.0
+"""The least of that time in compilations of the program: reading it, the defaults, the run of the whole and the final
+comparison take about eight of each set."""
+
+_REACH: Final = 2.5
+"""The largest slowdown that tuning of dispatches is expected to make up for."""
+
+_ALIKE: Final = 1.02
+"""The largest slowdown for which a set without data tiling is tuned instead, as specs configure more of it."""
+
+
+def tuning_bases(
+    result: FlagsResult, seconds: float, compile_seconds: float = 0.0
+) -> list[FlagSet]:
+    """Return the sets under which dispatches are tuned, the best one first.
+
+    If the best set tiles data, specs configure little of the program. Then the best set without data tiling, perhaps
+    the default, is also a base, and whole-program times decide. If there is no time for both, the one without data
+    tiling is the only base where it is as fast.
+
+    Args:
+        result: the comparison of the sets.
+        seconds: the time for tuning.
+        compile_seconds: the time of a compilation of the program.
+    """
+    best = result.best
+    if best is None:
+        return [DEFAULT]
+    bases = [best.flag_set]
+    if not best.is_data_tiled or result.default_is_tiled:
+        return bases
+    median, other = 1.0, DEFAULT
+    for set_result in result.results:
+        if (
+            not set_result.is_data_tiled
+            and not set_result.is_rejected
+            and not set_result.is_slower
+            and set_result.median > median
+        ):
+            median, other = set_result.median, set_result.flag_set
+    if seconds < max(_LEAST_SECONDS, _COMPILATIONS * compile_seconds):
+        return [other] if best.median <= _ALIKE * median else bases
+    if best.median <= _REACH * median:
+        bases.append(other)
+    return bases

@@ -86,6 +86,7 @@ class SizedFunction:
         sizes: the sizes, as a user writes them.
         weight: how much its time counts; 0 if only its outputs count.
         loops: the sizes of the loops of the root op, None where they are not known.
+        is_between: whether the size lies between the given ones, and nothing may be much slower there.
     """
 
     name: str
@@ -93,6 +94,7 @@ class SizedFunction:
     sizes: str = ""
     weight: int = 1
     loops: tuple[int | None, ...] = ()
+    is_between: bool = False
 
 
 @dataclass(frozen=True)
@@ -121,3 +123,8 @@ class Benchmark:
     def measured(self) -> tuple[SizedFunction, ...]:
         """The functions for the sizes whose times count; empty for a static dispatch."""
         return tuple(function for function in self.sized if function.weight)
+
+    @property
+    def between(self) -> tuple[SizedFunction, ...]:
+        """The functions for sizes between the given ones; empty for a static dispatch."""
+        return tuple(function for function in self.sized if function.is_between)

@@ -23,10 +23,15 @@ from tuninglink.mlir.serialization import to_bytecode, to_text
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body, collect
 from tuninglink.passes.strip_configs import strip_configurations
+from tuninglink.plain_data import named
 from tuninglink.tuning.programs.benchmark import Benchmark, SizedFunction
-from tuninglink.tuning.programs.benchmark_building import NoBenchmarkError, build_benchmark
+from tuninglink.tuning.programs.benchmark_building import (
+    NoBenchmarkError,
+    build_benchmark,
+    dump_benchmarks,
+    is_benchmark,
+)
 from tuninglink.tuning.programs.call_options import ALL_CALLS, CallOptions
-from tuninglink.tuning.programs.dumped_benchmarks import dump_benchmarks, is_benchmark
 from tuninglink.tuning.programs.dynamic_benchmarks import dynamic_benchmarks
 from tuninglink.tuning.programs.invocations import compiler_run
 from tuninglink.tuning.programs.problem_keys import problem_key
@@ -118,7 +123,7 @@ class Omission:
         reason: why not.
     """
 
-    dispatches: tuple[str, ...]
+    dispatches: tuple[str, ...] = field(metadata=named("names"))
     reason: str
 
     def __str__(self) -> str:

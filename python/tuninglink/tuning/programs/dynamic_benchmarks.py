@@ -18,13 +18,17 @@ from tuninglink.iree.dispatch_roots import find_root_ops
 from tuninglink.iree.dispatches import dispatch_name
 from tuninglink.iree.dynamic_sizes import BUFFER_VIEW_DIM, SizeEvaluator
 from tuninglink.iree.given_sizes import SizeCombination, combinations
+from tuninglink.iree.size_ranges import sizes_between
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.mlir import names
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body, collect
 from tuninglink.tuning.programs.benchmark import SizedFunction
-from tuninglink.tuning.programs.benchmark_building import NoBenchmarkError, build_benchmark
-from tuninglink.tuning.programs.dumped_benchmarks import dump_benchmarks
+from tuninglink.tuning.programs.benchmark_building import (
+    NoBenchmarkError,
+    build_benchmark,
+    dump_benchmarks,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Container, Sequence
@@ -33,7 +37,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.programs.benchmark_building import BenchmarkFunction
 
 CHECKED_SIZES: Final = (2, 7, 63, 65, 385)
-"""Sizes at which outputs are checked, too: around powers of two, and odd."""
+"""Sizes at which outputs are checked, besides those between the given ones: around powers of two, and odd."""
 
 _FOLDING: Final = "builtin.module(util.func(canonicalize,cse))"
 
@@ -69,22 +73,36 @@ def dynamic_benchmarks(
         given: the sizes of dynamic dimensions of its arguments.
         others: the names of dispatches that are left out, such as the static ones.
     """
+    between = set(_between(given))
     dumped: dict[str, list[tuple[SizeCombination, mlir.Operation]]] = defaultdict(list)
     for combination in (*combinations(given), *_checked(given)):
         for module in dump_benchmarks(_at_sizes(program, combination)):
             (variant,) = collect(module, names.EXECUTABLE_VARIANT)
             if dispatch_name(variant) not in others:
                 dumped[dispatch_name(variant)].append((combination, module))
-    benchmarks = (_joined(name, modules) for name, modules in dumped.items())
+    benchmarks = (_joined(name, modules, between) for name, modules in dumped.items())
     return [benchmark for benchmark in benchmarks if benchmark is not None]
 
 
 def _checked(given: Sequence[GivenSizes]) -> list[SizeCombination]:
-    """Return combinations of sizes at which outputs are checked and nothing is measured."""
+    """Return combinations of sizes that were not given, at which outputs are checked."""
+    checked = [(size,) * len(given) for size in CHECKED_SIZES]
     return [
-        SizeCombination(tuple(given), (size,) * len(given), 0)
-        for size in CHECKED_SIZES
-        if any(size not in dict(dimension.sizes) for dimension in given)
+        SizeCombination(tuple(given), sizes, 0)
+        for sizes in dict.fromkeys([*_between(given), *checked])
+        if any(
+            size not in dict(dimension.sizes) for size, dimension in zip(sizes, given, strict=True)
+        )
+    ]
+
+
+def _between(given: Sequence[GivenSizes]) -> list[tuple[int, ...]]:
+    """Return combinations with one dimension between its given sizes, and the first size of all others."""
+    first = [dimension.sizes[0][0] for dimension in given]
+    return [
+        (*first[:position], size, *first[position + 1 :])
+        for position, dimension in enumerate(given)
+        for size in sizes_between([size for size, _ in dimension.sizes])
     ]
 
 
@@ -120,9 +138,17 @@ def _give_sizes(function: mlir.Operation, combination: SizeCombination) -> None:
 
 
 def _joined(
-    name: str, modules: Sequence[tuple[SizeCombination, mlir.Operation]]
+    name: str,
+    modules: Sequence[tuple[SizeCombination, mlir.Operation]],
+    between: Container[tuple[int, ...]],
 ) -> DynamicBenchmark | None:
-    """Return the benchmark with the functions of all modules, in the first one; None if none is measured."""
+    """Return the benchmark with the functions of all modules, in the first one; None if none is measured.
+
+    Args:
+        name: the dispatch.
+        modules: a benchmark for each combination of sizes.
+        between: the sizes that lie between the given ones.
+    """
     functions: dict[str, SizedFunction] = {}
     target: mlir.Operation | None = None
     for combination, module in modules:
@@ -134,7 +160,8 @@ def _joined(
         if equal is not None:  # the dispatch does not depend on all sizes
             functions[built.name] = replace(equal, weight=equal.weight + combination.weight)
             continue
-        functions[built.name] = _sized(module, built, combination)
+        sized = _sized(module, built, combination)
+        functions[built.name] = replace(sized, is_between=combination.sizes in between)
         if target is None:
             target = module
         else:

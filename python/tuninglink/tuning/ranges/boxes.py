@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from math import isqrt
 from typing import TYPE_CHECKING
 
-from tuninglink.iree.size_ranges import UNBOUNDED, SizeRange
+from tuninglink.iree.size_ranges import SizeRange, ranges_around
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from tuninglink.tuning.programs.benchmark import SizedFunction
 
@@ -36,7 +35,7 @@ def boxes_around(
         if len(static) < len(functions):
             return []
         columns[loop] = static
-    ranges = {loop: _ranges(sizes, least) for loop, sizes in columns.items()}
+    ranges = {loop: ranges_around(sizes, least) for loop, sizes in columns.items()}
     boxes: list[Box] = []
     for position in range(len(functions)):
         box = {loop: ranges[loop][columns[loop][position]] for loop in loops}
@@ -45,18 +44,20 @@ def boxes_around(
     return boxes
 
 
-def _ranges(sizes: Sequence[int], least: int) -> dict[int, SizeRange]:
-    """Return the range of each size. One ends where the next size is as near, by their ratio.
+def box_above(
+    box: Mapping[int, SizeRange], excluded: SizedFunction, functions: Sequence[SizedFunction]
+) -> Box:
+    """Return a box that begins at the next larger size of some functions.
 
-    A size of 1 has a range of its own, if that may be: its code needs no loop.
+    Args:
+        box: a box.
+        excluded: a function for sizes in it, which are excluded.
+        functions: functions for sizes in it.
     """
-    ordered = sorted(set(sizes))
-    ranges: dict[int, SizeRange] = {}
-    last = SizeRange(0, 0)
-    for size, following in zip(ordered, [*ordered[1:], None], strict=True):
-        if size > last.high:
-            low = last.high + 1
-            middle = UNBOUNDED if following is None else isqrt(size * following)
-            last = SizeRange(low, 1 if size == least == 1 else max(middle, low + least - 1))
-        ranges[size] = last
-    return ranges
+    narrowed = dict(box)
+    for loop, sizes in box.items():
+        least = excluded.loops[loop] or 0
+        larger = [size for function in functions if (size := function.loops[loop] or 0) > least]
+        if larger:
+            narrowed[loop] = SizeRange(min(larger), sizes.high, sizes.divisor)
+    return narrowed

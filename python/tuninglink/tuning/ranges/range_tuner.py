@@ -13,9 +13,9 @@ from tuninglink.specs.loading import load_spec
 from tuninglink.tuning.candidates.preparation import NotTunableError, PreparedTask
 from tuninglink.tuning.deciding.decision import ConfidenceInterval, Decision, Outcome
 from tuninglink.tuning.deciding.defaults import measure_default
-from tuninglink.tuning.deciding.size_checks import SizeComparison, compare_at
+from tuninglink.tuning.deciding.size_checks import SizeComparison, compare_at, first_slow
 from tuninglink.tuning.programs.specialized_dispatches import dynamic_loops, specialize
-from tuninglink.tuning.ranges.boxes import boxes_around
+from tuninglink.tuning.ranges.boxes import box_above, boxes_around
 from tuninglink.tuning.results.failures import Failure
 from tuninglink.tuning.results.task_result import TaskOutcome, TrialResult
 from tuninglink.tuning.scheduling.task_run import tune_task
@@ -34,6 +34,12 @@ if TYPE_CHECKING:
 
 _TUNING: Final = 0.7
 """The part of the time for a range in which it is tuned; in the rest it is compared."""
+
+_LEAST_PART: Final = 0.5
+"""A range is tuned if this part of the time that the last one took is left."""
+
+_CHECKING: Final = 0.15
+"""The part of the time for all ranges that is kept for the comparison of the outputs of all of them."""
 
 _FEWEST_SIZES: Final = {"cuda": 2, "rocm": 2, "vulkan-spirv": 2, "metal-spirv": 2}
 """How many sizes a range has at least, by backend: on GPUs, the compiler fails on the code for a single size. It copies the
@@ -79,15 +85,21 @@ class RangeTuner:
         if result.verdict is TaskOutcome.WON and result.winner and result.winner.benchmark:
             open_ = result.winner.benchmark
         self.tuner.listener.specializing(result.prepared, len(tasks))
+        tuning = budget.part(1 - _CHECKING)
         ranges: list[TaskResult] = []
+        taken = 0.0
         for position, task in enumerate(tasks):
-            part = budget.part(_TUNING / (len(tasks) - position))
-            if part.is_over:
+            if tuning.is_over or tuning.remaining < _LEAST_PART * taken:
                 break
-            tune = self._tune(task, result, part)
-            if tune is not None:
-                compared = self._compared(tune, default, open_)
-                ranges += [compared] if compared is not None else []
+            began = time.monotonic()
+            part = tuning.part(_TUNING / (len(tasks) - position))
+            ranged = self._tune(task, result, part)
+            if ranged is not None:
+                ranged = self._compared(ranged, default, open_)
+            if ranged is not None:
+                ranged = self._narrowed(ranged, result, default)
+            ranges += [ranged] if ranged is not None else []
+            taken = time.monotonic() - began
         if not ranges:
             return result
         joined = self._joined(result, ranges, default)
@@ -169,6 +181,34 @@ class RangeTuner:
             decision=mean_decision(comparisons),
         )
 
+    def _narrowed(
+        self, ranged: TaskResult, result: TaskResult, default: Benchmark
+    ) -> TaskResult | None:
+        """Return a range without the small sizes at which it is much slower than the compiler's choice.
+
+        Args:
+            ranged: the range.
+            result: the dispatch for all sizes.
+            default: the compiler's choice for all sizes.
+        """
+        assert ranged.winner is not None
+        assert ranged.winner.benchmark is not None
+        benchmark = ranged.winner.benchmark
+        ordered = sorted(benchmark.between, key=_iterations, reverse=True)
+        seed = self.tuner.settings.seed
+        slow = first_slow(self.tuner.devices.first, default, benchmark, ordered, seed)
+        if slow is None:
+            return ranged
+        if isinstance(slow, Failure):
+            return None
+        timed = (*benchmark.measured, *benchmark.between)
+        task = specialize(result.task, box_above(ranged.task.bounds, slow[0], timed))
+        try:
+            prepared = self.prepare(task, self._known(result)) if task is not None else None
+        except NotTunableError:
+            return None
+        return replace(ranged, prepared=prepared) if prepared is not None else None
+
     def _joined(
         self, result: TaskResult, ranges: Sequence[TaskResult], default: Benchmark
     ) -> TaskResult:
@@ -219,6 +259,10 @@ class RangeTuner:
         us = math.inf if isinstance(timing, Failure) else timing.median
         same = ConfidenceInterval(1.0, 1.0, 1.0)
         return SizeComparison(function.sizes, function.weight, us, us, same)
+
+
+def _iterations(function: SizedFunction) -> int:
+    return math.prod(size or 1 for size in function.loops)
 
 
 def mean_decision(comparisons: Sequence[SizeComparison]) -> Decision:

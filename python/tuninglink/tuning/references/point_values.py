@@ -8,6 +8,7 @@ compiler's code generation is not involved.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,13 +19,17 @@ from iree.compiler.passmanager import PassManager
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import collect
 from tuninglink.tuning.programs.element_types import element_type
-from tuninglink.tuning.programs.static_values import static_integer
 from tuninglink.tuning.references.loop_nests import NestEvaluation
 from tuninglink.tuning.references.ordered_ops import ORDERED_OPERATIONS
 from tuninglink.tuning.references.point_query import PointQuery, defining_operation, static_shape
-from tuninglink.tuning.references.resources import resource_values
 from tuninglink.tuning.references.scalar_ops import UnsupportedOperationError, evaluate, widened
-from tuninglink.tuning.references.stored_tensors import LOAD, STORE, StoredTensor, tensor_of
+from tuninglink.tuning.references.stored_tensors import (
+    LOAD,
+    STORE,
+    StoredTensor,
+    static_integer,
+    tensor_of,
+)
 from tuninglink.tuning.references.tensor_ops import (
     TENSOR_OPERATIONS,
     in_slice,
@@ -42,6 +47,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.references.scalar_ops import Array
 
     Value = mlir.Value[Any]
+
 
 _TO_GENERICS: Final = (
     "func.func(iree-codegen-decompose-softmax,iree-linalg-ext-convert-attention-to-online-attention,"
@@ -199,3 +205,21 @@ class PointEvaluator:
 
 _PASSED: Final = frozenset({"hal.interface.constant.load", "util.assume.int"})
 _HANDLERS: Final = {**TENSOR_OPERATIONS, **ORDERED_OPERATIONS}
+
+
+_SECTION: Final = "\n{-#"
+_BLOB: Final = re.compile(r'^\s*"?([^\s":]+)"?:\s*"0x([0-9A-Fa-f]*)"', re.MULTILINE)
+_ALIGNMENT_DIGITS: Final = 8
+"""The digits of the 32-bit alignment at the start of a blob (MLIR's AsmResourceBlob)."""
+
+
+def resource_values(module: mlir.Operation) -> dict[str, Bytes]:
+    """Return the bytes of all resources in the text of a module, by name."""
+    text = str(module)
+    start = text.rfind(_SECTION)
+    if start < 0:
+        return {}
+    return {
+        blob[1]: np.frombuffer(bytes.fromhex(blob[2][_ALIGNMENT_DIGITS:]), np.uint8)
+        for blob in _BLOB.finditer(text, start)
+    }

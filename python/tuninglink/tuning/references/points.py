@@ -12,6 +12,7 @@ from tuninglink.mlir.contexts import thread_context
 from tuninglink.tuning.devices.inputs import patterns
 from tuninglink.tuning.programs.element_types import element_type
 from tuninglink.tuning.references.drawn_inputs import DrawnInputs
+from tuninglink.tuning.references.output_verdict import OutputSample
 from tuninglink.tuning.references.point_values import PointEvaluator
 from tuninglink.tuning.references.scalar_ops import UnsupportedOperationError
 from tuninglink.tuning.references.tolerance import (
@@ -82,13 +83,15 @@ class PointComparison:
             np.all(near | (values == self.exact) | (np.isnan(values) & np.isnan(self.exact)))
         )
 
-    def samples(self) -> tuple[tuple[int, tuple[int, ...], float, float], ...]:
+    def samples(self) -> tuple[OutputSample, ...]:
         """Return the elements with the largest errors."""
         with np.errstate(invalid="ignore"):
             off = np.nan_to_num(np.abs(self.actual - self.exact), nan=np.inf)
         worst = np.argsort(-off, kind="stable")[:10]
         return tuple(
-            (self.binding, self.positions[n], float(self.actual[n]), float(self.exact[n]))
+            OutputSample(
+                self.binding, self.positions[n], float(self.actual[n]), float(self.exact[n])
+            )
             for n in worst
         )
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from tuninglink.errors import TuninglinkError
 from tuninglink.tuning.candidates.compilation import Compiled, compile_program
 from tuninglink.tuning.devices.running import MeasurementError
-from tuninglink.tuning.references.reference import reference_measurer, set_up_process
+from tuninglink.tuning.references.compiled_reference import reference_measurer, set_up_process
 from tuninglink.tuning.references.retargeting import (
     ReferenceTarget,
     program_reference_target,
@@ -62,6 +62,11 @@ class ProgramReference:
     def target(self) -> ReferenceTarget:
         """The target of the reference."""
         return program_reference_target(self.backend)
+
+    @property
+    def name(self) -> str:
+        """The name of the target."""
+        return self.target.name
 
     def begin(self) -> None:
         """Start to compile the reference, unless it has been started."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.plain_data import FLAT, HIDDEN, written
 from tuninglink.tuning.references.output_verdict import Correctness, OutputVerdict
 from tuninglink.tuning.results.failures import Failure
 
@@ -30,9 +31,33 @@ class VerifiedDispatch:
         failure: the reason for a missing result; None if it has one.
     """
 
-    task: TuningTask
-    judgement: OutputVerdict
-    failure: Failure | None = None
+    task: TuningTask = field(metadata=HIDDEN)
+    judgement: OutputVerdict = field(metadata=FLAT)
+    failure: Failure | None = field(default=None, metadata=HIDDEN)
+
+    @property
+    @written()
+    def names(self) -> tuple[str, ...]:
+        """The names of the equal dispatches."""
+        return self.task.dispatches
+
+    @property
+    @written()
+    def label(self) -> str:
+        """The name of the function of the first one."""
+        return self.task.label
+
+    @property
+    @written()
+    def calls(self) -> int:
+        """The number of their calls."""
+        return self.task.calls
+
+    @property
+    @written()
+    def target(self) -> str:
+        """The name of the target."""
+        return self.task.target.name
 
     @property
     def is_right(self) -> bool:

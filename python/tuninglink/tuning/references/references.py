@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, Final, Self
 
-from tuninglink.tuning.references.dispatch_function import summation_error
-from tuninglink.tuning.references.output_verdict import Correctness, OutputVerdict
-from tuninglink.tuning.references.points import PointQuestion, compare_points
-from tuninglink.tuning.references.reference import (
+from tuninglink.tuning.references.compiled_reference import (
     Reference,
     compute_reference,
     set_up_process,
 )
-from tuninglink.tuning.references.retargeting import SCALAR_BACKEND, reference_target
+from tuninglink.tuning.references.dispatch_function import summation_error
+from tuninglink.tuning.references.output_verdict import Correctness, OutputVerdict
+from tuninglink.tuning.references.points import PointQuestion, compare_points
+from tuninglink.tuning.references.retargeting import SCALAR_BACKEND, reference_targets
 from tuninglink.workers import JobError, JobTimeoutError, Pool, WorkerCrashedError
 
 if TYPE_CHECKING:
@@ -75,8 +75,8 @@ class References:
     def _begun(self, task: TuningTask) -> Future[Reference | str]:
         with self._lock:
             if task.key not in self._jobs:
-                target = reference_target(task.target.backend)
-                arguments = (task.source, task.function, task.layout, target, self.seed)
+                targets = reference_targets(task.target.backend)
+                arguments = (task.source, task.function, task.layout, targets, self.seed)
                 self._jobs[task.key] = self.pool.submit(
                     compute_reference, *arguments, seconds=self.seconds
                 )
@@ -120,15 +120,19 @@ class References:
         """
         if outputs.violation is not None:
             return OutputVerdict(Correctness.WRONG, outputs.violation)
+        differs_from_numpy = False
         if task.target.backend == SCALAR_BACKEND:
             # Scalar code may take minutes; NumPy computes some elements in milliseconds.
             points = self._points(task, outputs, {})
-            if not isinstance(points, str) and _agree(points):
-                return _as_numpy(points)
+            if not isinstance(points, str):
+                if _agree(points):
+                    return _as_numpy(points)
+                differs_from_numpy = True
         reference = self.reference(task)
         if isinstance(reference, Reference):
-            failure = reference.compare(outputs, self._summation(task))
-            if failure is None:
+            failure = reference.compare(outputs, self.summation(task))
+            # Code that is lowered in the same way may be wrong in the same way.
+            if failure is None and (reference.is_independent or not differs_from_numpy):
                 return OutputVerdict(Correctness.RIGHT, f"as on {reference.target}")
             values = {tensor.key: expected.values for tensor, expected in reference.outputs}
         else:
@@ -136,11 +140,13 @@ class References:
         points = self._points(task, outputs, values)
         if isinstance(points, str):
             if failure is None:
-                return OutputVerdict(Correctness.UNCHECKED, f"{reference}; with NumPy: {points}")
+                result = reference if isinstance(reference, str) else f"as on {reference.target}"
+                return OutputVerdict(Correctness.UNCHECKED, f"{result}; with NumPy: {points}")
             return OutputVerdict(Correctness.UNDECIDED, f"{failure.message}; with NumPy: {points}")
         return _verdict(points, failure)
 
-    def _summation(self, task: TuningTask) -> float:
+    def summation(self, task: TuningTask) -> float:
+        """Return the tolerance of sums of a task; see `summation_error`."""
         if task.key not in self._summations:
             self._summations[task.key] = summation_error(task.source)
         return self._summations[task.key]
@@ -152,7 +158,7 @@ class References:
         reference: Mapping[tuple[int, int], Bytes],
     ) -> list[PointComparison] | str:
         question = PointQuestion(
-            task.source, task.layout, outputs.bindings, reference, self._summation(task), self.seed
+            task.source, task.layout, outputs.bindings, reference, self.summation(task), self.seed
         )
         job = self.point_pool.submit(compare_points, question, seconds=self.seconds)
         try:
@@ -179,9 +185,9 @@ def _verdict(points: Sequence[PointComparison], failure: Failure | None) -> Outp
         return OutputVerdict(Correctness.UNDECIDED, message)
     samples = next(point for point in points if not point.agrees(point.actual)).samples()
     if failure is None:
-        _, position, actual, exact = samples[0]
-        place = ", ".join(map(str, position))
-        message = f"{actual:g} at [{place}] where NumPy has {exact:g}, and no other reference"
+        worst = samples[0]
+        place = ", ".join(map(str, worst.position))
+        message = f"{worst.actual:g} at [{place}] where NumPy has {worst.expected:g}, and no independent reference supports that"
         return OutputVerdict(Correctness.UNDECIDED, message, samples)
     supported = all(point.reference is None or point.agrees(point.reference) for point in points)
     if not supported:

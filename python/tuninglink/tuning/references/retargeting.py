@@ -15,6 +15,7 @@ from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.diagnostics import error
 from tuninglink.mlir.serialization import to_bytecode, to_text
 from tuninglink.mlir.walk import body, collect
+from tuninglink.passes.strip_configs import strip_configurations
 from tuninglink.tuning.programs.invocations import compiler_run
 
 _PROBE: Final = b"""
@@ -35,12 +36,14 @@ class ReferenceTarget:
         device: the runtime's device.
         flags: the compiler flags that select it.
         pipeline: the pipeline of all dispatches, as the text of an attribute; empty leaves the choice to the compiler.
+        is_independent: whether its code is lowered in another way than that of the targets that it is a reference for.
     """
 
     name: str
     device: str
     flags: tuple[str, ...]
     pipeline: str = ""
+    is_independent: bool = True
 
 
 _LOCAL: Final = "--iree-hal-target-device=local"
@@ -63,17 +66,19 @@ GENERIC: Final = ReferenceTarget(
     "llvm-cpu for a generic processor",
     "local-task",
     (_LOCAL, f"{_BACKEND}=llvm-cpu", "--iree-llvmcpu-target-cpu=generic"),
+    is_independent=False,
 )
-"""Code with other vectors and other tiles: the reference of whole programs for llvm-cpu, of which scalar code takes minutes."""
+"""Code with other vectors and other tiles: the reference of whole programs for llvm-cpu, of which scalar code takes minutes, and
+of dispatches without scalar code, such as attention."""
 
 
 SCALAR_BACKEND: Final = "llvm-cpu"
 """The backend whose reference is scalar code."""
 
 
-def reference_target(backend: str) -> ReferenceTarget:
-    """Return the target whose lowering is independent of a backend's."""
-    return SCALAR if backend == SCALAR_BACKEND else HOST
+def reference_targets(backend: str) -> tuple[ReferenceTarget, ...]:
+    """Return the targets for dispatches of a backend, most independent first; the first that compiles is the reference."""
+    return (SCALAR, GENERIC) if backend == SCALAR_BACKEND else (HOST,)
 
 
 def program_reference_target(backend: str) -> ReferenceTarget:
@@ -135,6 +140,8 @@ def _retargeted(source: bytes, target: ReferenceTarget) -> mlir.Operation:
     globals_ = [operation for operation in body(module) if _is_device(operation)]
     if not variants or not globals_:
         raise CompileError(error("it has no executable for a device"))
+    # A program may hold configurations for the original target.
+    strip_configurations(module)
     for variant in variants:
         variant.attributes["target"] = executable
         if pipeline is not None:

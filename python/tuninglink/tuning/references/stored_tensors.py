@@ -1,4 +1,4 @@
-"""The tensors that a dispatch stores, and where they lie in its bindings."""
+"""The tensors that a dispatch stores, where they lie in its bindings, and integers that its benchmark fixes."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from iree.compiler import ir as mlir
 
+from tuninglink.iree.dynamic_sizes import SizeEvaluator
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.walk import collect
 from tuninglink.tuning.programs.benchmark import Access, Binding
+from tuninglink.tuning.programs.benchmark_building import DISPATCH, passed_constants
 from tuninglink.tuning.programs.element_types import element_type
-from tuninglink.tuning.programs.static_values import static_integer
 from tuninglink.tuning.references.scalar_ops import UnsupportedOperationError
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.programs.benchmark import BufferLayout
 
     Value = mlir.Value[Any]
+
 
 STORE = "iree_tensor_ext.dispatch.tensor.store"
 LOAD = "iree_tensor_ext.dispatch.tensor.load"
@@ -116,3 +118,16 @@ def _dispatch_tensor(value: Value) -> tuple[tuple[int, ...], str]:
     if not isinstance(inner, mlir.RankedTensorType) or not inner.has_static_shape:
         raise UnsupportedOperationError("a tensor of dynamic size")
     return tuple(inner.shape), str(inner.element_type)
+
+
+def static_integer(value: Value) -> int | None:
+    """Return the integer that a value in a benchmark always is; None if the benchmark does not fix it."""
+    operation = value.owner
+    if isinstance(operation, mlir.Block):
+        return None
+    module = operation.operation
+    while module.parent is not None:
+        module = module.parent.operation
+    dispatches = collect(module, DISPATCH)
+    constants = passed_constants(dispatches[0]) if len(dispatches) == 1 else ()
+    return SizeEvaluator(arguments=constants).value(value)

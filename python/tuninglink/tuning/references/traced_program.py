@@ -19,6 +19,7 @@ from tuninglink.compiler.encodings import materialize_encodings
 from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.mlir.diagnostics import error
 from tuninglink.mlir.serialization import to_text
+from tuninglink.plain_data import named, written
 from tuninglink.tuning.candidates.compilation import prepare_worker
 from tuninglink.tuning.deciding.output_errors import relative_error, tolerance_of
 from tuninglink.tuning.devices.device_interface import Request
@@ -26,8 +27,8 @@ from tuninglink.tuning.devices.measurement import Measurer
 from tuninglink.tuning.devices.running import MeasurementError
 from tuninglink.tuning.programs.dispatches import form_dispatches
 from tuninglink.tuning.programs.invocations import compiler_run
+from tuninglink.tuning.references.compiled_reference import reference_measurer, set_up_process
 from tuninglink.tuning.references.program_reference import compile_reference
-from tuninglink.tuning.references.reference import reference_measurer, set_up_process
 from tuninglink.tuning.references.retargeting import program_reference_target
 from tuninglink.tuning.results.failures import Failure
 from tuninglink.workers import JobError, JobTimeoutError, Pool, WorkerCrashedError
@@ -79,9 +80,10 @@ class TracedDispatch:
     input_error: float
     output_error: float
     tolerance: float
-    magnitude: float
+    magnitude: float = field(metadata=named("largest_value"))
 
     @property
+    @written("result")
     def agreement(self) -> Agreement:
         """How its values compare."""
         if self.output_error <= self.tolerance:

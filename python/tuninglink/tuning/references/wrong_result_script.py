@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import astuple
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.tuning.references.dispatch_function import NAME, TensorFunction
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from tuninglink.tuning.references.output_verdict import OutputVerdict
 
 PROGRAM: Final = "dispatch.mlir"
+UNCONFIGURED_PROGRAM: Final = "unconfigured.mlir"
+"""The program without the configurations that it holds itself, from which the expected result is compiled."""
 
 _SCRIPT: Final = '''\
 #!/usr/bin/env python3
@@ -22,7 +25,7 @@ _SCRIPT: Final = '''\
 
     python reproduce.py [--device URI]
 
-Compiles {program} with two sets of flags, runs both on the same random inputs, and prints the relative error of the
+Compiles {program} and {reference_program} with a set of flags each, runs both on the same random inputs, and prints the relative error of the
 first result against the second. Needs iree-base-compiler, iree-base-runtime, NumPy and ml_dtypes.
 
 {finding}
@@ -47,9 +50,9 @@ SAMPLES = {samples}  # binding, position, actual value, expected value
 
 {drawing}
 
-def run(flags, device, name):
+def run(program, flags, device, name):
     module = HERE / f"{{name}}.vmfb"
-    subprocess.run(["iree-compile", HERE / "{program}", "-o", module, *flags], check=True)
+    subprocess.run(["iree-compile", HERE / program, "-o", module, *flags], check=True)
     arguments = []
     for number, (element, shape, binding, offset) in enumerate(INPUTS):
         path = HERE / f"input{{number}}.bin"
@@ -66,8 +69,8 @@ def run(flags, device, name):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--device", default="{device}")
-    actual = run(FLAGS, parser.parse_args().device, "actual")
-    expected = run(REFERENCE_FLAGS, "local-task", "expected")
+    actual = run("{program}", FLAGS, parser.parse_args().device, "actual")
+    expected = run("{reference_program}", REFERENCE_FLAGS, "local-task", "expected")
     for number, (one, other) in enumerate(zip(actual, expected)):
         error = np.linalg.norm(one - other) / np.linalg.norm(other)
         print(f"output {{number}}: relative error {{error:.3g}}")
@@ -87,6 +90,7 @@ def reproducer_script(
     device: str,
     seed: int,
     version: str,
+    reference_program: str = PROGRAM,
 ) -> str:
     """Return a Python script that shows a wrong result.
 
@@ -99,6 +103,7 @@ def reproducer_script(
         device: the device of the runtime that runs the first.
         seed: the seed of the inputs.
         version: of the compiler.
+        reference_program: the file of the program for the expected result.
     """
     inputs = [
         (tensor.part.element_type, list(tensor.part.shape), tensor.binding, tensor.part.offset)
@@ -108,13 +113,14 @@ def reproducer_script(
         drawing=DRAWING,
         version=version,
         program=PROGRAM,
+        reference_program=reference_program,
         finding=judgement.reason,
         flags=json.dumps(list(flags)),
         reference_flags=json.dumps(list(reference_flags)),
         bindings=repr(binding_rows(layout)),
         inputs=json.dumps(inputs),
         seed=seed,
-        samples=json.dumps([[b, list(p), a, e] for b, p, a, e in judgement.samples]),
+        samples=json.dumps([astuple(sample) for sample in judgement.samples]),
         outputs=len(function.outputs),
         function=NAME,
         device=device,

@@ -7,17 +7,11 @@ from datetime import UTC, datetime
 from importlib import metadata
 from typing import TYPE_CHECKING
 
-from tuninglink.tuning.flag_sets.results import PairResult
-from tuninglink.tuning.report import (
+from tuninglink.tuning.report.model import (
     FlagSetReport,
-    FunctionReport,
-    ModelReport,
     OmittedDispatch,
-    OutputReport,
     ProblemReport,
     SizeReport,
-    Speedup,
-    StageReport,
     TrialPoint,
     TuningReport,
 )
@@ -25,17 +19,9 @@ from tuninglink.tuning.report import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tuninglink.tuning.deciding.decision import ConfidenceInterval
     from tuninglink.tuning.devices.device import DeviceDescription
     from tuninglink.tuning.flag_sets.results import FlagsResult, SetResult
-    from tuninglink.tuning.results.output_comparison import OutputComparison
-    from tuninglink.tuning.results.task_result import (
-        ModelComparison,
-        TaskResult,
-        TrialResult,
-        TuningResult,
-    )
-    from tuninglink.tuning.scheduling.timeline import StageTime
+    from tuninglink.tuning.results.task_result import TaskResult, TrialResult, TuningResult
 
 
 def report_of(program: str, device: DeviceDescription, result: TuningResult) -> TuningReport:
@@ -60,30 +46,18 @@ def report_of(program: str, device: DeviceDescription, result: TuningResult) -> 
         compiler=metadata.version("iree-base-compiler"),
         date=datetime.now(UTC).isoformat(timespec="seconds"),
         seconds=result.seconds,
-        stages={stage.value: _stage(spent) for stage, spent in result.stages.items()},
+        stages=result.stages,
         dispatches=tuple(_dispatch(task, result.began) for task in result.tasks),
         omissions=tuple(
             OmittedDispatch(name, omission.reason)
             for omission in result.omissions
             for name in omission.dispatches
         ),
-        model=_model(result.model) if result.model else None,
+        model=result.model,
         is_guarded=result.is_guarded,
         notes=tuple(notes),
         spec=result.spec,
-        outputs=_outputs(result.outputs) if result.outputs else None,
-    )
-
-
-def _outputs(outputs: OutputComparison) -> OutputReport:
-    return OutputReport(
-        outputs.source,
-        outputs.tolerance,
-        outputs.default_error,
-        outputs.tuned_error,
-        outputs.default_is_wrong,
-        outputs.finding,
-        outputs.note,
+        outputs=result.outputs,
     )
 
 
@@ -93,30 +67,12 @@ def with_flag_sets(report: TuningReport, flags: FlagsResult) -> TuningReport:
     taken = next(
         (candidate for candidate in reversed(compared) if _is_taken(candidate, flags)), None
     )
-    sets = tuple(_flag_set(set_result, is_taken=set_result is taken) for set_result in compared)
+    sets = tuple(FlagSetReport(set_result, set_result is taken) for set_result in compared)
     return replace(report, flag_sets=sets)
 
 
 def _is_taken(result: SetResult, flags: FlagsResult) -> bool:
     return result.flag_set.flags == flags.flags and (bool(flags.flags) or result in flags.pairs)
-
-
-def _flag_set(result: SetResult, *, is_taken: bool) -> FlagSetReport:
-    return FlagSetReport(
-        name=result.flag_set.name,
-        flags=result.flag_set.flags,
-        milliseconds=result.milliseconds,
-        speedup=_speedup(result.speedup) if result.speedup else None,
-        error=result.error,
-        note=result.note,
-        taken=is_taken,
-        entries=result.entries if isinstance(result, PairResult) else None,
-    )
-
-
-def _stage(spent: StageTime) -> StageReport:
-    use = spent.use
-    return StageReport(spent.seconds, use.busy_seconds, use.loading_seconds)
 
 
 def _dispatch(result: TaskResult, began: float) -> ProblemReport:
@@ -125,16 +81,16 @@ def _dispatch(result: TaskResult, began: float) -> ProblemReport:
         names=result.task.dispatches,
         problem=str(result.prepared.spaces.problem),
         target=result.task.target.name,
-        outcome=result.verdict.value,
-        ending=result.ending.value if result.ending else None,
+        outcome=result.verdict,
+        ending=result.ending,
         share=result.share,
         default_us=decision.default_us if decision else result.default_us,
         tuned_us=decision.tuned_us if decision and winner else None,
-        speedup=_speedup(decision.speedup) if decision and winner else None,
+        speedup=decision.speedup if decision and winner else None,
         configuration=winner.candidate.configuration if winner else None,
-        trials=tuple(_point(trial, began) for trial in result.trials),
+        history=tuple(_point(trial, began) for trial in result.trials),
         notes=tuple(f"{failure.message}: {candidate}" for candidate, failure in result.wrong),
-        default_result=result.judgement.correctness.value if result.judgement else None,
+        default_result=result.judgement.correctness if result.judgement else None,
         default_finding=result.judgement.reason if result.judgement else "",
         sizes=tuple(_sizes(result)),
     )
@@ -145,14 +101,7 @@ def _sizes(result: TaskResult) -> Iterator[SizeReport]:
         comparison.sizes: part.task.span for part in result.ranges for comparison in part.sizes
     }
     for comparison in result.sizes:
-        yield SizeReport(
-            comparison.sizes,
-            comparison.weight,
-            comparison.default_us,
-            comparison.tuned_us,
-            _speedup(comparison.speedup),
-            ranges.get(comparison.sizes),
-        )
+        yield SizeReport(comparison, ranges.get(comparison.sizes))
 
 
 def _point(trial: TrialResult, began: float) -> TrialPoint:
@@ -160,26 +109,8 @@ def _point(trial: TrialResult, began: float) -> TrialPoint:
     return TrialPoint(
         seconds=max(0.0, trial.seconds - began),
         microseconds=trial.microseconds,
-        failure=trial.failure.kind.value if trial.failure else None,
-        origin=candidate.origin.value,
+        failure=trial.failure.kind if trial.failure else None,
+        origin=candidate.origin,
         pipeline=candidate.pipeline,
         knobs=candidate.knobs,
     )
-
-
-def _model(model: ModelComparison) -> ModelReport:
-    functions = tuple(
-        FunctionReport(
-            function.name,
-            function.weight,
-            function.default_ms,
-            function.tuned_ms,
-            _speedup(function.speedup),
-        )
-        for function in model.functions
-    )
-    return ModelReport(model.default_ms, model.tuned_ms, _speedup(model.speedup), functions)
-
-
-def _speedup(interval: ConfidenceInterval) -> Speedup:
-    return Speedup(interval.low, interval.median, interval.high)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tuninglink.files import make_directory, write_file
 from tuninglink.pages import render_page
-from tuninglink.tuning.report.json_report import to_json, to_object
+from tuninglink.plain_data import plain, to_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,4 +31,4 @@ def write_report(report: TuningReport, directory: Path) -> None:
 
 def to_html(report: TuningReport) -> str:
     """Return a report as a page."""
-    return render_page("tuninglink.tuning.report", "report.html", to_object(report))
+    return render_page("tuninglink.tuning.report", "report.html", plain(report))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from tuninglink.tuning.candidates.candidate import Candidate
     from tuninglink.tuning.candidates.candidate_spaces import CandidateSpaces
-    from tuninglink.tuning.candidates.tunable import TunableTask
+    from tuninglink.tuning.candidates.preparation import TunableTask
     from tuninglink.tuning.database import Database
     from tuninglink.tuning.deciding.race import RaceResult
     from tuninglink.tuning.devices.device import DeviceDescription

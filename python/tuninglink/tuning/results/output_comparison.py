@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
+from tuninglink.plain_data import written
+
 _MOST: Final = 4.0
 """The factor over the default's error up to which a tuned program is accepted."""
 
@@ -37,6 +39,7 @@ class OutputComparison:
     note: str = ""
 
     @property
+    @written()
     def default_is_wrong(self) -> bool:
         """Whether the error without a spec exceeds the tolerance."""
         return self.default_error is not None and self.default_error > self.tolerance
@@ -73,6 +76,7 @@ class OutputComparison:
         )
 
     @property
+    @written()
     def finding(self) -> str:
         """The fault of the default; empty if it is right or was not compared."""
         if not self.default_is_wrong:

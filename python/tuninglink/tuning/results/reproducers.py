@@ -13,6 +13,7 @@ from iree.compiler import ir as mlir
 from tuninglink.compiler.phases import Phase
 from tuninglink.files import write_file
 from tuninglink.mlir.contexts import thread_context
+from tuninglink.passes.strip_configs import strip_configurations
 from tuninglink.tuning.candidates.templates import apply_candidate, apply_specs
 from tuninglink.tuning.devices.device import SYNCHRONOUS_DRIVER, THREADED_DRIVER
 from tuninglink.tuning.references.dispatch_function import tensor_function
@@ -22,9 +23,13 @@ from tuninglink.tuning.references.failing_run_script import (
     failing_run_script,
     runnable,
 )
-from tuninglink.tuning.references.retargeting import HOST, reference_target, retarget
+from tuninglink.tuning.references.retargeting import program_reference_target, retarget
 from tuninglink.tuning.references.scalar_ops import UnsupportedOperationError
-from tuninglink.tuning.references.wrong_result_script import PROGRAM, reproducer_script
+from tuninglink.tuning.references.wrong_result_script import (
+    PROGRAM,
+    UNCONFIGURED_PROGRAM,
+    reproducer_script,
+)
 from tuninglink.tuning.results.failures import COMPILE_FAILURES, Failure, FailureKind
 
 if TYPE_CHECKING:
@@ -33,7 +38,7 @@ if TYPE_CHECKING:
 
     from tuninglink.specs.spec import Spec
     from tuninglink.tuning.candidates.candidate import Candidate
-    from tuninglink.tuning.candidates.tunable import TunableTask
+    from tuninglink.tuning.candidates.preparation import TunableTask
     from tuninglink.tuning.programs.dispatches import TuningTask
     from tuninglink.tuning.references.failing_run_script import RunnableBenchmark
     from tuninglink.tuning.references.output_verdict import OutputVerdict
@@ -137,19 +142,25 @@ class Reproducers:
             function = tensor_function(task.source, task.layout)
         except UnsupportedOperationError:
             return self.keep_dispatch(task, Failure(FailureKind.WRONG, judgement.reason), device)
+        module = mlir.Module.parse(function.text, thread_context())
+        programs = {PROGRAM: function.text}
+        if strip_configurations(module.operation):
+            programs[UNCONFIGURED_PROGRAM] = str(module)
         script = reproducer_script(
             function,
             task.layout,
             judgement,
             self._flags,
-            HOST.flags,
+            program_reference_target(task.target.backend).flags,
             device=device,
             seed=self._seed,
             version=metadata.version("iree-base-compiler"),
+            reference_program=list(programs)[-1],
         )
         path = self._directory / f"{task.label}-wrong-default"
         path.mkdir(parents=True, exist_ok=True)
-        write_file(path / PROGRAM, function.text.encode())
+        for file, text in programs.items():
+            write_file(path / file, text.encode())
         write_file(path / _SCRIPT, script.encode())
         return path
 
@@ -176,7 +187,7 @@ class Reproducers:
         """Write a program that fails at run time, with a script that runs it."""
         programs = {BENCHMARK: benchmark}
         if failure.kind is FailureKind.WRONG:
-            target = reference_target(task.target.backend)
+            target = program_reference_target(task.target.backend)
             reference = mlir.Module.parse(retarget(task.source, target), thread_context())
             programs[REFERENCE] = runnable(
                 reference.operation, Phase.EXECUTABLE_SOURCES, target.flags

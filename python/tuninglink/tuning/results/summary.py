@@ -46,7 +46,8 @@ def _default(result: TaskResult) -> str:
     if judgement is None or judgement.correctness is Correctness.RIGHT:
         return ""
     if judgement.correctness is not Correctness.WRONG:
-        return f"; the default's result is {judgement.correctness.value}"
+        reason = next(iter(judgement.reason.splitlines()), "")
+        return f"; the default's result is {judgement.correctness.value}: {reason}"
     if result.verdict is TaskOutcome.WON:
         return "; the default's result is wrong"
     return "; the default's result is wrong, and no right candidate was found: the program computes wrong results here"

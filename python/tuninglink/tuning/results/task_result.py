@@ -7,23 +7,25 @@ from datetime import UTC, datetime
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.plain_data import FLAT, HIDDEN
+from tuninglink.tuning.deciding.decision import ConfidenceInterval
 from tuninglink.tuning.references.output_verdict import Correctness
 from tuninglink.tuning.results.failures import FailureKind
+from tuninglink.tuning.results.output_comparison import OutputComparison
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tuninglink.errors import TuninglinkError
     from tuninglink.tuning.candidates.candidate import Candidate
-    from tuninglink.tuning.candidates.tunable import TunableTask
-    from tuninglink.tuning.deciding.decision import ConfidenceInterval, Decision
+    from tuninglink.tuning.candidates.preparation import TunableTask
+    from tuninglink.tuning.deciding.decision import Decision
     from tuninglink.tuning.deciding.size_checks import SizeComparison
     from tuninglink.tuning.devices.timing import Timing
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.programs.dispatches import Omission, TuningTask
     from tuninglink.tuning.references.output_verdict import OutputVerdict
     from tuninglink.tuning.results.failures import Failure
-    from tuninglink.tuning.results.output_comparison import OutputComparison
     from tuninglink.tuning.scheduling.timeline import Stage, StageTime
 
 
@@ -164,7 +166,7 @@ class FunctionComparison:
     weight: int
     default_ms: float
     tuned_ms: float
-    speedup: ConfidenceInterval
+    speedup: ConfidenceInterval = field(metadata=FLAT)
 
 
 @dataclass(frozen=True)
@@ -183,11 +185,11 @@ class ModelComparison:
 
     default_ms: float
     tuned_ms: float
-    speedup: ConfidenceInterval
+    speedup: ConfidenceInterval = field(metadata=FLAT)
     functions: tuple[FunctionComparison, ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = field(default=(), metadata=HIDDEN)
     failure: str = ""
-    outputs: OutputComparison | None = None
+    outputs: OutputComparison | None = field(default=None, metadata=HIDDEN)
 
     @property
     def is_slower(self) -> bool:

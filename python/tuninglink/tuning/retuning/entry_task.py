@@ -10,9 +10,8 @@ from tuninglink.errors import CompileError
 from tuninglink.specs.revision import Revision
 from tuninglink.tuning.candidates.candidate_spaces import CandidateSpaces
 from tuninglink.tuning.candidates.compilation import BenchmarkTemplate
-from tuninglink.tuning.candidates.preparation import NotTunableError
+from tuninglink.tuning.candidates.preparation import NotTunableError, TunableTask
 from tuninglink.tuning.candidates.templates import apply_specs, configure
-from tuninglink.tuning.candidates.tunable import TunableTask
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
+
+from tuninglink.plain_data import FLAT, HIDDEN, named, written
+from tuninglink.tuning.deciding.decision import Decision
+from tuninglink.tuning.deciding.defaults import MeasuredTask
+from tuninglink.tuning.programs.benchmark import Benchmark
+from tuninglink.tuning.results.failures import Failure
+from tuninglink.tuning.retuning.entry_task import EntryTask, ProblemSource
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -13,11 +20,6 @@ if TYPE_CHECKING:
     from tuninglink.specs.spec import Spec
     from tuninglink.specs.structure import Entry
     from tuninglink.tuning.candidates.candidate import Candidate
-    from tuninglink.tuning.deciding.decision import Decision
-    from tuninglink.tuning.deciding.defaults import MeasuredTask
-    from tuninglink.tuning.programs.benchmark import Benchmark
-    from tuninglink.tuning.results.failures import Failure
-    from tuninglink.tuning.retuning.entry_task import EntryTask
 
 _CHANGING: Final = ("compiler", "device", "driver", "default_us", "tuned_us")
 """The provenance fields whose changes since the last measurement are reported."""
@@ -52,12 +54,32 @@ class EntryComparison:
         failure: the failure with the entry; None without one.
     """
 
-    task: EntryTask
+    task: EntryTask = field(metadata=HIDDEN)
     standing: Standing
-    measured: MeasuredTask
-    decision: Decision | None = None
-    benchmark: Benchmark | None = None
-    failure: Failure | None = None
+    measured: MeasuredTask = field(metadata=HIDDEN)
+    decision: Decision | None = field(default=None, metadata=FLAT)
+    benchmark: Benchmark | None = field(default=None, metadata=HIDDEN)
+    failure: Failure | None = field(default=None, metadata=HIDDEN)
+
+    @written()
+    def problem(self) -> str:
+        """Return the problem in words."""
+        return str(self.task.spaces.problem)
+
+    @written()
+    def source(self) -> ProblemSource:
+        """Return the source of the problem."""
+        return self.task.source
+
+    @written()
+    def default_us(self) -> float:
+        """Return the median time of the compiler's choice."""
+        return self.decision.default_us if self.decision else self.measured.default_us
+
+    @written("failure")
+    def failure_message(self) -> str | None:
+        """Return the failure with the entry; None without one."""
+        return self.failure.message if self.failure else None
 
     def __str__(self) -> str:
         problem = f"{self.task.spaces.problem} ({self.task.source.value})"
@@ -96,19 +118,34 @@ class EntryResult:
         configuration: the better configuration of an improved entry; None for others.
     """
 
-    spec: Spec
-    position: int
+    spec: Spec = field(metadata=HIDDEN)
+    position: int = field(metadata=HIDDEN)
     verdict: EntryVerdict
     reason: str = ""
     before: Mapping[str, object] = field(default_factory=dict)
     after: Mapping[str, object] = field(default_factory=dict)
-    comparisons: tuple[EntryComparison, ...] = ()
-    configuration: Candidate | None = None
+    comparisons: tuple[EntryComparison, ...] = field(default=(), metadata=named("problems"))
+    configuration: Candidate | None = field(default=None, metadata=HIDDEN)
 
     @property
     def entry(self) -> Entry:
         """The entry."""
         return self.spec.anatomy.entry(self.position)
+
+    @written("spec")
+    def source(self) -> str:
+        """Return the origin of the spec."""
+        return self.spec.source
+
+    @written("entry")
+    def matcher(self) -> str:
+        """Return the symbol of the matcher."""
+        return self.entry.matcher
+
+    @written()
+    def line(self) -> int | None:
+        """Return the line of the matcher, None if unknown."""
+        return self.entry.place.line if self.entry.place else None
 
     @property
     def stays(self) -> bool:
@@ -132,10 +169,12 @@ class RetuningResult:
     Attributes:
         entries: the results for all entries of all specs, in order.
         failure: the error that ended it early, such as a lost device; None without one.
+        schema: the version of the JSON; grows when a field changes its meaning or goes, not when one is added.
     """
 
+    schema: Literal[1] = field(default=1, init=False)
     entries: Sequence[EntryResult]
-    failure: TuninglinkError | None = None
+    failure: TuninglinkError | None = field(default=None, metadata=HIDDEN)
 
     def of(self, spec: Spec) -> list[EntryResult]:
         """Return the results for the entries of a spec."""

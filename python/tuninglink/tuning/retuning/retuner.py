@@ -18,7 +18,7 @@ from tuninglink.specs.applicability import Applicability
 from tuninglink.specs.provenance import provenance_of
 from tuninglink.tuning.deciding.decision import Outcome
 from tuninglink.tuning.deciding.defaults import measure_default
-from tuninglink.tuning.devices.compute_units import COMPUTE_UNITS, compute_units
+from tuninglink.tuning.devices.hardware import COMPUTE_UNITS, compute_units
 from tuninglink.tuning.devices.local import may_run
 from tuninglink.tuning.results.failures import Failure, FailureKind
 from tuninglink.tuning.results.task_result import TaskOutcome, TaskResult, TrialResult

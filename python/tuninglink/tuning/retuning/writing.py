@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from tuninglink.emission.spec_writer import write_spec
 from tuninglink.specs.revision import Revision
@@ -12,10 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tuninglink.specs.spec import Spec
-    from tuninglink.tuning.retuning.results import EntryComparison, EntryResult, RetuningResult
-
-SCHEMA_VERSION: Final = 1
-"""The version of the JSON; grows when a field changes its meaning or goes, not when one is added."""
+    from tuninglink.tuning.retuning.results import EntryResult
 
 COLUMNS: Final = ("line", "verdict", "default us", "tuned us", "speedup", "entry", "what changed")
 _UNKNOWN: Final = ""
@@ -46,42 +43,9 @@ def retuned_spec(spec: Spec, results: Sequence[EntryResult]) -> str:
     return revision.finish(kept).text()
 
 
-def to_json(result: RetuningResult) -> dict[str, Any]:
-    """Return the report as data for JSON."""
-    return {"schema": SCHEMA_VERSION, "entries": [_entry(entry) for entry in result.entries]}
-
-
 def rows(results: Sequence[EntryResult]) -> list[tuple[str, ...]]:
     """Return the report as rows of a table, under `COLUMNS`."""
     return [_row(result) for result in results]
-
-
-def _entry(result: EntryResult) -> dict[str, Any]:
-    place = result.entry.place
-    return {
-        "spec": result.spec.source,
-        "entry": result.entry.matcher,
-        "line": place.line if place else None,
-        "verdict": result.verdict.value,
-        "reason": result.reason,
-        "before": dict(result.before),
-        "after": dict(result.after),
-        "problems": [_problem(comparison) for comparison in result.comparisons],
-    }
-
-
-def _problem(comparison: EntryComparison) -> dict[str, Any]:
-    decision, failure = comparison.decision, comparison.failure
-    return {
-        "problem": str(comparison.task.spaces.problem),
-        "source": comparison.task.source.value,
-        "standing": comparison.standing.value,
-        "default_us": decision.default_us if decision else comparison.measured.default_us,
-        "tuned_us": decision.tuned_us if decision else None,
-        "speedup": decision.speedup.median if decision else None,
-        "interval": [decision.speedup.low, decision.speedup.high] if decision else None,
-        "failure": failure.message if failure else None,
-    }
 
 
 def _row(result: EntryResult) -> tuple[str, ...]:

@@ -8,8 +8,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.tuning.deciding.judged_outputs import judge_default
+from tuninglink.tuning.references.compiled_reference import Reference
 from tuninglink.tuning.references.output_verdict import Correctness, OutputVerdict
-from tuninglink.tuning.references.reference import Reference
 from tuninglink.tuning.results.failures import Failure
 from tuninglink.tuning.scheduling.isolation import FATAL, reason_of
 

@@ -2,28 +2,57 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from dataclasses import replace
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from iree.compiler import ir as mlir
+
+from tuninglink.iree.structured_op import StructuredOp
+from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.walk import visit
 from tuninglink.tuning.deciding.defaults import measure_default, nothing_runs
 from tuninglink.tuning.programs.dispatches import Omission
 from tuninglink.tuning.results.failures import Failure
 from tuninglink.tuning.scheduling.isolation import FATAL, reason_of
+from tuninglink.tuning.scheduling.potential import potentials, task_cost
 from tuninglink.tuning.scheduling.timeline import Stage
-from tuninglink.tuning.scheduling.work_estimate import estimated_work
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from concurrent.futures import Future
 
+    from tuninglink.iree.dispatch_cost import DispatchCost
     from tuninglink.tuning.candidates.compilation import Compiled
     from tuninglink.tuning.deciding.defaults import MeasuredTask
     from tuninglink.tuning.programs.dispatches import TuningTask
     from tuninglink.tuning.scheduling.budget import Budget
     from tuninglink.tuning.scheduling.task_tuner import TaskTuner
+
+
+_DIALECTS: Final = ("linalg.", "iree_linalg_ext.")
+"""The dialects of loop nests."""
+
+
+def estimated_work(task: TuningTask) -> float:
+    """Return the iterations of a task's loop nests in all its calls. It orders tasks; it does not predict time.
+
+    Args:
+        task: the task; a dynamic size counts as 1.
+    """
+    module = mlir.Module.parse(task.source, thread_context()).operation
+    iterations = 0.0
+
+    def count(operation: mlir.Operation) -> None:
+        nonlocal iterations
+        if operation.name.startswith(_DIALECTS):
+            iterations += math.prod(size or 1 for size in StructuredOp(operation).sizes)
+
+    visit(module, count)
+    return task.calls * iterations
 
 
 class DefaultQueue:
@@ -47,6 +76,7 @@ class DefaultQueue:
         self._waiting = deque(sorted(tasks, key=lambda task: -self._work[task.key]))
         self._jobs: dict[str, Future[Compiled | Failure]] = {}
         self._failure: Failure | None = None
+        self._costs: dict[str, DispatchCost] = {}
         self.measured: list[MeasuredTask] = []
 
     @property
@@ -111,6 +141,7 @@ class DefaultQueue:
             reason = f"the compiler's own choice fails: {measured.message}"
             self._omit(Omission(task.dispatches, reason))
         else:
+            self._costs[task.key] = task_cost(task)
             self.measured.append(measured)
             if self._tuner.judgements:
                 self._tuner.judgements.begin(task, measured.benchmark)
@@ -134,9 +165,12 @@ class DefaultQueue:
         return {key: time / total if total else 0.0 for key, time in times.items()}
 
     def weighed(self) -> list[MeasuredTask]:
-        """Return the measured tasks with their shares, heaviest first."""
-        shares = self.shares()
-        weighed = [replace(default, share=shares[default.task.key]) for default in self.measured]
+        """Return the measured tasks with their shares and potentials, heaviest first."""
+        shares, parts = self.shares(), potentials(self.measured, self._costs)
+        weighed = [
+            replace(default, share=shares[default.task.key], potential=parts[default.task.key])
+            for default in self.measured
+        ]
         return sorted(weighed, key=lambda default: -default.share)
 
     def judge(self, seconds: float) -> None:

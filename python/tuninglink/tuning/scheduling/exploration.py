@@ -223,6 +223,9 @@ class Exploration:
             job = self._compiler.submit(self._template, candidate, self._compile_seconds)
             self._compiling[job] = candidate
             job.add_done_callback(partial(self._compiled, candidate))
+        if feed.measuring:
+            with self._timeline.stage(Stage.MEASUREMENT):
+                self._search.draw_ahead()
 
     def _compiled(self, candidate: Candidate, job: Future[Outcome]) -> None:
         """Hand a compiled candidate to the devices. Called from any thread."""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from tuninglink.tuning.candidates.candidate import Candidate
-    from tuninglink.tuning.devices.screening import Measurement
+    from tuninglink.tuning.devices.device_set import Measurement
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.results.failures import Failure
 

@@ -6,6 +6,7 @@ convolutions, and the lengths of attentions.
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import dataclass, replace
 from itertools import product
@@ -29,8 +30,9 @@ if TYPE_CHECKING:
     from tuninglink.tuning.scheduling.budget import Budget
     from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 
-_FACTOR: Final = 2
-"""The factor by which a range extends below and above the size of a loop."""
+_BELOW: Final = 4
+_ABOVE: Final = 2
+"""The factors by which a range extends below and above the size of a loop; it begins at 1 for a batch."""
 
 _INNER_POINTS: Final = 2
 """The number of points measured inside a range, in addition to its corners."""
@@ -45,9 +47,15 @@ _ROLES: Final = {
         *((Role.OUTPUT_CHANNEL, Role.INPUT_CHANNEL), (Role.OUTPUT_IMAGE,)),
         *((Role.BATCH,), (Role.OUTPUT_CHANNEL,), (Role.INPUT_CHANNEL,)),
     ),
-    OpKind.ATTENTION: ((Role.M, Role.K2), (Role.BATCH,), (Role.M,), (Role.K2,)),
+    OpKind.ATTENTION: (
+        *((Role.BATCH, Role.M, Role.K2), (Role.M, Role.K2)),
+        *((Role.BATCH,), (Role.M,), (Role.K2,)),
+    ),
 }
 """The sets of roles whose loops get ranges together, in the order in which they are tried."""
+
+_WHOLE: Final = (Role.BATCH, Role.OUTPUT_IMAGE)
+"""The roles of which all loops get ranges."""
 
 Ranges = dict[int, SizeRange]
 
@@ -82,7 +90,7 @@ class Generalizer:
         for ranges in _proposals(entry):
             if self.budget.is_over:
                 return None
-            points = _points(ranges, self.tuner.settings.seed)
+            points = _points(ranges, _batches(entry), self.tuner.settings.seed)
             if self._is_good(entry, points):
                 provenance = {
                     **entry.provenance,
@@ -131,28 +139,49 @@ def _proposals(entry: SpecEntry) -> Iterator[Ranges]:
 
 
 def _ranges(op: StructuredOp, roles: Sequence[Role], divisors: Mapping[int, int]) -> Ranges:
-    """Return the ranges of the loops with the given roles: the innermost loop of each role, and both of an image."""
+    """Return the ranges of loops with the given roles: of each role the innermost loop, or all of `_WHOLE`."""
     bounded = {loop for loops in op.operand_loops for loop in loops}
-    loops = [
-        loop
-        for role in roles
-        for loop in op.loops[role][-(2 if role is Role.OUTPUT_IMAGE else 1) :]
-        if loop in bounded
-    ]
-    ranges = {loop: _range(op.sizes[loop] or 1, divisors.get(loop, 1)) for loop in loops}
-    return {loop: sizes for loop, sizes in ranges.items() if sizes is not None}
+    ranges: Ranges = {}
+    for role in roles:
+        for loop in op.loops[role][0 if role in _WHOLE else -1 :]:
+            below = math.inf if role is Role.BATCH else _BELOW
+            sizes = _range(op.sizes[loop] or 1, divisors.get(loop, 1), below)
+            if loop in bounded and sizes is not None:
+                ranges[loop] = sizes
+    return ranges
 
 
-def _range(size: int, tile: int) -> SizeRange | None:
+def _range(size: int, tile: int, below: float) -> SizeRange | None:
     """Return sizes around `size` in whole tiles; None if `size` is the only one or not a multiple of the tile."""
-    low = max(tile, size // _FACTOR // tile * tile)
-    high = size * _FACTOR
+    low = max(tile, int(size / below) // tile * tile)
+    high = size * _ABOVE
     return SizeRange(low, high, tile) if size % tile == 0 and low < high else None
 
 
-def _points(ranges: Ranges, seed: int) -> list[dict[int, int]]:
-    """Return the corners of ranges, and points inside them."""
-    corners = product(*((range_.low, range_.high) for range_ in ranges.values()))
+def _batches(entry: SpecEntry) -> Sequence[int]:
+    """Return the loops of the batch, which are independent iterations of the same code."""
+    return StructuredOp(entry.dispatch.root).loops.get(Role.BATCH, ())
+
+
+def _points(ranges: Ranges, batches: Sequence[int], seed: int) -> list[dict[int, int]]:
+    """Return the corners of ranges, and points inside them.
+
+    Args:
+        ranges: the ranges.
+        batches: loops that are all at their low or all at their high ends.
+        seed: the seed of the points inside.
+    """
+    batch = [loop for loop in ranges if loop in batches]
+    others = [loop for loop in ranges if loop not in batches]
+    ends = [
+        dict(zip(others, point, strict=True))
+        for point in product(*((ranges[loop].low, ranges[loop].high) for loop in others))
+    ]
+    outer = [
+        {loop: ranges[loop].low for loop in batch},
+        {loop: ranges[loop].high for loop in batch},
+    ]
+    corners = [tuple({**end, **one}[loop] for loop in ranges) for one in outer for end in ends]
     chance = random.Random(seed)  # noqa: S311 - not a secret
     inner = [
         tuple(

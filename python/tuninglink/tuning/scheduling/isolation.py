@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tuninglink.errors import TuninglinkError
-from tuninglink.tuning.database.errors import DatabaseError
+from tuninglink.tuning.database.schema import DatabaseError
 from tuninglink.tuning.devices.device import DeviceError
 
 FATAL: Final = (DeviceError, DatabaseError)

@@ -43,6 +43,11 @@ class OpenTask:
         return self.measured.share < SMALL
 
     @property
+    def is_promising(self) -> bool:
+        """Whether tuning may save more than a small share of the program's time."""
+        return self.measured.share * self.measured.potential >= SMALL
+
+    @property
     def progress(self) -> Progress:
         """The progress of the best time."""
         return self.run.trials.progress if self.run else Progress(self.measured.default_us)

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.tuning.programs.dispatches import Omission
-from tuninglink.tuning.results.task_result import TaskOutcome, TaskResult
 from tuninglink.tuning.scheduling.default_queue import DefaultQueue
 from tuninglink.tuning.scheduling.isolation import FATAL, reason_of
 from tuninglink.tuning.scheduling.ledger import Account
-from tuninglink.tuning.scheduling.open_tasks import SMALL, OpenRaces, OpenTask, share_now
-from tuninglink.tuning.scheduling.preparing_ahead import PreparationAhead
+from tuninglink.tuning.scheduling.open_tasks import SMALL, OpenTask, share_now
 from tuninglink.tuning.scheduling.task_choice import TaskChoice
-from tuninglink.tuning.scheduling.task_race import TaskRace
-from tuninglink.tuning.scheduling.task_run import NOT_RACED
-from tuninglink.tuning.scheduling.task_start import TaskStart
+from tuninglink.tuning.scheduling.task_endings import TaskEndings
+from tuninglink.tuning.scheduling.task_start import PreparationAhead, TaskStart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tuninglink.tuning.candidates.preparation import PreparedTask
-    from tuninglink.tuning.programs.dispatches import TuningTask
+    from tuninglink.tuning.programs.dispatches import Omission, TuningTask
+    from tuninglink.tuning.results.task_result import TaskResult
     from tuninglink.tuning.scheduling.budget import Budget
     from tuninglink.tuning.scheduling.ledger import Ledger
     from tuninglink.tuning.scheduling.task_run import TaskRun
@@ -50,9 +46,6 @@ class Scheduler:
         ledger: the time of the run.
         prepare: prepares a task; raises an exception if it cannot be tuned.
         omit: receives the omitted tasks.
-
-    Attributes:
-        results: the decided tasks.
     """
 
     def __init__(
@@ -65,16 +58,19 @@ class Scheduler:
         self._tuner = tuner
         self._ledger = ledger
         self._omit = omit
-        self._open: list[OpenTask] = []
-        self._races = OpenRaces(tuner.timeline, self._end, self._lose)
         self._admitted: set[str] = set()
         self._ahead = PreparationAhead(tuner, prepare)
         self._choice = TaskChoice(tuner.judgements)
+        self._endings = TaskEndings(tuner, ledger, omit, self._choice.is_wrong)
         self._judging_seconds = 0.0
         self._judgements = tuner.judgements
         self._start = TaskStart(tuner, prepare, self._choice)
         self._defaults = DefaultQueue(tuner, (), omit)
-        self.results: list[TaskResult] = []
+
+    @property
+    def results(self) -> list[TaskResult]:
+        """The decided tasks."""
+        return self._endings.results
 
     def run(
         self,
@@ -104,22 +100,22 @@ class Scheduler:
             decided = len(self.results)
             self._give_turns()
             deciding()
-            self._decide_all()
-        self._omit_rest(defaults)
+            self._endings.decide_all()
+        self._endings.omit_rest(defaults.waiting)
 
     def _give_turns(self) -> None:
         """Give turns to tasks until all have converged or the time for turns is over."""
         defaults = self._defaults
         while not self._budget().is_over:
-            self._races.advance()
+            self._endings.races.advance()
             self._tuner.announce_wrong_defaults()
             chosen = self._choose()
             if chosen is not None:
                 self._give_turn(chosen)
-            elif defaults.waiting and not self._is_complete():
+            elif defaults.waiting and not self._endings.is_complete:
                 self._measure_defaults()
-            elif self._races:
-                self._races.wait()
+            elif self._endings.races:
+                self._endings.races.wait()
             elif self._judgements and self._judgements.is_busy:
                 self._judgements.wait(self._budget().remaining)
             else:
@@ -135,52 +131,36 @@ class Scheduler:
         self._defaults.judge(min(seconds, self._budget().remaining))
         self._judging_seconds += time.monotonic() - began
 
-    # --- Turns -----------------------------------------------------------------------------------------------
-
     def _budget(self) -> Budget:
         """Return the budget for trials: the time without reservations and pending races."""
         budget = self._ledger.budget(Account.TASKS)
-        kept = self._racing_seconds(self._open)
+        kept = self._endings.racing_seconds(self._endings.open)
         if math.isfinite(self._ledger.seconds):
             kept += _OVERRUN * self._ledger.seconds
         return budget.until(budget.deadline - kept)
-
-    def _racing_seconds(self, tasks: Sequence[OpenTask]) -> float:
-        """Return the time to keep for the races of the given tasks and for unfinished races."""
-        begun = [task.run for task in tasks if task.run is not None]
-        if not (begun or self._races):
-            return 0.0
-        rules = self._tuner.rules(self._ledger.whole, default_is_wrong=False)
-        pauses = (rules.blocks - 1) * rules.gap_seconds  # the pauses of several races overlap
-        return self._races.seconds + sum(run.race_seconds for run in begun) + pauses
 
     def _choose(self) -> OpenTask | None:
         """Return the task that gets the next turn; None if there is none."""
         self._admit()
         is_late = self._budget().remaining < _LEAST_SECONDS
-        tasks = [task for task in self._open if task.run is not None or not is_late]
+        tasks = [task for task in self._endings.open if task.run is not None or not is_late]
         return next(iter(self._choice.ranked(tasks)), None)
 
     def _is_small(self, task: OpenTask) -> bool:
         """Return whether a task takes a small share of the program's time, with defaults and with the best candidates."""
         measured = self._defaults.measured
-        return task.is_small and share_now(task, measured, self._open, self.results) < SMALL
+        return task.is_small and share_now(task, measured, self._endings.open, self.results) < SMALL
 
     def _admit(self) -> None:
         """Open the tasks with measured defaults that are to be tuned, heaviest first."""
         for measured in self._defaults.weighed():
-            if self._is_complete():
+            if self._endings.is_complete:
                 return
             is_light = measured.share < self._tuner.settings.min_share
             is_eligible = not is_light or self._choice.is_wrong(measured.task)
             if is_eligible and measured.task.key not in self._admitted:
                 self._admitted.add(measured.task.key)
-                self._open.append(OpenTask(measured))
-
-    def _is_complete(self) -> bool:
-        """Return whether the limit on tuned tasks is reached."""
-        top = self._tuner.settings.top
-        return top is not None and len(self._open) + len(self._races) + len(self.results) >= top
+                self._endings.open.append(OpenTask(measured))
 
     def _give_turn(self, task: OpenTask) -> None:
         """Give a task a turn; decide it after its last one."""
@@ -193,7 +173,7 @@ class Scheduler:
         except FATAL:
             raise
         except Exception as failure:  # noqa: BLE001 - an error loses one task only
-            self._lose(task, reason_of(failure))
+            self._endings.lose(task, reason_of(failure))
         self._choice.count_turn(task, time.monotonic() - began)
 
     def _continue(self, task: OpenTask, run: TaskRun) -> None:
@@ -208,11 +188,11 @@ class Scheduler:
             run.trials.explore(budget, self._turn_end(task), self._work_aside)
         is_mended = run.is_mended and self._is_small(task)
         if is_mended or run.trials.ending(budget) is not None:
-            self._decide(task)
+            self._endings.decide(task)
 
     def _begin_next_mending(self, task: OpenTask, budget: Budget) -> None:
         """Start to compile candidates of the task that is mended next."""
-        others = [other for other in self._open if other is not task and other.run is None]
+        others = [other for other in self._endings.open if other is not task and other.run is None]
         following = next(filter(self._choice.is_to_mend, self._choice.ranked(others)), None)
         if following is None or not self._ahead.has_prepared(following.measured.task):
             return
@@ -223,110 +203,21 @@ class Scheduler:
         except FATAL:
             raise
         except Exception as failure:  # noqa: BLE001 - an error loses one task only
-            self._lose(following, reason_of(failure))
+            self._endings.lose(following, reason_of(failure))
 
     def _turn_end(self, task: OpenTask) -> Callable[[], bool]:
         """Return a function that returns whether the turn of a task is over or a race is due."""
-        alone = len(self._open) == 1
+        alone = len(self._endings.open) == 1
         seconds = math.inf if alone else self._choice.pace.turn_seconds(task.progress)
-        end = min(time.monotonic() + seconds, self._races.due)
+        end = min(time.monotonic() + seconds, self._endings.races.due)
         return lambda: time.monotonic() > end
 
     def _begin(self, task: OpenTask) -> None:
         """Prepare a task for its first turn, or merge it into an equal one."""
-        if reason := self._start.begin(task, self._open):
-            self._lose(task, reason)
+        if reason := self._start.begin(task, self._endings.open):
+            self._endings.lose(task, reason)
 
     def _work_aside(self) -> bool:
         """Prepare the most promising of the other tasks while a device measures."""
         self._tuner.announce_wrong_defaults()
-        return self._ahead.prepare_next(self._choice.ranked(self._open)[:2])
-
-    # --- Ends ------------------------------------------------------------------------------------------------
-
-    def _decide_all(self) -> None:
-        """Decide the tasks that had a turn, largest gain first."""
-        self._ledger.release(Account.REFERENCE)  # races start with this comparison
-        for task in sorted(self._open, key=lambda open_task: -open_task.gain):
-            if task.run is None:
-                continue
-            left = self._ledger.budget(Account.TASKS).remaining
-            if not (self._has_winner or self._races) and left < task.run.race_seconds:
-                self._ledger.release(Account.GUARD)  # a comparison needs a winner
-            # Tasks with smaller gains get the remaining time.
-            self._decide(task, reserved=self._racing_seconds(()), is_last=False)
-            self._races.advance()
-        self._end_races()
-        # Races may take less than their price: tasks without a race get the remaining time.
-        for task in [task for task in self._open if task.run is not None]:
-            self._decide(task, reserved=self._racing_seconds(()))
-        self._end_races()
-        if not self._has_winner:
-            self._ledger.release(Account.GUARD)
-
-    @property
-    def _has_winner(self) -> bool:
-        return any(result.verdict is TaskOutcome.WON for result in self.results)
-
-    def _end_races(self) -> None:
-        while self._races:
-            self._races.wait()
-            self._races.advance()
-
-    def _decide(
-        self, task: OpenTask, *, reserved: float | None = None, is_last: bool = True
-    ) -> None:
-        """Start the race of a task's best candidates, or take its result without one.
-
-        Args:
-            task: the task.
-            reserved: the seconds to keep; by default, those for the races of all open tasks.
-            is_last: whether a task for whose race there is too little time ends; else it stays open.
-        """
-        assert task.run is not None
-        budget = self._ledger.budget(Account.TASKS)
-        if not len(task.run.trials) and task.run.trials.ending(budget) is None:
-            return  # it counts as a task without a turn
-        self._open.remove(task)
-        if reserved is None:
-            reserved = self._racing_seconds(self._open)
-        try:
-            decided = task.run.decide(budget.until(budget.deadline - reserved))
-            if isinstance(decided, TaskRace):
-                self._races.add(task, decided, task.run.race_seconds)
-            elif decided.reason == NOT_RACED and not is_last:
-                self._open.append(task)
-            else:
-                self._end(task, decided)
-        except FATAL:
-            raise
-        except Exception as failure:  # noqa: BLE001 - an error loses one task only
-            self._lose(task, reason_of(failure))
-
-    def _end(self, task: OpenTask, result: TaskResult) -> None:
-        self.results.append(replace(result, share=task.measured.share))
-        self._tuner.listener.ended(self.results[-1])
-
-    def _lose(self, task: OpenTask, reason: str) -> None:
-        if task in self._open:
-            self._open.remove(task)
-        wrong = (
-            "; the default's result is wrong" if self._choice.is_wrong(task.measured.task) else ""
-        )
-        self._omit(Omission(task.measured.task.dispatches, f"{reason}{wrong}"))
-
-    def _omit_rest(self, defaults: DefaultQueue) -> None:
-        """Omit the tasks without a turn."""
-        is_stopped = self._ledger.whole.is_stopped
-        why = "tuning was interrupted" if is_stopped else "the budget was over"
-        for task in [
-            open_task for open_task in self._open if self._choice.is_wrong(open_task.measured.task)
-        ]:
-            self._lose(task, f"{why} before its turn")
-        rest = [open_task.measured.task for open_task in self._open]
-        if not self._is_complete():
-            rest += defaults.waiting
-        if rest:
-            dispatches = tuple(name for task in rest for name in task.dispatches)
-            turn = "its turn" if len(dispatches) == 1 else "their turn"
-            self._omit(Omission(dispatches, f"{why} before {turn}"))
+        return self._ahead.prepare_next(self._choice.ranked(self._endings.open)[:2])

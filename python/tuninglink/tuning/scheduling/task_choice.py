@@ -1,10 +1,13 @@
-"""The choice of the task that gets the next turn."""
+"""The choice of the task that gets the next turn.
+
+The priorities of tasks follow the gradient of Ansor's task scheduler (Zheng et al., OSDI 2020, section 6.2): the weight of a task times the
+rate at which its best time is expected to fall, which is partly the rate at which it has fallen lately.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
-
-from tuninglink.tuning.scheduling.priorities import Pace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,6 +16,57 @@ if TYPE_CHECKING:
     from tuninglink.tuning.scheduling.default_judgements import DefaultJudgements
     from tuninglink.tuning.scheduling.open_tasks import OpenTask
     from tuninglink.tuning.scheduling.progress import Progress
+
+
+_RECENT: Final = 0.5
+"""The fraction of a task's time that counts as recent."""
+
+_PROMISE: Final = 0.5
+"""The fraction of its default time that a task is expected to save in the end."""
+
+_HALF_TRIALS: Final = 60
+"""The trials after which half of that is saved."""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """The pace of tuning on a device.
+
+    Attributes:
+        start_seconds: the time of a task before its first trial and for its race.
+        trial_seconds: the time of a trial.
+    """
+
+    start_seconds: float = 6.0
+    trial_seconds: float = 0.15
+
+    def turn_seconds(self, progress: Progress) -> float:
+        """Return the time of the next turn of a task: a fraction of its past time, but at least some trials."""
+        return max(_TURN_TRIALS * self.trial_seconds, _TURN * progress.seconds)
+
+    def expected_gain(self, calls: float, progress: Progress, potential: float = 1.0) -> float:
+        """Return the microseconds that a program gains in each second of a task's next turn.
+
+        Args:
+            calls: the calls of the task's dispatches in a run of the program.
+            progress: the progress of its best time.
+            potential: the fraction of its time that tuning may save.
+        """
+        spent, turn = progress.seconds, self.turn_seconds(progress)
+        half = _HALF_TRIALS * self.trial_seconds
+        saved = potential * _PROMISE * progress.best_us
+        promise = saved * half * turn / ((spent + half) * (spent + turn + half))
+        if not progress.trials:
+            return calls * promise / (turn + self.start_seconds)
+        window = max(_RECENT * spent, turn)
+        recent = max(0.0, progress.best_at(spent - window) - progress.best_us)
+        return calls * (promise / turn + recent / window) / 2
+
+
+_TURN: Final = 0.25
+_TURN_TRIALS: Final = 20
+"""The length of a turn: a fraction of the task's past time, but at least so many trials."""
+
 
 _FEWEST_TRIALS: Final = 16
 """The least trials for estimating their time."""
@@ -73,9 +127,10 @@ class TaskChoice:
         has_mended_enough = self._mending_seconds > _MENDING * self._turn_seconds
 
         def promise(task: OpenTask) -> tuple[bool, bool, float]:
-            is_new = task.run is None and not task.is_small
+            measured = task.measured
+            is_new = task.run is None and task.is_promising
             is_urgent = self.is_to_mend(task) and not (task.is_small and has_mended_enough)
-            gain = pace.expected_gain(task.measured.task.calls, task.progress)
+            gain = pace.expected_gain(measured.task.calls, task.progress, measured.potential)
             return is_new, is_urgent, gain
 
         return sorted(tasks, key=promise, reverse=True)

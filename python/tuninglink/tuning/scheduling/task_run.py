@@ -6,12 +6,11 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.tuning.deciding.contestants import Contestant
+from tuninglink.tuning.deciding.contestants import FINALISTS, Contestant, best_trials, contestant
 from tuninglink.tuning.references.output_verdict import Correctness
 from tuninglink.tuning.results.failures import Failure, FailureKind
 from tuninglink.tuning.results.task_result import Ending, TaskOutcome, TaskResult, TrialResult
 from tuninglink.tuning.scheduling.budget import Budget
-from tuninglink.tuning.scheduling.finalists import FINALISTS, best_trials, contestant
 from tuninglink.tuning.scheduling.prices import least_race_seconds, task_race_seconds
 from tuninglink.tuning.scheduling.task_race import TaskRace
 from tuninglink.tuning.scheduling.task_trials import TaskTrials
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tuninglink.tuning.candidates.candidate import Candidate
-    from tuninglink.tuning.candidates.tunable import TunableTask
+    from tuninglink.tuning.candidates.preparation import TunableTask
     from tuninglink.tuning.deciding.contestants import RaceRules
     from tuninglink.tuning.deciding.defaults import MeasuredTask
     from tuninglink.tuning.deciding.judged_outputs import JudgedOutputs
@@ -191,10 +190,13 @@ class TaskRun:
 
     def _race_seconds(self, ranked: Sequence[TrialResult]) -> float:
         """Return the price of a race of the best candidates."""
-        benchmark = self.measured.benchmark
-        finalists = [contestant(trial, benchmark, self.default_us) for trial in ranked]
-        default = Contestant(benchmark, self.default_us)
-        return task_race_seconds(default, finalists, self._rules)
+        finalists = [contestant(trial, self._default) for trial in ranked]
+        return task_race_seconds(self._default, finalists, self._rules)
+
+    @property
+    def _default(self) -> Contestant:
+        """The compiler's choice as a contestant."""
+        return Contestant(self.measured.benchmark, self.default_us, stretch=self.measured.stretch)
 
     @property
     def _rules(self) -> RaceRules:
@@ -237,7 +239,7 @@ class TaskRun:
             if right is not None:
                 return tuner.unraced(result, right)
             return replace(result, verdict=TaskOutcome.UNDECIDED, reason=NOT_RACED)
-        return tuner.race(result, self._checks, ranked, budget, places)
+        return tuner.race(result, self._default, self._checks, ranked, budget, places=places)
 
     def _fastest_right(self, ranked: Sequence[TrialResult]) -> TrialResult | None:
         """Returns the fastest candidate that is known to be right where the compiler's choice is wrong."""

@@ -7,17 +7,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.tuning.candidates.candidate import CandidateOrigin
+from tuninglink.tuning.deciding.contestants import FINALISTS
 from tuninglink.tuning.results.task_result import Ending, TrialResult
 from tuninglink.tuning.scheduling.budget import Budget
 from tuninglink.tuning.scheduling.exploration import Alternating, Exploration, Overlapping, Schedule
-from tuninglink.tuning.scheduling.finalists import FINALISTS
 from tuninglink.tuning.scheduling.progress import Progress
 from tuninglink.tuning.search import search_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tuninglink.tuning.candidates.tunable import TunableTask
+    from tuninglink.tuning.candidates.preparation import TunableTask
     from tuninglink.tuning.results.failures import Failure
     from tuninglink.tuning.scheduling.task_tuner import TaskTuner
     from tuninglink.tuning.search import Search

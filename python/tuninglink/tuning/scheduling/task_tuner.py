@@ -7,7 +7,7 @@ from functools import cached_property
 from importlib import metadata
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.tuning.deciding.contestants import Contestant, RaceRules
+from tuninglink.tuning.deciding.contestants import Contestant, RaceRules, contestant
 from tuninglink.tuning.deciding.decision import Decision, Outcome, decide
 from tuninglink.tuning.deciding.judged_outputs import JudgedOutputs
 from tuninglink.tuning.deciding.race import Race
@@ -17,7 +17,6 @@ from tuninglink.tuning.listener import Listener
 from tuninglink.tuning.results.failures import Failure
 from tuninglink.tuning.results.task_result import TaskOutcome, TaskResult, TrialResult
 from tuninglink.tuning.scheduling.default_judgements import DefaultJudgements
-from tuninglink.tuning.scheduling.finalists import contestant
 from tuninglink.tuning.scheduling.task_race import TaskRace
 from tuninglink.tuning.scheduling.timeline import Stage, Timeline
 
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
     from tuninglink.tuning.candidates.candidate import Candidate
     from tuninglink.tuning.candidates.compilation import CandidateCompiler
-    from tuninglink.tuning.candidates.tunable import TunableTask
+    from tuninglink.tuning.candidates.preparation import TunableTask
     from tuninglink.tuning.deciding.race import RaceResult
     from tuninglink.tuning.devices.device_set import DeviceSet
     from tuninglink.tuning.programs.benchmark import Benchmark
@@ -106,15 +105,18 @@ class TaskTuner:
     def race(
         self,
         result: TaskResult,
+        default: Contestant,
         checks: JudgedOutputs,
         ranked: Sequence[TrialResult],
         budget: Budget,
+        *,
         places: int,
     ) -> TaskRace:
         """Return the race of the best candidates with the default.
 
         Args:
             result: the result so far.
+            default: the compiler's choice.
             checks: the checks of candidates' outputs.
             ranked: the candidates that may win, best first.
             budget: the time limit for extending a confirmation.
@@ -132,7 +134,7 @@ class TaskTuner:
                 compiled = self.compiled(result.prepared, trial)
                 if compiled is not None and compiled.benchmark is not None:
                     finalists.append(compiled)
-                    yield contestant(compiled, compiled.benchmark, result.default_us)
+                    yield contestant(compiled, default)
 
         def verify(position: int) -> None:
             if not self.is_local:  # the CPU is being measured
@@ -140,7 +142,7 @@ class TaskTuner:
 
         race = Race(
             checks.device,
-            Contestant(checks.default, result.default_us),
+            default,
             draw(),
             checks.failure if result.default_is_wrong else sizes.failure,
             self.rules(budget, places, default_is_wrong=result.default_is_wrong),

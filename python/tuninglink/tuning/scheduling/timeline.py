@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
+
+from tuninglink.plain_data import FLAT, named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -64,7 +66,7 @@ class DeviceUse:
         loading_seconds: the part of it spent on loading modules.
     """
 
-    busy_seconds: float = 0.0
+    busy_seconds: float = field(default=0.0, metadata=named("device_seconds"))
     loading_seconds: float = 0.0
 
     def __add__(self, other: DeviceUse) -> DeviceUse:
@@ -92,7 +94,7 @@ class StageTime:
     """
 
     seconds: float = 0.0
-    use: DeviceUse = DeviceUse()
+    use: DeviceUse = field(default=DeviceUse(), metadata=FLAT)
 
     def __add__(self, other: StageTime) -> StageTime:
         return StageTime(self.seconds + other.seconds, self.use + other.use)

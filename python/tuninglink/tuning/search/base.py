@@ -4,14 +4,50 @@ from __future__ import annotations
 
 import random
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tuninglink.tuning.candidates.candidate import Candidate
-    from tuninglink.tuning.search.measured_problem import MeasuredProblem
-    from tuninglink.tuning.search.pool import CandidatePool
+    from tuninglink.tuning.candidates.search_problem import SearchProblem
+
+
+@dataclass(frozen=True)
+class MeasuredProblem:
+    """The measurements of another problem.
+
+    Attributes:
+        problem: the problem.
+        times: its candidates with their microseconds.
+    """
+
+    problem: SearchProblem
+    times: tuple[tuple[Candidate, float], ...]
+
+
+class CandidatePool(Protocol):
+    """The candidates of a problem."""
+
+    @property
+    def problem(self) -> SearchProblem:
+        """What they are for."""
+
+    @property
+    def default(self) -> Candidate | None:
+        """The compiler's own choice, where it is known."""
+
+    @property
+    def given(self) -> Sequence[Candidate]:
+        """Candidates from specs."""
+
+    def sample(self, n: int, seed: int) -> Sequence[Candidate]:
+        """Return candidates that are spread over the spaces, all if there are no more than `n`."""
+
+    def neighbors(self, candidate: Candidate) -> Sequence[Candidate]:
+        """Return the candidates that differ by a step, the nearest first."""
+
 
 FIRST_CANDIDATES: Final = 400
 """The number of candidates of the first draw, for which the device waits."""
@@ -90,6 +126,9 @@ class Search(ABC):
             self._failed[candidate.key] = candidate
         else:
             self._times[candidate.key] = (candidate, microseconds)
+
+    def draw_ahead(self) -> None:  # noqa: B027 - most searches draw nothing later
+        """Draw candidates that a later `ask` would have to wait for."""
 
     @abstractmethod
     def propose(self, count: int) -> Iterable[Candidate]:

@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.tuning.devices.compute_units import COMPUTE_UNITS, TYPICAL
+from tuninglink.tuning.devices.hardware import COMPUTE_UNITS, TYPICAL
 from tuninglink.tuning.search.sides import logarithm, operand_bytes, side_of
 
 if TYPE_CHECKING:

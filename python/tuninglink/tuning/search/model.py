@@ -8,17 +8,14 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import numpy as np
 
 from tuninglink.tuning.search.base import FIRST_CANDIDATES, MOST_CANDIDATES, Search
-from tuninglink.tuning.search.ensemble import Ensemble
-from tuninglink.tuning.search.estimate import estimate, fastest_first
-from tuninglink.tuning.search.features import features
-from tuninglink.tuning.search.transfer import Transfer
+from tuninglink.tuning.search.ensemble import Ensemble, Transfer
+from tuninglink.tuning.search.features import estimate, fastest_first, features
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tuninglink.tuning.candidates.candidate import Candidate
-    from tuninglink.tuning.search.measured_problem import MeasuredProblem
-    from tuninglink.tuning.search.pool import CandidatePool
+    from tuninglink.tuning.search.base import CandidatePool, MeasuredProblem
 
 _FIRST: Final = 8
 """What was fast elsewhere comes first, then so many of the best by the estimate. After that come as many of the best by
@@ -99,6 +96,11 @@ class ModelSearch(Search):
             if self._chance.random() < _EXPLORATION:
                 chosen[position] = self._chance.choice(ranked)
         return chosen
+
+    def draw_ahead(self) -> None:
+        """Draw the candidates that the model will choose from."""
+        if self._tried >= _FEWEST:
+            self._pool.sample(MOST_CANDIDATES, self._seed)  # the pool remembers it
 
     @property
     def _tried(self) -> int:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.tuning.search.base import Search
-from tuninglink.tuning.search.neighbors import NeighborSearch
-from tuninglink.tuning.search.random_order import RandomSearch
+from tuninglink.tuning.search.model_free import NeighborSearch, RandomSearch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -1,11 +1,12 @@
-"""The rules in the order of their application, one per file.
+"""The rules in the order of their application; a module holds the rules for one part of the syntax.
 
-To add a rule, write a file with its name, and add the name here.
+To add a rule, write its function in one of the modules, and add its name to the order here.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
+from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.upgrading.rule_definition import REGISTRY
@@ -54,8 +55,8 @@ _ORDER: Final = (
     "denormals",
 )
 
-for _name in _ORDER:
-    import_module(f"{__name__}.{_name.replace('-', '_')}")
+for _module in iter_modules(__path__):
+    import_module(f"{__name__}.{_module.name}")  # registers its rules
 
 RULES: Final[dict[str, UpgradeRule]] = {name: REGISTRY[name] for name in _ORDER}
 """Every rule, by name."""

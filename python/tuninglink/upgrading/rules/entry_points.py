@@ -1,3 +1,5 @@
+"""The signature of entry points."""
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final

@@ -1,3 +1,5 @@
+"""The distribution of subgroups over loops."""
+
 from __future__ import annotations
 
 import re

@@ -14,8 +14,7 @@ from tuninglink.mlir.diagnostics import error, note
 from tuninglink.tuning.devices.cluster.on_worker import DeviceKey, ask_device, describe_device
 from tuninglink.tuning.devices.device import DeviceError
 from tuninglink.tuning.devices.device_interface import Device
-from tuninglink.tuning.devices.device_scales import REPEATS, DefaultTimes
-from tuninglink.tuning.devices.screening import screen
+from tuninglink.tuning.devices.device_set import REPEATS, DefaultTimes, screen
 from tuninglink.tuning.results.failures import Failure
 from tuninglink.tuning.scheduling.timeline import UseMeter, mean_use
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.devices.cluster.connection import Cluster
     from tuninglink.tuning.devices.device import DeviceDescription
     from tuninglink.tuning.devices.device_interface import Answer, Request
-    from tuninglink.tuning.devices.screening import Measurement
+    from tuninglink.tuning.devices.device_set import Measurement
     from tuninglink.tuning.devices.timing import Settings
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.scheduling.timeline import DeviceUse

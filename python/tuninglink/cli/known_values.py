@@ -1,0 +1,88 @@
+"""The values of flags that are known beforehand, which shells complete."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_LINES: Final = ("COMP_WORDS", "_TYPER_COMPLETE_ARGS")
+"""The variables with the command line so far: bash's, and that of other shells."""
+
+_SECONDS: Final = 5
+"""The time limit for finding the dispatches of a program, while a shell waits."""
+
+
+def typed_words() -> list[str]:
+    """Return the words of the command line that a shell completes."""
+    line = next((os.environ[variable] for variable in _LINES if variable in os.environ), "")
+    try:
+        return shlex.split(line)
+    except ValueError:  # a quote is open
+        return line.split()
+
+
+def known_targets() -> Iterable[str]:
+    """Return the names of targets."""
+    from tuninglink.iree.targets import known_target_names  # noqa: PLC0415 - only a shell needs the list
+
+    return known_target_names()
+
+
+def known_devices() -> Iterable[str]:
+    """Return the drivers of the runtime, which are names of their first devices."""
+    try:
+        from iree import runtime  # noqa: PLC0415 - an extra
+    except ImportError:
+        return ()
+    return sorted(runtime.query_available_drivers())
+
+
+def known_searches() -> Iterable[str]:
+    """Return the names of searches."""
+    from tuninglink.tuning.search.registry import search_names  # noqa: PLC0415 - only a shell needs the list
+
+    return search_names()
+
+
+def known_pipelines() -> Iterable[str]:
+    """Return the names of the compiler's pipelines."""
+    from tuninglink.upgrading.enumerators import CPU_PIPELINES, gpu_enumerators  # noqa: PLC0415
+
+    return sorted(CPU_PIPELINES | gpu_enumerators("LoweringPipeline"))
+
+
+def known_dispatches() -> Iterable[str]:
+    """Return the names of the dispatches of the program on the command line that a shell completes."""
+    from tuninglink.compiler.probing import iree_compile  # noqa: PLC0415 - loads the compiler
+
+    words = typed_words()
+    program = next((word for word in words[2:] if Path(word).is_file()), None)
+    if program is None:
+        return ()
+    flags = [word for word in words if word.startswith("--iree-")]
+    command = [str(iree_compile()), program, *flags, "--compile-to=flow", "--emit-mlir-bytecode"]
+    try:
+        done = subprocess.run(command, capture_output=True, check=True, timeout=_SECONDS)  # noqa: S603
+    except (subprocess.SubprocessError, OSError):
+        return ()
+    return _executables(done.stdout)
+
+
+def _executables(content: bytes) -> list[str]:
+    from iree.compiler import ir  # noqa: PLC0415
+
+    from tuninglink.mlir.contexts import thread_context  # noqa: PLC0415
+    from tuninglink.mlir.serialization import parse_module  # noqa: PLC0415
+
+    module = parse_module(content, "", thread_context())
+    return [
+        ir.StringAttr(op.attributes["sym_name"]).value
+        for op in module.regions[0].blocks[0]
+        if op.name == "flow.executable"
+    ]

@@ -1,0 +1,140 @@
+"""Drafts of payloads: sized operations for entries, and their dispatches as the entries configure them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.mlir import names
+from tuninglink.mlir.serialization import to_text
+from tuninglink.mlir.walk import body, collect
+from tuninglink.payloads.payload import Payload, Size, root_of
+from tuninglink.payloads.program_writer import write_body, write_program
+from tuninglink.spaces.workload import Workload, read_workload
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
+    from tuninglink.iree.targets import Target
+    from tuninglink.payloads.op_templates import Template
+    from tuninglink.payloads.sizing import Sized
+    from tuninglink.payloads.unsized_ops import UnsizedOp
+    from tuninglink.specs.structure import Entry
+
+_CONFIGURATION: Final = frozenset(
+    {names.COMPILATION_INFO, names.LOWERING_CONFIG, names.DECOMPOSITION_CONFIG}
+)
+
+
+@dataclass(frozen=True)
+class Configured:
+    """A payload, written on demand, and its dispatch with the entry's configuration.
+
+    Attributes:
+        shapes: see `Payload.shapes`.
+        dispatch: the dispatch; None if it was not requested, or if the compiler rejects the configuration.
+        write: writes the payload, in the thread of the entry's context.
+    """
+
+    shapes: str
+    dispatch: Workload | None
+    write: Callable[[], Payload]
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A sized operation for an entry, from which a payload can be written.
+
+    Attributes:
+        entry: the entry.
+        target: the target of the payload, None for any.
+        unsized: the operation, with open sizes.
+        sized: the sizes.
+        fills: whether an accumulation starts from a `linalg.fill`.
+    """
+
+    entry: Entry
+    target: Target | None
+    unsized: UnsizedOp
+    sized: Sized
+    fills: bool
+
+    @property
+    def template(self) -> Template:
+        """The operation, with open sizes."""
+        return self.unsized.template
+
+    @cached_property
+    def body(self) -> mlir.Operation:
+        """The body of a payload. The compiler accepts it."""
+        module = write_body(self.template, self.sized, fills=self.fills)
+        module.verify()
+        if self.fills not in self.unsized.verified:  # once for all sizes
+            write_program(self.template, self.sized, fills=self.fills).verify()
+            (function,) = collect(module, names.FUNCTION)
+            self.unsized.verified[self.fills] = settings(function)
+        return module
+
+    def verified(self) -> Draft:
+        """Return this draft.
+
+        Raises:
+            MLIRError: the compiler rejects its body.
+        """
+        _ = self.body
+        return self
+
+    @cached_property
+    def shapes(self) -> str:
+        """The types of the operands of the root op."""
+        (function,) = collect(self.body, names.FUNCTION)
+        root = list(function.regions[0].blocks[0].operations)[-2]
+        return ", ".join(str(operand.type) for operand in root.operands)
+
+    def workload(
+        self, function: mlir.Operation, module: mlir.Operation, target: mlir.Attribute
+    ) -> Workload:
+        """Return the dispatch in a configured body.
+
+        Args:
+            function: the function of the body.
+            module: the module that contains it.
+            target: the target of the dispatch.
+        """
+        root = root_of(function)
+        if not self.unsized.is_shared or settings(function) != self.unsized.verified[self.fills]:
+            return read_workload(root, function, module)  # the entry changed something else
+        family = self.unsized, self.fills, target
+        if family not in self.unsized.problems:
+            dispatch = read_workload(root, function, module)
+            is_sized = dispatch.static_sizes == tuple(self.sized.loops)
+            self.unsized.problems[family] = dispatch.problem if is_sized else None
+        problem = self.unsized.problems[family]
+        if problem is None:
+            return replace(read_workload(root, function, module), family=family)
+        sized_problem = problem.resized(self.sized.loops)
+        return Workload(root, function, target, sized_problem, module, family)
+
+    def payload(self) -> Payload:
+        """Write the payload."""
+        with self.entry.anatomy.module.context, mlir.Location.unknown():
+            body = write_body(self.template, self.sized, fills=self.fills)
+            program = write_program(self.template, self.sized, fills=self.fills)
+        for module in (body, program):
+            module.verify()
+        sizes = tuple(
+            Size(loop, self.template.op.roles[loop], size, loop in self.sized.demanded)
+            for loop, size in enumerate(self.sized.loops)
+        )
+        texts = to_text(program), to_text(body)
+        return Payload(self.entry, self.target, *texts, self.shapes, sizes)
+
+
+def settings(function: mlir.Operation) -> Hashable:
+    """Return the names of the attributes in a payload's body, except for the configuration of the root op."""
+    *operations, root, _ = body(function)
+    others = tuple(tuple(operation.attributes) for operation in operations)
+    return others, tuple(name for name in root.attributes if name not in _CONFIGURATION)

@@ -1,0 +1,144 @@
+"""Rules by which configurations compile: necessary ones, determined by compiling, and sufficient ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.iree.cpu_configurations import CpuLevel
+from tuninglink.solver.expressions import Expression, all_of, any_of, negation
+from tuninglink.solver.terms import Grade
+from tuninglink.spaces.cpu.data_tiled import add_layout_rules
+from tuninglink.spaces.cpu.decomposition import add_decomposition
+from tuninglink.spaces.cpu.target_cpu import Masking
+from tuninglink.spaces.cpu.vector_sizes import fused_vectors, masked_size
+
+if TYPE_CHECKING:
+    from tuninglink.spaces.cpu.cpu_rules import CpuRules
+
+
+LOST: Final = "the compiler gives this operation a batch loop after it has read the configuration, and loses it"
+
+
+def add_necessary_rules(rules: CpuRules) -> None:
+    """Add the rules that every configuration that compiles satisfies."""
+    rules.grade = Grade.NECESSARY
+    for loop in rules.loops:
+        _refuse_negative(rules, loop)
+    if rules.pipeline.separates:
+        rules.separate_levels()
+    if rules.nest.is_attention and not rules.pipeline.decomposes_attention:
+        rules.add(False, "this pipeline does not lower attention")  # noqa: FBT003 - that is the rule
+    if rules.nest.is_on_tensors and not rules.pipeline.takes_tensors:
+        rules.add(False, "this pipeline is for operations on buffers, and this one is on tensors")  # noqa: FBT003 - that is the rule
+    if rules.nest.is_lost and rules.pipeline.needs_distribution:
+        rules.add(False, LOST)  # noqa: FBT003 - the pipeline cannot be built without a configuration
+    if rules.pipeline.decomposes_convolutions:
+        add_decomposition(rules)
+    if rules.checks_vectors:
+        when = _vectorized(rules)
+        for vector in rules.nest.vectors:
+            sizes = [rules.parts[loop].size for loop in vector.loops]
+            rules.limit_vector(f"the vector of {vector.what} has", sizes, vector.bits, when)
+
+
+def _refuse_negative(rules: CpuRules, loop: int) -> None:
+    """Require tiles not to be negative, except for loops of one iteration, which are not tiled."""
+    size = rules.nest.loops[loop].size
+    if size is not None and size <= 1:
+        return
+    for level in rules.pipeline.natural:
+        tile, name = rules.tiles.tile(level, loop), rules.tiles.name(level, loop)
+        others = [rules.tiles.tile(each, loop) for each in CpuLevel if each is not level]
+        condition = any_of(tile >= 0, *(other == 1 for other in others))
+        rules.add(condition, f"{name} must not be negative ({{}} >= 0)", tile)
+
+
+def _vectorized(rules: CpuRules) -> list[Expression]:
+    """Return the conditions under which the operation is certainly vectorized: the compiler knows the size of every loop.
+
+    The size is that of the loop's part, or the configured size if vectors are masked. A masked vector is not smaller
+    than the part that it covers.
+    """
+    # The effect of the innermost level is unknown, as is that of a level that tiles loops of the other kind.
+    innermost = CpuLevel.VECTOR_INNER_PARALLEL
+    others = [
+        rules.tiles.tile(innermost, loop) == 0
+        for loop in rules.loops
+        if innermost not in rules.pipeline.unused
+    ]
+    others += [rules.tiles.tile(level, loop) == 0 for level, loop in rules.misplaced()]
+    if rules.cpu.masking is Masking.NEVER:
+        return [*others, *(each.is_known for each in rules.parts)]
+    configured = (
+        any_of(part.is_known, rules.tiles.vector_tile(loop) > 0)
+        for loop, part in enumerate(rules.parts)
+    )
+    return [*others, *configured]
+
+
+def add_sufficient_rules(rules: CpuRules) -> None:
+    """Add the rules under which configurations compile, provided that `unknown` returns no reason."""
+    rules.grade = Grade.SUFFICIENT
+    if rules.is_data_tiled:
+        add_layout_rules(rules)
+    if not rules.checks_vectors:
+        return
+    for loop in rules.loops:
+        for level in CpuLevel:
+            rules.limit_tile(level, loop)
+    if rules.pipeline.mixes_levels:
+        rules.limit_misplaced_levels()
+    else:
+        rules.separate_levels()
+    _bound_vectors(rules)
+    _bound_neighbors(rules)
+    if rules.cpu.masking is Masking.ALWAYS:
+        _keep_peeling_finite(rules)
+
+
+def unknown(rules: CpuRules) -> str:
+    """Return why no configuration is known to compile; empty if the rules decide."""
+    if rules.nest.is_lost and not rules.pipeline.needs_distribution:
+        return LOST
+    if not rules.pipeline.vectorizes or rules.is_data_tiled:
+        return ""
+    if not rules.checks_vectors:
+        return "what this pipeline makes of the tiles is not known well enough"
+    if any(neighbor.own is None for neighbor in rules.nest.beside):
+        return "how large another operation in the dispatch is, is not known"
+    return ""
+
+
+def _bound_vectors(rules: CpuRules) -> None:
+    """Require all vectors of the root op to stay below the limit, however the compiler bounds its parts."""
+    has_known_parts = all_of(*(part.is_known for part in rules.parts))
+    is_never = rules.cpu.masking is Masking.NEVER
+    # A peeled part has the size of the tile, even if the loop has fewer iterations.
+    when = [negation(has_known_parts), *([rules.tiles.peeling != 0] if is_never else [])]
+    for vector in rules.nest.parts:
+        what = f"the vectors of {vector.what} may have"
+        masked = [masked_size(rules, loop) for loop in vector.loops]
+        if rules.cpu.masking is Masking.ALWAYS:
+            rules.limit_vector(what, masked, vector.bits)
+            continue
+        sizes = [rules.parts[loop].size for loop in vector.loops]
+        rules.limit_vector(what, sizes, vector.bits, [has_known_parts])
+        rules.limit_vector(what, masked, vector.bits, when)
+
+
+def _bound_neighbors(rules: CpuRules) -> None:
+    """Require all vectors of ops fused with the root op to stay below the limit."""
+    for neighbor, sizes, when in fused_vectors(rules):
+        what = f"the vectors of {neighbor.what} may have"
+        rules.limit_vector(what, sizes, neighbor.bits, when)
+
+
+def _keep_peeling_finite(rules: CpuRules) -> None:
+    """Add the rules that keep the compiler from peeling forever where vectors are always masked."""
+    outer, inner = CpuLevel.DISTRIBUTION, CpuLevel.CACHE_PARALLEL
+    for loop in rules.parallel():
+        around, tile = rules.tiles.tile(outer, loop), rules.tiles.tile(inner, loop)
+        names = rules.tiles.name(inner, loop), rules.tiles.name(outer, loop)
+        message = f"with peeling, {names[0]} must not be larger than {names[1]} ({{}} <= {{}})"
+        condition = any_of(rules.tiles.peeling == 0, tile <= around, tile == 0)
+        rules.add(condition, message, tile, around)

@@ -1,0 +1,167 @@
+"""Properties of devices that no runtime reports: sizes of caches, clocks while they work, and compute units of GPUs."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from tuninglink.tuning.devices.device import LOCAL_DRIVERS, driver_of
+
+_GPU_BYTES: Final = 256 << 20
+"""The largest last-level cache of the GPUs in use: that of an MI300X (AMD's white paper on CDNA 3)."""
+
+_CPU_BYTES: Final = 32 << 20
+"""Where the system does not tell."""
+
+_UNITS: Final = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+def last_level_bytes(uri: str) -> int:
+    """Return the size of a device's last-level cache; for a GPU the largest that any has."""
+    if driver_of(uri) not in LOCAL_DRIVERS:
+        return _GPU_BYTES
+    files = Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size")
+    sizes = (file.read_text().strip() for file in files)
+    return max((int(size[:-1]) * _UNITS[size[-1]] for size in sizes), default=_CPU_BYTES)
+
+
+_SHADER_CLOCK: Final = 1
+"""`NVML_CLOCK_SM` of `nvml.h`."""
+
+
+def read_clock(uri: str) -> int | None:
+    """Return the clock of a device in MHz, or None where the system does not tell."""
+    driver = driver_of(uri)
+    if driver in LOCAL_DRIVERS:
+        return _processor_clock()
+    index = uri.rpartition("/")[2]
+    number = int(index) if index.isdecimal() else 0
+    return _nvidia_clock(number) if driver in {"cuda", "vulkan"} else _amd_clock(number)
+
+
+def _processor_clock() -> int | None:
+    file = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq")
+    try:
+        return int(file.read_text()) // 1000
+    except (OSError, ValueError):
+        return None
+
+
+@cache
+def _nvml() -> ctypes.CDLL | None:
+    try:
+        library = ctypes.CDLL("libnvidia-ml.so.1")
+    except OSError:
+        return None
+    return library if library.nvmlInit_v2() == 0 else None
+
+
+def _nvidia_clock(index: int) -> int | None:
+    library = _nvml()
+    if library is None:
+        return None
+    handle, clock = ctypes.c_void_p(), ctypes.c_uint()
+    if library.nvmlDeviceGetHandleByIndex_v2(index, ctypes.byref(handle)) != 0:
+        return None
+    if library.nvmlDeviceGetClockInfo(handle, _SHADER_CLOCK, ctypes.byref(clock)) != 0:
+        return None
+    return clock.value
+
+
+def _amd_clock(index: int) -> int | None:
+    cards = sorted(Path("/sys/class/drm").glob("card[0-9]*/device/pp_dpm_sclk"))
+    if index >= len(cards):
+        return None
+    active = [line for line in cards[index].read_text().splitlines() if line.endswith("*")]
+    digits = "".join(filter(str.isdecimal, active[0].partition(":")[2])) if active else ""
+    return int(digits) if digits else None
+
+
+_BY_NAME: Final = {
+    # NVIDIA
+    "B200": 148,
+    "H200": 132,
+    "H100 PCIe": 114,
+    "H100": 132,
+    "A100": 108,
+    "A40": 84,
+    "A30": 56,
+    "A10G": 80,
+    "A10": 72,
+    "L40": 142,
+    "L4": 58,
+    "T4": 40,
+    "V100": 80,
+    "GB10": 48,
+    "RTX PRO 6000": 188,
+    "RTX 5090 Laptop": 82,
+    "RTX 5090": 170,
+    "RTX 5080 Laptop": 60,
+    "RTX 5080": 84,
+    "RTX 5070 Ti Laptop": 46,
+    "RTX 5070 Ti": 70,
+    "RTX 5070 Laptop": 36,
+    "RTX 5070": 48,
+    "RTX 5060 Ti": 36,
+    "RTX 5060 Laptop": 26,
+    "RTX 5060": 30,
+    "RTX 5050": 20,
+    "RTX 4090 Laptop": 76,
+    "RTX 4090": 128,
+    "RTX 4080 SUPER": 80,
+    "RTX 4080": 76,
+    "RTX 4070 Ti SUPER": 66,
+    "RTX 4070 Ti": 60,
+    "RTX 4070 SUPER": 56,
+    "RTX 4070": 46,
+    "RTX 4060 Ti": 34,
+    "RTX 4060": 24,
+    "RTX 3090 Ti": 84,
+    "RTX 3090": 82,
+    "RTX 3080 Ti": 80,
+    "RTX 3080": 68,
+    "RTX 3070 Ti": 48,
+    "RTX 3070": 46,
+    # AMD
+    "MI300X": 304,
+    "MI325X": 304,
+    "MI308X": 80,
+    "MI300A": 228,
+    "MI350X": 256,
+    "MI355X": 256,
+    "MI250X": 110,
+    "MI250": 104,
+    "MI210": 104,
+    "MI100": 120,
+    "R9700": 64,
+    "9070 XT": 64,
+    "9070 GRE": 48,
+    "9070": 56,
+    "9060 XT": 32,
+    "7900 XTX": 96,
+    "7900 XT": 84,
+    "7900 GRE": 80,
+    "7800 XT": 60,
+    "7700 XT": 54,
+    "W7900": 96,
+    "W7800": 70,
+    "8060S": 40,  # Strix Halo
+    "8050S": 32,
+    "890M": 16,  # Strix Point
+    "880M": 12,
+}
+"""Streaming multiprocessors, or compute units, of one device, from the vendors' data sheets."""
+
+COMPUTE_UNITS: Final = "compute_units"
+"""What they are called among the limits of a problem."""
+
+TYPICAL: Final = 132
+"""Where the device is not known."""
+
+
+def compute_units(device: str) -> int:
+    """Return the compute units of a device, by its name."""
+    names = [name for name in _BY_NAME if name in device]
+    return _BY_NAME[max(names, key=len)] if names else TYPICAL
