@@ -246,9 +246,9 @@ def _derived_remark(applied: Sequence[Applied]) -> Diagnostic:
 def _like_remark(applied: Sequence[Applied]) -> Diagnostic:
     """Return a remark on entries for other targets."""
     counts = Counter(
-        f"entry '{item.entry.matcher}' of '{item.spec}' is for {item.like_target}"
+        (f"entry '{item.entry.matcher}' of " if item.entry else "")
+        + f"'{item.spec}' is for {item.like_target}"
         for item in applied
-        if item.entry
     )
     notes = [note(f"{what}: {_operations(count)}") for what, count in counts.items()]
     notes.append(note("'tuninglink retune' measures which of them are faster here"))

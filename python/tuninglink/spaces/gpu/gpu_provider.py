@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final
 
 from iree.compiler import ir as mlir
 
@@ -19,16 +19,12 @@ from tuninglink.spaces.gpu.indexed import gather_spaces, scatter_spaces
 from tuninglink.spaces.gpu.lanes import lanes_spaces
 from tuninglink.spaces.gpu.missing_conversions import UnsupportedSpace, missing_conversion
 from tuninglink.spaces.gpu.shared_spaces import FamilySpaces
-from tuninglink.spaces.gpu.target_gpu import read_device
+from tuninglink.spaces.gpu.target_gpu import Gpu, read_device
 from tuninglink.spaces.gpu.threads import threads_spaces
 from tuninglink.spaces.gpu.tile_and_fuse import tile_and_fuse_spaces
 from tuninglink.spaces.gpu.vector_distribute import vector_distribute_spaces
-from tuninglink.spaces.providers import Provider
-
-if TYPE_CHECKING:
-    from tuninglink.spaces.gpu.target_gpu import Gpu
-    from tuninglink.spaces.providers import Space
-    from tuninglink.spaces.workload import Workload
+from tuninglink.spaces.providers import Provider, Space
+from tuninglink.spaces.workload import Workload
 
 TILE_AND_FUSE = "#iree_gpu.pipeline<TileAndFuse>"
 VECTOR_DISTRIBUTE = "#iree_gpu.pipeline<VectorDistribute>"
