@@ -130,39 +130,32 @@ def references(attribute: mlir.Attribute) -> Iterator[tuple[str, ...]]:
             yield (name.strip('"'),)
 
 
-def referring_sequences(module: mlir.Operation) -> set[str]:
-    """Return the symbols of the named sequences in a module that may contain references, in one walk."""
-    referring: set[str] = set()
-    refers: dict[mlir.Attribute, bool] = {}
-    sequence = ""
+class Referring:
+    """The test whether ops of sequences may refer to symbols. Each distinct attribute is read once."""
 
-    def inspect_op(operation: mlir.Operation) -> mlir.WalkResult:
-        nonlocal sequence
-        name = operation.name
-        attributes = operation.attributes
+    def __init__(self) -> None:
+        self._known: dict[mlir.Attribute, bool] = {}
+
+    def as_sequence(self, attributes: mlir.OpAttributeMap) -> bool:
+        """Return whether a named sequence with these attributes may refer to symbols, apart from its body."""
+        value = attributes.get("arg_attrs")
+        required = 2 if value is None else 3
+        return len(attributes) > required or (value is not None and self._refers(value))
+
+    def as_op(self, name: str, attributes: mlir.OpAttributeMap) -> bool:
+        """Return whether an op with this name and these attributes may refer to symbols."""
         count = len(attributes)
-        # `count` becomes the number of attributes that may hold references, apart from `value`.
-        if name == names.NAMED_SEQUENCE:
-            sequence = symbol_name(operation) or ""
-            value = attributes.get("arg_attrs")
-            count -= 2 if value is None else 3
-        elif name == names.PARAM_CONSTANT:
-            value = attributes["value"]
-            count -= 1
-        else:
-            value = None
-            required, optional = _INERT.get(name, (0, ""))
-            count -= required
-            if count and optional in attributes:
-                count -= 1
-        if value is not None and value not in refers:
-            refers[value] = any(True for _ in references(value))
-        if count or (value is not None and refers[value]):
-            referring.add(sequence)
-        return mlir.WalkResult.ADVANCE
+        if name == names.PARAM_CONSTANT:
+            return count > 1 or self._refers(attributes["value"])
+        required, optional = _INERT.get(name, (0, ""))
+        count -= required
+        return count > 1 or (count == 1 and not (optional and optional in attributes))
 
-    module.walk(inspect_op, mlir.WalkOrder.PRE_ORDER)
-    return referring
+    def _refers(self, attribute: mlir.Attribute) -> bool:
+        refers = self._known.get(attribute)
+        if refers is None:
+            refers = self._known[attribute] = any(True for _ in references(attribute))
+        return refers
 
 
 def references_in(root: mlir.Operation) -> Iterator[tuple[str, ...]]:
@@ -240,6 +233,9 @@ class SymbolRenaming:
 
     def replace(self, attribute: mlir.Attribute) -> mlir.Attribute:
         """Return an attribute with its references renamed; the same object if it contains none."""
+        if isinstance(attribute, mlir.FlatSymbolRefAttr):
+            new = self._renames.get(attribute.value)
+            return mlir.FlatSymbolRefAttr.get(new) if new else attribute
         if isinstance(attribute, _LEAVES):
             return attribute
         cached = self._done.get(attribute)
@@ -249,9 +245,6 @@ class SymbolRenaming:
         return attribute if cached == attribute else cached
 
     def _replace(self, attribute: mlir.Attribute) -> mlir.Attribute:
-        if isinstance(attribute, mlir.FlatSymbolRefAttr):
-            new = self._renames.get(attribute.value)
-            return mlir.FlatSymbolRefAttr.get(new) if new else attribute
         if isinstance(attribute, mlir.SymbolRefAttr):
             root, *nested = attribute.value
             new = self._renames.get(root)

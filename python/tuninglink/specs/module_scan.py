@@ -8,7 +8,7 @@ from typing import Final
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
-from tuninglink.mlir.symbols import reference, symbol_name
+from tuninglink.mlir.symbols import Referring, reference, symbol_name
 
 _BLIND = frozenset(
     {
@@ -48,6 +48,8 @@ class ModuleScan:
     Attributes:
         top: the ops directly in the module, with their symbols; an empty one for an op without a symbol.
         symbols: the ops of `top` that define a symbol.
+        types: the function types of sequences, by symbol.
+        referring: the symbols of the sequences that may contain references, outside of the programs that they show.
         passing: the symbols of the sequences whose first result is their first argument.
         included: everything that an `include` refers to.
         including: the parents of `include` ops, such as sequences.
@@ -58,6 +60,8 @@ class ModuleScan:
 
     top: list[tuple[str, mlir.Operation]] = field(default_factory=list)
     symbols: dict[str, mlir.Operation] = field(default_factory=dict)
+    types: dict[str, mlir.TypeAttr] = field(default_factory=dict)
+    referring: set[str] = field(default_factory=set)
     passing: set[str] = field(default_factory=set)
     included: set[str] = field(default_factory=set)
     including: set[mlir.Operation] = field(default_factory=set)
@@ -72,20 +76,22 @@ def scan_module(module: mlir.Operation) -> ModuleScan:
     sequence = ""
     # The head of a sequence is followed by its body, if any, which ends with its terminator.
     is_at_head = False
+    refers = Referring()
 
     def keep(operation: mlir.Operation) -> mlir.WalkResult:
         nonlocal sequence, is_at_head
         name = operation.name
         if not name.startswith("transform."):
+            scan.referring.add(sequence)
             return _keep_other(scan, module, operation)
         if name == names.NAMED_SEQUENCE:
             scan.has_declarations |= is_at_head
             is_at_head = True
-            sequence = operation.attributes[names.SYMBOL_NAME].value  # type: ignore[attr-defined]
-            scan.top.append((sequence, operation))
-            scan.symbols[sequence] = operation
+            sequence = _keep_sequence(scan, operation, refers)
             return _ADVANCE
         is_at_head = False
+        if refers.as_op(name, operation.attributes):
+            scan.referring.add(sequence)
         if name == names.YIELD:
             operands = operation.operands
             value = operands[0] if len(operands) else None
@@ -108,6 +114,18 @@ def scan_module(module: mlir.Operation) -> ModuleScan:
     module.walk(keep, mlir.WalkOrder.PRE_ORDER)
     scan.has_declarations |= is_at_head
     return scan
+
+
+def _keep_sequence(scan: ModuleScan, operation: mlir.Operation, refers: Referring) -> str:
+    """Record a named sequence and return its symbol."""
+    attributes = operation.attributes
+    symbol: str = attributes[names.SYMBOL_NAME].value  # type: ignore[attr-defined]
+    scan.top.append((symbol, operation))
+    scan.symbols[symbol] = operation
+    scan.types[symbol] = attributes["function_type"]  # type: ignore[assignment]
+    if refers.as_sequence(attributes):
+        scan.referring.add(symbol)
+    return symbol
 
 
 def _keep_other(

@@ -5,10 +5,11 @@ Nothing here changes the IR. Linking decides on the basis of this analysis, afte
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from iree.compiler import ir as mlir
 
@@ -18,14 +19,14 @@ from tuninglink.mlir.diagnostics import Diagnostic, Place, error, note, place_of
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body
 from tuninglink.plain_data import HIDDEN
-from tuninglink.specs.sequences import SequenceTable, argument_attributes, is_any_op, signature
+from tuninglink.specs.sequences import (
+    Annotation,
+    SequenceTable,
+    argument_attributes,
+    is_any_op,
+    signature,
+)
 from tuninglink.specs.side_effects import SideEffects
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tuninglink.specs.sequences import Annotation
-
 
 _PREPARATIONS: Final = frozenset({names.ADD_BATCH_LOOP, names.MATERIALIZE_ENCODINGS})
 """Passes that a readable spec may run before its entries."""
@@ -144,20 +145,19 @@ class Anatomy:
 
     def _opaque_pairs(self) -> Iterator[Diagnostic]:
         # Sequences have few signatures, and entries share few actions.
-        untyped: dict[mlir.Attribute, bool] = {}
         actions = {action for _, action in self.pairs}
         defined = {action for action in actions if self.table.lookup(action) is not None}
         annotating = {action for action in actions if self.table.annotations(action) is not None}
         including = self.table.scan.including
+        plain = set() if including else self._plain_sequences()
         for matcher, action in dict.fromkeys(self.pairs):
+            if matcher in plain and action in annotating:
+                continue  # as almost all are
             sequence = self.table.lookup(matcher)
             if sequence is None or action not in defined:
                 yield note(f"its entry '{matcher} -> {action}' is dangling", self.foreach_match)
                 continue
-            kind = sequence.attributes["function_type"]
-            if kind not in untyped:
-                untyped[kind] = is_any_op(signature(sequence).inputs[0])
-            if not untyped[kind]:
+            if not is_any_op(signature(sequence).inputs[0]):
                 yield note(f"its matcher '{matcher}' takes a typed operation", sequence)
             elif including and sequence in including and self._side_effects.may_change(matcher):
                 yield note(f"its matcher '{matcher}' may change the program", sequence)
@@ -166,6 +166,13 @@ class Anatomy:
                     f"its action '{action}' does more than annotate, so it can fail",
                     self.table.lookup(action),
                 )
+
+    def _plain_sequences(self) -> set[str]:
+        """Return the paths of the sequences directly in the module whose first argument has any type."""
+        types = self.table.scan.types
+        untyped = {attribute for attribute in set(types.values()) if _takes_any_op(attribute)}
+        # Paths of symbols with a colon are quoted.
+        return {symbol for symbol, kind in types.items() if kind in untyped and ":" not in symbol}
 
     @cached_property
     def _side_effects(self) -> SideEffects:
@@ -229,6 +236,13 @@ class Anatomy:
     def _place(self, symbol: str) -> Place | None:
         sequence = self.table.lookup(symbol)
         return place_of(sequence.location) if sequence is not None else None
+
+
+def _takes_any_op(attribute: mlir.TypeAttr) -> bool:
+    """Return whether the first argument of sequences of a type is any op."""
+    kind = attribute.value
+    assert isinstance(kind, mlir.FunctionType)
+    return len(kind.inputs) > 0 and is_any_op(kind.inputs[0])
 
 
 def is_entry_point(operation: mlir.Operation) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
-from tuninglink.mlir.symbols import FreshNames, SymbolRenaming, referring_sequences, symbols
+from tuninglink.mlir.symbols import FreshNames, SymbolRenaming, symbols
 from tuninglink.specs.foreach_match import pair_attributes, pairs_of
 from tuninglink.specs.linking.modernization import free_kernel_config
 from tuninglink.specs.transform_ops import add_kernel_config, yield_
@@ -41,7 +41,7 @@ def flatten(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
         for member, member_names in zip(members, defined, strict=True):
             renaming = SymbolRenaming({name: fresh.take(name) for name in member_names})
             entry_point = member.entry_points[0].sequence
-            referring = referring_sequences(member.module) if renaming else set()
+            referring = member.table.scan.referring
             for name, operation in member.table.scan.top:
                 if operation == entry_point:
                     continue
@@ -49,8 +49,13 @@ def flatten(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
                 renaming.rename_symbol(copy, name)
                 if renaming and (name in referring or operation.name != names.NAMED_SEQUENCE):
                     renaming.rename_references(copy)
-            for matcher, action in pairs_of(member.foreach_match):
-                pairs.append((renaming.replace(matcher), renaming.replace(action)))
+            own = pairs_of(member.foreach_match)
+            replace = renaming.replace
+            pairs += (
+                [(replace(matcher), replace(action)) for matcher, action in own]
+                if renaming
+                else own
+            )
     _merge_entry_points(container, pairs)
 
 
