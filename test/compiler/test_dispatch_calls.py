@@ -65,3 +65,35 @@ def test_loops_with_known_trips_are_counted(source: str, calls: int) -> None:
     counts = count_calls(module.operation)
     (name,) = [each for each in counts if each.startswith("@product")]
     assert counts[name] == calls
+
+
+INITIALIZED = f"""
+util.global private @weights : {TENSOR}
+util.initializer {{
+  %value = util.unfoldable_constant dense<2.0> : {TENSOR}
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : {TENSOR}
+  %start = linalg.fill ins(%zero : f32) outs(%empty : {TENSOR}) -> {TENSOR}
+  %product = linalg.matmul ins(%value, %value : {TENSOR}, {TENSOR}) outs(%start : {TENSOR}) -> {TENSOR}
+  util.global.store %product, @weights : {TENSOR}
+  util.return
+}}
+func.func @main(%a: {TENSOR}) -> {TENSOR} {{
+  %weights = util.global.load @weights : {TENSOR}
+  %sum = arith.addf %a, %weights : {TENSOR}
+  return %sum : {TENSOR}
+}}
+"""
+
+
+def test_the_initialization_of_a_program_may_count_or_not() -> None:
+    flags = (*TARGETS["vmvx"], "--compile-to=executable-sources", "-o=-")
+    module = mlir.Module.parse(run("iree-compile", *flags, source=INITIALIZED), thread_context())
+    product, sum_ = "@_initializer_0_dispatch_0", "@main_dispatch_0"
+
+    def counts(**options: int) -> dict[str, int]:
+        calls = count_calls(module.operation, **options)
+        return {name.partition("::")[0]: number for name, number in calls.items()}
+
+    assert counts() == {product: 1, sum_: 1}
+    assert counts(initializations=0) == {product: 0, sum_: 1}

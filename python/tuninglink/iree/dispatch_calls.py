@@ -7,7 +7,8 @@ constant, grows by a constant and is compared with a constant. The body of any o
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from iree.compiler import ir as mlir
 
@@ -15,10 +16,7 @@ from tuninglink.mlir import names
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body, collect
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    Value = mlir.Value[Any]
+Value = mlir.Value[Any]
 
 _DISPATCH: Final = "stream.cmd.dispatch"
 _CALL: Final = "util.call"
@@ -28,22 +26,33 @@ _LESS: Final = frozenset({2, 6})
 """The values of `slt` and `ult` in `arith.cmpi`."""
 
 
-def count_calls(program: mlir.Operation, weights: Mapping[str, int] | None = None) -> Counter[str]:
+def count_calls(
+    program: mlir.Operation,
+    weights: Mapping[str, int] | None = None,
+    *,
+    initializations: int = 1,
+) -> Counter[str]:
     """Return the number of calls of each dispatch, by name, for one call of each entry point.
 
-    Both sides of a branch count. An initializer counts as an entry point.
+    Both sides of a branch count.
 
     Args:
         program: a program at `executable-sources`, or later.
         weights: the numbers of calls of entry points, by name; 0 for those that it leaves out. By default each is
             called once.
+        initializations: the number of times that initializers run.
     """
+    # Initializers have no name.
     functions = {symbol_name(op) or "": op for op in body(program) if _has_blocks(op)}
     callees_by_name = {name: _Function(function) for name, function in functions.items()}
     called = {callee for function in callees_by_name.values() for callee in function.callees}
     calls: Counter[str] = Counter()
     times: Counter[str] = Counter(
-        {name: _weight(name, weights) for name in callees_by_name if name not in called}
+        {
+            name: _weight(name, weights) if name else initializations
+            for name in callees_by_name
+            if name not in called
+        }
     )
     for name in _callers_first(callees_by_name):
         for callee, count in callees_by_name[name].callees.items():
@@ -54,8 +63,8 @@ def count_calls(program: mlir.Operation, weights: Mapping[str, int] | None = Non
 
 
 def _weight(name: str, weights: Mapping[str, int] | None) -> int:
-    """Return the number of calls of an entry point. An initializer, which has no name, is called once."""
-    return 1 if weights is None or not name else weights.get(name, 0)
+    """Return the number of calls of an entry point."""
+    return 1 if weights is None else weights.get(name, 0)
 
 
 def _has_blocks(operation: mlir.Operation) -> bool:

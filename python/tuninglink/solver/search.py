@@ -7,20 +7,15 @@ an equation leaves a variable only one value, the others are not tried.
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-from tuninglink.solver.answers import NearestAnswer, UndecidedError, Verdict
+from tuninglink.solver.answers import Deadline, NearestAnswer, UndecidedError, Verdict
+from tuninglink.solver.compiled_terms import Values
 from tuninglink.solver.domains import TooManyValuesError, find_domains
 from tuninglink.solver.plan import Level, order_variables, plan_levels
 from tuninglink.solver.terms import Kind, Term, evaluate
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-
-    from tuninglink.solver.answers import Deadline
-    from tuninglink.solver.compiled_terms import Values
-
-    Confirm = Callable[[Mapping[str, int], Deadline], bool]
+Confirm = Callable[[Mapping[str, int], Deadline], bool]
 
 
 _NODES_BETWEEN_CHECKS = 2048

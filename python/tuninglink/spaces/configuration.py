@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen, iree_gpu
@@ -21,9 +22,6 @@ from tuninglink.iree.gpu_configurations import (
 )
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import entries_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _BITS: Final = 64
 

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from tuninglink.solver.answers import DEFAULT_LIMITS, CountAnswer, Limits, UndecidedError, Verdict
+from tuninglink.solver.answers import (
+    DEFAULT_LIMITS,
+    CountAnswer,
+    Deadline,
+    Limits,
+    UndecidedError,
+    Verdict,
+)
 from tuninglink.solver.decider import Decider
+from tuninglink.solver.terms import Assertion
 from tuninglink.solver.z3_solver import Solver
 from tuninglink.spaces.assignments import read_partial_assignment
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
-    from tuninglink.solver.answers import Deadline
-    from tuninglink.solver.terms import Assertion
 
 MOST_KEPT: Final = 1 << 18
 """A sample is drawn from all solutions if there are fewer than this."""

@@ -84,7 +84,9 @@ class ProgramGuard:
         measured = defaults.measured
         scale = (len(measured) + len(defaults.waiting)) / len(measured)
         seconds = [default.compile_seconds for default in measured] * round(scale)
-        program_us = sum(default.task.calls * default.program_us for default in measured) * scale
+        program_us = sum(default.task.calls * default.program_us for default in measured)
+        called = sum(bool(task.calls) for task in defaults.waiting)
+        program_us *= (len(measured) + called) / len(measured)
         jobs = self._task_tuner.compiler.jobs
         self._price = guard_seconds(seconds, program_us, jobs)
         self._least_price = guard_seconds(seconds, program_us, jobs, FEWEST_MODEL_ROUNDS)

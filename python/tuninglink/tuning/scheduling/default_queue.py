@@ -73,7 +73,9 @@ class DefaultQueue:
         self._tuner = tuner
         self._omit = omit
         self._work = {task.key: estimated_work(task) for task in tasks}
-        self._waiting = deque(sorted(tasks, key=lambda task: -self._work[task.key]))
+        self._waiting = deque(
+            sorted(tasks, key=lambda task: (-self._work[task.key], not task.calls))
+        )
         self._jobs: dict[str, Future[Compiled | Failure]] = {}
         self._failure: Failure | None = None
         self._costs: dict[str, DispatchCost] = {}
@@ -99,16 +101,25 @@ class DefaultQueue:
                 if self._tuner.judgements:
                     self._tuner.judgements.expect(task)
 
-    def measure(self, budget: Budget) -> None:
+    def measure(self, budget: Budget, *, only_called: bool = False) -> None:
         """Measure defaults, at least one batch, until the time is over.
+
+        Args:
+            budget: the time limit.
+            only_called: whether dispatches that only the initialization of the program calls are left for later.
 
         Raises:
             TuninglinkError: none of the program's dispatches runs on the devices.
         """
-        while self._waiting:
+
+        def is_enough() -> bool:
+            is_rest = only_called and not self._waiting[0].calls
+            return bool(self.measured) and (budget.is_over or is_rest)
+
+        while self._waiting and not is_enough():
             self.submit()
             for _ in range(len(self._jobs)):
-                if self.measured and budget.is_over:
+                if is_enough():
                     break
                 self._measure_next()
             if budget.is_over:

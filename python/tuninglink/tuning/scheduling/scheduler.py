@@ -93,7 +93,7 @@ class Scheduler:
         defaults = self._defaults = DefaultQueue(self._tuner, tasks, self._omit)
         defaults.submit()
         self._ahead.prepare_first(defaults, self._budget())
-        self._measure_defaults()
+        self._measure_defaults(only_called=True)
         reserve(defaults)
         decided = -1
         while len(self.results) > decided:  # unused time may suffice for other tasks
@@ -123,9 +123,9 @@ class Scheduler:
         if self._judgements:
             self._judgements.close()
 
-    def _measure_defaults(self) -> None:
+    def _measure_defaults(self, *, only_called: bool = False) -> None:
         """Measure defaults, and judge them here unless the background does it."""
-        self._defaults.measure(self._budget().part(_DEFAULTS))
+        self._defaults.measure(self._budget().part(_DEFAULTS), only_called=only_called)
         seconds = _JUDGING * self._ledger.seconds - self._judging_seconds
         began = time.monotonic()
         self._defaults.judge(min(seconds, self._budget().remaining))
