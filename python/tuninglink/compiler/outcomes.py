@@ -6,7 +6,10 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.iree.size_ranges import RANGES
+from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, note
+from tuninglink.mlir.walk import collect
 from tuninglink.specs.applicability import Applicability
 from tuninglink.specs.bindings import binding_of
 from tuninglink.specs.entry_settings import settings_of
@@ -107,6 +110,8 @@ class SpecOutcomes:
             elif position in self.automatic or position in self.skipped:
                 continue
             elif not applied and (why or self._would_have_told(position, spec)):
+                if not why and _has_ranges(spec):
+                    continue  # it gives ranges of sizes code of their own, with the compiler's configurations
                 other_target = "" if why else self._is_for_others(spec)
                 if other_target and position >= len(self.given) - self.from_project:
                     continue
@@ -176,6 +181,13 @@ class SpecOutcomes:
     def _would_have_told(self, position: int, spec: Spec) -> bool:
         """Return whether a spec without tags configured nothing. An opaque one may configure without a trace."""
         return position in self.traceable or spec.kind is SpecKind.MATCHER_LIST
+
+
+def _has_ranges(spec: Spec) -> bool:
+    """Return whether an entry of a spec has specialization ranges."""
+    return any(
+        RANGES in sequence.attributes for sequence in collect(spec.module, names.NAMED_SEQUENCE)
+    )
 
 
 def _with_causes(failure: Diagnostic, applied: Sequence[Applied]) -> Diagnostic:

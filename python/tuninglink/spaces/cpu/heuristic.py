@@ -30,8 +30,8 @@ def add_heuristic_rules(rules: CpuRules) -> None:
     if rules.is_data_tiled:
         add_workgroup_rules(rules)
         return
-    if not rules.checks_vectors:
-        rules.separate_levels()
+    if not rules.checks_vectors or rules.pipeline.mixes_levels:
+        rules.leave_misplaced_levels()
     for level in (CpuLevel.CACHE_PARALLEL, CpuLevel.VECTOR_INNER_PARALLEL):
         for loop in rules.loops:
             tile, name = rules.tiles.tile(level, loop), rules.tiles.name(level, loop)

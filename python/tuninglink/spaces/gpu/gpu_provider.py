@@ -17,6 +17,7 @@ from tuninglink.spaces.gpu.distribute import distribute_spaces
 from tuninglink.spaces.gpu.gpu_rules import PROVIDER
 from tuninglink.spaces.gpu.indexed import gather_spaces, scatter_spaces
 from tuninglink.spaces.gpu.lanes import lanes_spaces
+from tuninglink.spaces.gpu.missing_conversions import UnsupportedSpace, missing_conversion
 from tuninglink.spaces.gpu.shared_spaces import FamilySpaces
 from tuninglink.spaces.gpu.target_gpu import Gpu, read_device
 from tuninglink.spaces.gpu.threads import threads_spaces
@@ -74,6 +75,9 @@ class GpuProvider(Provider):
         if pipeline != DISTRIBUTE and not workload.root.results:
             raise UndecidedError(f"{workload.problem} computes in buffers, not in tensors")
         device = self._device(workload)
+        if missing := missing_conversion(workload, device):
+            reason = f"{device.architecture} cannot convert {missing}"
+            return [UnsupportedSpace(workload.problem, pipeline, reason)]
         attribute = mlir.Attribute.parse(pipeline, workload.root.context)
         result: list[Space] = []
         reasons: list[str] = []
