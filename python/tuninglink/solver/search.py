@@ -214,6 +214,27 @@ def nearest_by_search(
     return NearestAnswer(verdict, nearest, changes(target, nearest), reason)
 
 
+def beyond_changes(
+    search: SearchPlan, target: Mapping[str, int], most: int
+) -> Callable[[int, Values], bool]:
+    """Return a `prune` of a search that leaves the solutions that differ from `target` in few places.
+
+    Args:
+        search: the search.
+        target: values of unknowns; others are free.
+        most: the largest number of differences.
+    """
+    order = search.order
+    changed = [0] * (len(order) + 1)
+
+    def is_beyond(at: int, values: Values) -> bool:
+        name = order[at]
+        changed[at + 1] = changed[at] + (name in target and values[at] != target[name])
+        return changed[at + 1] > most
+
+    return is_beyond
+
+
 def changes(target: Mapping[str, int], solution: Mapping[str, int] | None) -> dict[str, int]:
     """Return the values in `solution` that differ from `target`."""
     return {

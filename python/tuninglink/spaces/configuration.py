@@ -46,6 +46,11 @@ class Configuration:
         return self.translation_info.pass_pipeline if self.translation_info else None
 
     @cached_property
+    def complete(self) -> Configuration:
+        """This configuration with the default entries; see `with_defaults`."""
+        return _completed(self)
+
+    @cached_property
     def entries(self) -> Mapping[str, mlir.Attribute]:
         """All entries that configure a root op for a GPU, by their names in the compiler's templates."""
         lowering = self.lowering_config
@@ -105,6 +110,10 @@ def with_defaults(configuration: Configuration) -> Configuration:
 
     For GPUs, these are the promoted operands (none) and the kind of promotion (by all threads of a workgroup together).
     """
+    return configuration.complete
+
+
+def _completed(configuration: Configuration) -> Configuration:
     lowering, decomposition = configuration.lowering_config, configuration.decomposition_config
     entries = dictionary_of(lowering)
     if entries is None or not isinstance(lowering, iree_gpu.LoweringConfigAttr):
