@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
 
 from tuninglink.iree.dispatch_roots import find_root_ops
 from tuninglink.mlir import names
+from tuninglink.mlir.diagnostics import DiagnosticSink
 from tuninglink.mlir.passes import Pass, option
 from tuninglink.specs.loading import check_is_program
-
-if TYPE_CHECKING:
-    from iree.compiler import ir as mlir
-
-    from tuninglink.mlir.diagnostics import DiagnosticSink
 
 
 @dataclass(frozen=True)

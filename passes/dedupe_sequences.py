@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
+
+from iree.compiler import ir as mlir
 
 from tuninglink.matching.entry_conditions import structural_key
 from tuninglink.mlir import names
+from tuninglink.mlir.diagnostics import DiagnosticSink
 from tuninglink.mlir.passes import Pass
 from tuninglink.mlir.symbols import rename_symbols
 from tuninglink.mlir.walk import collect, postorder
 from tuninglink.specs.foreach_match import drop_repeated_matchers
-from tuninglink.specs.unused_sequences import scopes
-
-if TYPE_CHECKING:
-    from iree.compiler import ir as mlir
-
-    from tuninglink.mlir.diagnostics import DiagnosticSink
-    from tuninglink.specs.unused_sequences import SequenceScope
+from tuninglink.specs.unused_sequences import SequenceScope, scopes
 
 
 @dataclass(frozen=True)

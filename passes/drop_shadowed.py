@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
+
+from iree.compiler import ir as mlir
 
 from tuninglink.matching.entry_conditions import EntryConditions
 from tuninglink.matching.reachability import find_unreachable
+from tuninglink.mlir.diagnostics import DiagnosticSink, Place
 from tuninglink.mlir.passes import Pass, option
 from tuninglink.specs.foreach_match import pairs_of, set_pairs
-from tuninglink.specs.spec import specs_in
+from tuninglink.specs.spec import Spec, specs_in
 from tuninglink.specs.unused_sequences import erase_unused, unused_sequences
-
-if TYPE_CHECKING:
-    from iree.compiler import ir as mlir
-
-    from tuninglink.mlir.diagnostics import DiagnosticSink, Place
-    from tuninglink.specs.spec import Spec
 
 
 @dataclass(frozen=True)

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
+
+from iree.compiler import ir as mlir
 
 from tuninglink.matching.materialization import embed_specs, link_dispatches
 from tuninglink.matching.prunable import Pruning
 from tuninglink.matching.specialization_ranges import specialize_dispatches
+from tuninglink.mlir.diagnostics import DiagnosticSink
 from tuninglink.mlir.passes import Pass, option
 from tuninglink.specs.default_library import DefaultLibrary
 from tuninglink.specs.loading import load_spec
 from tuninglink.specs.sources import read_specs
-
-if TYPE_CHECKING:
-    from iree.compiler import ir as mlir
-
-    from tuninglink.mlir.diagnostics import DiagnosticSink
 
 
 @dataclass(frozen=True)

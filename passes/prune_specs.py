@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
+
+from iree.compiler import ir as mlir
 
 from tuninglink.iree.dispatches import ancestors, find_dispatches
 from tuninglink.matching.dispatch_signature import SignatureReader
 from tuninglink.matching.materialization import LinkedDispatch, embed_specs
 from tuninglink.matching.pruning import PruningLinker
 from tuninglink.mlir import names
+from tuninglink.mlir.diagnostics import DiagnosticSink
 from tuninglink.mlir.passes import Pass
 from tuninglink.specs.embedding import carried_spec, check_can_hold_specs, load_embedded_spec
-
-if TYPE_CHECKING:
-    from iree.compiler import ir as mlir
-
-    from tuninglink.mlir.diagnostics import DiagnosticSink
 
 
 @dataclass(frozen=True)

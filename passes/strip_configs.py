@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final
 
 from iree.compiler import ir as mlir
 
 from tuninglink.errors import PipelineError
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import entries_of
-from tuninglink.mlir.diagnostics import error
+from tuninglink.mlir.diagnostics import DiagnosticSink, error
 from tuninglink.mlir.passes import Pass, option
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import visit
 from tuninglink.specs.loading import check_is_program
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from tuninglink.mlir.diagnostics import DiagnosticSink
 
 
 class ConfigurationKind(Enum):

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
+
+from iree.compiler import ir as mlir
 
 from tuninglink.matching.reachability import find_unreachable
-from tuninglink.mlir.diagnostics import DiagnosticSink, Severity, note
+from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity, note
 from tuninglink.mlir.passes import Pass, option
-from tuninglink.specs.spec import specs_in
+from tuninglink.specs.spec import Spec, specs_in
 from tuninglink.specs.verification import check_configurations, verify_spec
-
-if TYPE_CHECKING:
-    from iree.compiler import ir as mlir
-
-    from tuninglink.mlir.diagnostics import Diagnostic
-    from tuninglink.specs.spec import Spec
 
 
 @dataclass(frozen=True)

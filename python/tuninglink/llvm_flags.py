@@ -19,6 +19,10 @@ _DEEPEST_RESPONSE_FILE = 20
 """The greatest nesting of response files, which ends a recursion."""
 
 
+_JOINED: Final = re.compile(r"-([a-z])(\d+)")
+"""A short flag with a number, as in `-j4`."""
+
+
 class UsageError(Exception):
     """A command line is invalid."""
 
@@ -98,6 +102,8 @@ class CommandLine:
                 self.words.append(argument)
                 continue
             name, equals, text = argument.removeprefix("-").removeprefix("-").partition("=")
+            if joined := _JOINED.fullmatch(argument):
+                name, equals, text = joined[1], "=", joined[2]
             flag = own_flags.get(name)
             if flag is None:
                 may_follow = not equals and rest and _is_word(rest[-1])

@@ -9,6 +9,8 @@ in a process of its own:
 Programs are tried in parallel, each in a process of its own that appends a line of JSON for each trial to the output.
 The tables are made from that file, with what earlier runs have left there; `--samples 0` makes them and tries nothing.
 
+`--judge-only` compiles no configuration, and counts the verdicts.
+
 The seed and the number of a sample tell its program: `--sample 7` repeats it. The exit code is 1 if a valid
 configuration does not compile, or a refuted one does. Known targets and forms are in `test/support/verdict_trials.py`
 and `test/support/verdict_programs.py`.
@@ -68,7 +70,7 @@ class Trial:
         problem: what the program computes, in words.
         configuration: the attributes of the root op and of its function that configure it.
         answer: the verdict in words.
-        error: the compiler's first error, empty if it compiled.
+        error: the compiler's first error, empty if it compiled, None if it was not tried.
     """
 
     target: str
@@ -81,11 +83,13 @@ class Trial:
     problem: str
     configuration: str
     answer: str
-    error: str
+    error: str | None
 
     @property
     def contradicts(self) -> bool:
         """Whether the compiler says otherwise."""
+        if self.error is None:
+            return False
         return (
             bool(self.error)
             if self.verdict == "valid"
@@ -96,9 +100,9 @@ class Trial:
         where = (
             f"--target {self.target} --form {self.form} --seed {self.seed} --sample {self.sample}"
         )
-        found = self.error[:300] or "it compiles"
+        outcome = "not compiled" if self.error is None else self.error[:300] or "it compiles"
         return (
-            f"{self.verdict}, and: {found}\n  {self.answer}\n"
+            f"{self.verdict}, and: {outcome}\n  {self.answer}\n"
             f"  {where}: {self.problem}, {self.pipeline}, {self.origin}, {self.configuration}"
         )
 
@@ -157,7 +161,7 @@ def try_sample(
             problem=str(trials.workload.problem),
             configuration=configuration_of(trials),
             answer=str(answer),
-            error=trials.compile().error,
+            error=None if arguments.judge_only else trials.compile().error,
         )
 
 
@@ -200,7 +204,11 @@ async def run_process(limiter: asyncio.Semaphore, command: Sequence[str]) -> Non
 async def run_campaign(arguments: argparse.Namespace) -> None:
     """Tries all programs, each in a process of its own, until the time is over."""
     limiter = asyncio.Semaphore(arguments.jobs)
-    options = ("--quiet", *(f"--{name}={getattr(arguments, name)}" for name in HANDED_ON))
+    options = (
+        "--quiet",
+        *["--judge-only"] * arguments.judge_only,
+        *(f"--{name}={getattr(arguments, name)}" for name in HANDED_ON),
+    )
     samples = itertools.product(range(arguments.samples), arguments.form, arguments.target)
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(arguments.minutes and arguments.minutes * 60):
@@ -212,17 +220,25 @@ async def run_campaign(arguments: argparse.Namespace) -> None:
 
 
 def table(trials: Iterable[Trial], *fields: str) -> str:
-    """Returns a table in Markdown: for each value of the fields, how many compiled of how many."""
+    """Returns a table in Markdown: for each value of the fields, how many compiled of how many.
+
+    Where nothing was compiled, the number of trials alone.
+    """
     compiled: Counter[tuple[str, ...]] = Counter()
+    tried: Counter[tuple[str, ...]] = Counter()
     total: Counter[tuple[str, ...]] = Counter()
     for trial in trials:
         cell = (*(getattr(trial, field) for field in fields), trial.verdict)
-        compiled[cell] += not trial.error
+        compiled[cell] += trial.error == ""
+        tried[cell] += trial.error is not None
         total[cell] += 1
     lines = [(*fields, *COLUMNS), ("---",) * (len(fields) + len(COLUMNS))]
     for row in sorted({each[:-1] for each in total}):
         cells = [(*row, each) for each in COLUMNS]
-        counts = [f"{compiled[each]} of {total[each]}" if total[each] else "" for each in cells]
+        counts = [
+            f"{compiled[cell]} of {tried[cell]}" if tried[cell] else str(total[cell] or "")
+            for cell in cells
+        ]
         lines.append((*row, *counts))
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
@@ -255,6 +271,7 @@ def main() -> None:
     parser.add_argument(
         "--output", type=Path, help="the file of trials; a temporary one by default"
     )
+    parser.add_argument("--judge-only", action="store_true", help="compile no configuration")
     parser.add_argument("--quiet", action="store_true", help="make no tables")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:

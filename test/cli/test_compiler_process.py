@@ -83,6 +83,35 @@ def test_a_crash_of_the_compiler_is_an_error(program: Path) -> None:
     assert errors.startswith(b"error: the compiler crashed: segmentation fault\n")
 
 
+EMPTY_REDUCTION = """
+func.func @product(%lhs: tensor<8x0xf32>, %rhs: tensor<0x16xf32>) -> tensor<8x16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<8x16xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<8x16xf32>) -> tensor<8x16xf32>
+  %result = linalg.matmul ins(%lhs, %rhs : tensor<8x0xf32>, tensor<0x16xf32>)
+      outs(%init : tensor<8x16xf32>) -> tensor<8x16xf32>
+  return %result : tensor<8x16xf32>
+}
+"""
+"""The compiler divides by the size of the reduction."""
+
+
+@pytest.mark.parametrize("name", ["compile", "explain", "tune"])
+def test_a_reduction_of_no_elements_is_an_error(name: str, tmp_path: Path) -> None:
+    program = tmp_path / "empty.mlir"
+    program.write_text(EMPTY_REDUCTION)
+    arguments = ["-o", str(tmp_path / "out")] if name != "explain" else []
+    own = ["--flag-sets", "none", "--budget", "1s"] if name == "tune" else []
+    result = subprocess.run(
+        [str(TOOLS / "tuninglink"), name, str(program), *arguments, *own, *TARGETS["llvm-cpu"]],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 1
+    assert "error: the compiler crashed: floating point exception\n" in result.stderr
+
+
 def test_a_terminated_command_ends_with_the_process_that_does_its_work(
     endless_program: Path, tmp_path: Path
 ) -> None:

@@ -309,6 +309,104 @@ CASES = {
         Verdict.NOT_DECIDED,
         compiles=False,
     ),
+    "truncations that RISC-V lacks": Case(
+        dequantized(256, 128, 320, "i8", "bf16"),
+        "riscv64-v",
+        DOUBLE_TILING,
+        of_dimensions("distribution", 256, 2)
+        | of_dimensions("vector_common_parallel", 2, 1)
+        | {"vector_reduction_2": 64},
+        Verdict.NOT_DECIDED,
+        compiles=False,
+    ),
+    "levels that the pipeline does not read": Case(
+        matmul(64, 256, 16),
+        "znver4",
+        CONVOLUTION_EXPERT,
+        of_dimensions("distribution", 64, 128)
+        | of_dimensions("vector_common_parallel", 8, 16)
+        | {"vector_reduction_2": 2, "cache_reduction_0": 3, "cache_parallel_2": 5},
+        Verdict.PROVEN,
+        compiles=True,
+    ),
+    "a vector that a level without effect does not split": Case(
+        matmul(64, 256, 64, "f32"),
+        "znver4",
+        CONVOLUTION_EXPERT,
+        of_dimensions("distribution", 64, 256)
+        | of_dimensions("vector_common_parallel", 64, 256)
+        | {"vector_reduction_2": 2, "cache_reduction_0": 4},
+        Verdict.REFUTED,
+        compiles=False,
+    ),
+    "padding of whole intrinsics": Case(
+        matmul(300, 320, 1280),
+        "gfx942",
+        TILE_AND_FUSE,
+        of_dimensions("wg", 128, 128)
+        | of_dimensions("pad", 64, 128, 64)
+        | of_dimensions("sg", 2, 2)
+        | {"red_2": 4, "promoted": 0, "wg_size_x": 1024, "mma_idx": 0},
+        Verdict.PROVEN,
+        compiles=True,
+        space=PADDED,
+    ),
+    "padding of a part of an intrinsic": Case(
+        matmul(77, 24, 256, "i8", result="i32", transposed=True),
+        "gfx1100",
+        TILE_AND_FUSE,
+        of_dimensions("wg", 240, 32)
+        | of_dimensions("pad", 120, 32, 96)
+        | of_dimensions("sg", 5, 1)
+        | {"red_2": 6, "promoted": 2, "wg_size_x": 192, "mma_idx": 0},
+        Verdict.NOT_DECIDED,
+        compiles=False,
+        space=PADDED,
+    ),
+    "padding to nothing": Case(
+        matmul(384, 320, 1280),
+        "sm_80",
+        TILE_AND_FUSE,
+        of_dimensions("pad", 0, 128, 64),
+        Verdict.REFUTED,
+        compiles=False,
+        space=PADDED,
+    ),
+    "a step of threads beyond a tile beside another op": Case(
+        NORMALIZED,
+        "gfx942",
+        VECTOR_DISTRIBUTE,
+        {"wg_0": 4, "sg_0_cnt": 1, "lane_0_cnt": 1, "thread_0": 8, "wg_size_x": 512}
+        | {"red_1": 4096, "sg_1_cnt": 8, "lane_1_cnt": 64, "thread_1": 8},
+        Verdict.REFUTED,
+        compiles=False,
+    ),
+    "a step of threads beyond a tile of a reduction": Case(
+        reduced("f16", "add", 4096),
+        "sm_80",
+        VECTOR_DISTRIBUTE,
+        {"wg_0": 4, "sg_0_cnt": 1, "lane_0_cnt": 1, "thread_0": 8, "wg_size_x": 128}
+        | {"red_1": 512, "sg_1_cnt": 4, "lane_1_cnt": 32, "thread_1": 8},
+        Verdict.PROVEN,
+        compiles=True,
+    ),
+    "lanes that do not halve": Case(
+        reduced("f16", "add", 4096),
+        "sm_80",
+        VECTOR_DISTRIBUTE,
+        {"wg_0": 4, "sg_0_cnt": 1, "lane_0_cnt": 1, "thread_0": 1, "wg_size_x": 128}
+        | {"red_1": 512, "sg_1_cnt": 4, "lane_1_cnt": 31, "thread_1": 8},
+        Verdict.REFUTED,
+        compiles=False,
+    ),
+    "types that the device cannot convert": Case(
+        product((64, "f8E5M2"), (128, "f8E5M2"), (64, "f32")),
+        "gfx942",
+        TILE_AND_FUSE,
+        {},
+        Verdict.REFUTED,
+        compiles=False,
+    ),
     "a reduction level that tiles a parallel loop": Case(
         matmul(64, 256, 16),
         "aarch64",

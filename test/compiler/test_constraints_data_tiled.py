@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 import pytest
 from cpu_dispatches import flags_for, registry
@@ -20,7 +21,15 @@ from tuninglink.solver.answers import Verdict
 from tuninglink.spaces.configuration import read_configuration
 from tuninglink.spaces.cpu.cpu_space import CpuSpace
 from tuninglink.spaces.workload import Workload, read_workload
+from tuninglink.tuning.candidates.compilation import CandidateCompiler
+from tuninglink.tuning.candidates.preparation import prepare
+from tuninglink.tuning.deciding.winner_verification import WinnerVerification
+from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.programs.invocations import compiler_run
+from tuninglink.tuning.results.failures import Failure
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PRODUCTS = "#iree_cpu.pipeline<Mmt4dTilingExpert>"
 RELAYOUTS = "#iree_cpu.pipeline<DataTiling>"
@@ -172,3 +181,39 @@ def test_nothing_is_left_to_materialize() -> None:
     before = str(module)
     materialize_encodings(module.operation)
     assert str(module) == before
+
+
+PACKED = """
+func.func @main(%image: tensor<1x32x18x18xf32>, %filter: tensor<32x3x3xf32>, %weights: tensor<48x32xf32>) -> tensor<48x256xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<1x32x16x16xf32>
+  %start = linalg.fill ins(%zero : f32) outs(%empty : tensor<1x32x16x16xf32>) -> tensor<1x32x16x16xf32>
+  %conv = linalg.depthwise_conv_2d_nchw_chw ins(%image, %filter : tensor<1x32x18x18xf32>, tensor<32x3x3xf32>)
+      outs(%start : tensor<1x32x16x16xf32>) -> tensor<1x32x16x16xf32>
+  %flat = tensor.collapse_shape %conv [[0, 1], [2, 3]] : tensor<1x32x16x16xf32> into tensor<32x256xf32>
+  %e = tensor.empty() : tensor<48x256xf32>
+  %s = linalg.fill ins(%zero : f32) outs(%e : tensor<48x256xf32>) -> tensor<48x256xf32>
+  %r = linalg.matmul ins(%weights, %flat : tensor<48x32xf32>, tensor<32x256xf32>) outs(%s : tensor<48x256xf32>) -> tensor<48x256xf32>
+  return %r : tensor<48x256xf32>
+}
+"""
+"""The result of the convolution is packed for the product: by a `map_store`, unless a spec configures the dispatch."""
+
+
+def test_a_candidate_whose_result_is_packed_is_what_a_spec_gives(tmp_path: Path) -> None:
+    path = tmp_path / "program.mlir"
+    path.write_text(PACKED)
+    flags = [*flags_for("znver4"), "--iree-opt-data-tiling"]
+    tasks = [
+        prepare(task, flags, (), registry(), {}) for task in read_program(str(path), flags).tasks
+    ]
+    (task,) = [task for task in tasks if collect(task.dispatch.function, names.MAP_STORE)]
+    with CandidateCompiler(flags, jobs=1) as compiler:
+        pairs = [
+            (candidate, compiler.submit(task.template, candidate, 60.0).result())
+            for candidate in task.spaces.sample(8, 0)
+        ]
+        compiled = [(x, image) for x, image in pairs if not isinstance(image, Failure)]
+        assert compiled
+        for candidate, image in compiled:
+            WinnerVerification(task, compiler, 60.0).finish(candidate, image)

@@ -26,7 +26,7 @@ from tuninglink.specs.loading import load_spec
 if TYPE_CHECKING:
     from tuninglink.spaces.workload import Workload
 
-ENTRIES = 60
+ENTRIES = 30
 
 
 @pytest.mark.parametrize("target_name", ["gfx942", "sm_80"])

@@ -47,6 +47,8 @@ def test_the_vector_instructions_are_those_of_the_compiler(name: str) -> None:
         ("skylake-avx512", "knl", {"f32"}, False),
         ("cascadelake", "skylake-avx512", {"i8", "i32"}, False),
         ("skylake-avx512", "cascadelake", {"i8", "i32"}, True),
+        ("znver4", "skylake-avx512", {"f32", "i8"}, True),
+        ("znver4", "skylake-avx512", {"f32"}, True),
         ("cooperlake", "icelake-server", {"bf16"}, False),
         ("cooperlake", "icelake-server", {"f32"}, True),
         ("skylake-avx512", "neoverse-v2", {"f32"}, False),
@@ -129,3 +131,16 @@ def test_entries_of_one_spec_are_ordered_by_their_targets() -> None:
         flags=[*cpu_flags("rocketlake"), CONFIGURED],
     )
     assert [each.entry and each.entry.matcher for each in result.applied] == ["own"]
+
+
+def test_a_spec_whose_entries_are_not_traced_is_for_a_like_target_too() -> None:
+    result = tuninglink.compile(
+        linear("nk", NK, "f32").encode(),
+        specs=["library:models-avx512", bound("skylake", "skylake-avx512")],
+        default_specs=False,
+        trace=False,
+        flags=[*cpu_flags("rocketlake"), CONFIGURED],
+    )
+    (applied,) = result.applied
+    assert (applied.spec_name, applied.like_target) == ("skylake", "skylake-avx512")
+    assert "entries for targets like rocketlake" in result.diagnostics[-1].message

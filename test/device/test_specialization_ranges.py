@@ -135,6 +135,15 @@ def test_without_ranges_the_open_entry_has_the_op_to_itself() -> None:
     assert [each.entry.matcher for each in result.applied if each.entry] == ["any"]
 
 
+def test_ranges_alone_are_an_effect() -> None:
+    """Their code may be faster with the compiler's configurations, which `tune` leaves as they are."""
+    keeping = re.sub(rb'    transform.annotate %op "compilation_info"[^\n]*\n', b"", spec())
+    flags = [*FLAGS, "--compile-to=executable-configurations"]
+    result = tuninglink.compile(PROGRAM, specs=[keeping], default_specs=False, flags=flags)
+    assert result.output.count(b"func.func") == 3
+    assert result.diagnostics == ()
+
+
 def test_ranges_of_another_form_are_an_error() -> None:
     with pytest.raises(SpecError, match="must hold a range for each loop"):
         tuninglink.compile(PROGRAM, specs=[spec('"x"')], default_specs=False, flags=FLAGS)

@@ -54,7 +54,7 @@ func.func @main(%a: tensor<32x256xf32>, %b: tensor<256x64xf32>, %c: tensor<64x16
 }
 """
 HEAVY = "@main_dispatch_0"
-TRIALS = 120
+TRIALS = 80
 """Trials after which a run is stopped: the heavy dispatch alone would take them all."""
 
 

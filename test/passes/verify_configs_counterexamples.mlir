@@ -153,7 +153,8 @@ func.func @narrow_elements(%lhs: tensor<64x64xf8E4M3FN>, %rhs: tensor<64x64xf8E4
         pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [64, 1, 1] subgroup_size = 32, {gpu_pipeline_options = #iree_gpu.pipeline_options<prefetch_num_stages = 2>}>} {
   %zero = arith.constant 0.0 : f32
   %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<64x64xf32>) -> tensor<64x64xf32>
-  // expected-remark@+1 {{the configuration was not decided: gfx1100 may not have f8E4M3FN}}
+  // expected-error@+2 {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: gfx1100 cannot convert f8E4M3FN}}
+  // expected-note@+1 {{there is no valid configuration in this pipeline}}
   %result = linalg.generic {indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "reduction"]}
       ins(%lhs, %rhs : tensor<64x64xf8E4M3FN>, tensor<64x64xf8E4M3FN>) outs(%init : tensor<64x64xf32>)
       attrs = {lowering_config = #iree_gpu.lowering_config<{promote_operands = [0, 1], reduction = [0, 0, 16], thread = [4, 4, 0], workgroup = [32, 32, 0]}>} {

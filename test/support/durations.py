@@ -7,9 +7,9 @@ waits for are included. Unlike the time on the clock, processor time hardly depe
 
 from __future__ import annotations
 
-import ast
 import json
 import os
+import re
 from collections import defaultdict
 from functools import cache
 from typing import TYPE_CHECKING, Final
@@ -19,6 +19,7 @@ from places import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 RECORD: Final = ROOT / "test" / "durations.json"
 LIMIT: Final = 0.3
@@ -27,6 +28,7 @@ LIMIT: Final = 0.3
 _LONG: Final = 5.0
 """Tests that take longer start first, so that none of them runs alone at the end."""
 
+_FUNCTION: Final = re.compile(r"^def (test_\w+)", re.MULTILINE)
 _PROPERTY: Final = "processor_seconds"
 _START: Final = pytest.StashKey[float]()
 
@@ -36,20 +38,24 @@ def function_of(node: str) -> str:
     return node.partition("[")[0]
 
 
+@cache
 def read_record() -> dict[str, float]:
     """Returns the seconds of each slow test function."""
     seconds: dict[str, float] = json.loads(RECORD.read_text())
     return seconds
 
 
+def functions_in(path: Path) -> list[str]:
+    """Returns the names of the test functions of a file."""
+    file = path.relative_to(ROOT)
+    return [f"{file}::{name}" for name in _FUNCTION.findall(path.read_text())]
+
+
 @cache
 def test_functions() -> frozenset[str]:
     """Returns the names of all test functions."""
     return frozenset(
-        f"{path.relative_to(ROOT)}::{node.name}"
-        for path in (ROOT / "test").rglob("test_*.py")
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.FunctionDef)
+        name for path in (ROOT / "test").rglob("test_*.py") for name in functions_in(path)
     )
 
 
@@ -62,6 +68,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(_Measurements(config))
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leaves out files without a fast test: some import what takes a second."""
+    if config.getoption("fast") and collection_path.match("test_*.py"):
+        return read_record().keys() >= set(functions_in(collection_path)) or None
+    return None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from tuninglink.matching.entry_conditions import EntryConditions
-from tuninglink.matching.reachability import find_overlaps, find_reachability
+from tuninglink.matching.reachability import EntryOverlap, find_overlaps, find_reachability
 from tuninglink.plain_data import EMPTY_IS_NULL
 from tuninglink.solver.answers import Verdict
 from tuninglink.specs.side_effects import failing_checks
-
-if TYPE_CHECKING:
-    from tuninglink.matching.reachability import EntryOverlap
-    from tuninglink.specs.spec import Spec
+from tuninglink.specs.spec import Spec
 
 
 @dataclass(frozen=True)

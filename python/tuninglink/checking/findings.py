@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import TYPE_CHECKING
 
-from tuninglink.mlir.diagnostics import Severity
-
-if TYPE_CHECKING:
-    from tuninglink.mlir.diagnostics import Diagnostic
+from tuninglink.mlir.diagnostics import Diagnostic, Severity
 
 
 class Rule(Enum):

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.serialization import parse_module
 from tuninglink.mlir.walk import collect
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def with_fused_consumer(program: str) -> str:

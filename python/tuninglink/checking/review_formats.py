@@ -6,19 +6,13 @@ package `@actions/core`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import quote
 
-from tuninglink.checking.findings import Rule
-from tuninglink.mlir.diagnostics import Severity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from tuninglink.checking.findings import Finding
-    from tuninglink.mlir.diagnostics import Diagnostic, Place
-
+from tuninglink.checking.findings import Finding, Rule
+from tuninglink.mlir.diagnostics import Diagnostic, Place, Severity
 
 _LEVELS: Final = {
     Severity.ERROR: "error",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Final, NoReturn
+from typing import NoReturn
 
 from tuninglink.cli.commands import run
 from tuninglink.cli.startup import (
@@ -16,15 +16,11 @@ from tuninglink.cli.startup import (
 from tuninglink.cli.verbosity import take_verbosity
 from tuninglink.lazy import load_on_use
 
-_LOOKS_AFTER_ITSELF: Final = frozenset({"tune", "retune", "demo"})
-"""Commands that run the compiler in worker processes, for hours."""
-
 
 def main() -> NoReturn:
     """Run the command line of this process and end it with the command's exit code."""
     occupy_standard_streams()
-    if not _LOOKS_AFTER_ITSELF.intersection(sys.argv[1:2]):
-        continue_in_child()
+    continue_in_child()
     diagnose_failing_output()
     exit_on_interrupt("tuninglink")
     load_on_use("z3")

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.interrupt_hooks import run_interrupt_hooks
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from typing_extensions import Buffer
 
 
@@ -105,6 +107,9 @@ _CRASHES: Final = (
 )
 """Signals that end a process because of what it does. The kernel sends SIGKILL where memory runs out."""
 
+_FROM_KERNEL: Final = 0x80
+"""SI_KERNEL of <bits/siginfo-consts.h>, the origin of a terminal's signals."""
+
 _SET_PARENT_DEATH_SIGNAL: Final = 1
 """PR_SET_PDEATHSIG of <sys/prctl.h>."""
 
@@ -116,27 +121,39 @@ def continue_in_child() -> None:
     the parent is killed, the child is, too.
     """
     parent = os.getpid()
-    # A signal before the handlers are set would end the parent alone.
-    signal.pthread_sigmask(signal.SIG_BLOCK, _RELAYED)
+    relayed = [each for each in _RELAYED if signal.getsignal(each) != signal.SIG_IGN]
+    awaited = (signal.SIGCHLD, *relayed)
+    # A signal before the parent waits for it would end the parent alone.
+    signal.pthread_sigmask(signal.SIG_BLOCK, awaited)
     child = os.fork()
     if child == 0:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, _RELAYED)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, awaited)
         end_with(parent)
         return
-    for signal_ in _RELAYED:
-        if signal.getsignal(signal_) != signal.SIG_IGN:
-            signal.signal(signal_, lambda number, _: os.kill(child, number))
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, _RELAYED)
-    _, status = os.waitpid(child, 0)
-    code = os.waitstatus_to_exitcode(status)
+    code = _exit_code_of(child, awaited)
     if code >= 0:
         os._exit(code)
     if -code in _CRASHES:
         _report_crash(signal.Signals(-code))
         os._exit(1)
     signal.signal(-code, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, awaited)
     os.kill(os.getpid(), -code)
     os._exit(128 - code)  # The signal does not end processes by default.
+
+
+def _exit_code_of(child: int, awaited: Sequence[signal.Signals]) -> int:
+    """Return the exit code of a child process, negative for a signal; relay signals until it ends.
+
+    A terminal sends its signals to both processes. A second interrupt would end commands that finish after the first.
+    """
+    while True:
+        received = signal.sigwaitinfo(awaited)
+        if received.si_signo != signal.SIGCHLD:
+            if received.si_code != _FROM_KERNEL:
+                os.kill(child, received.si_signo)
+        elif (ended := os.waitpid(child, os.WNOHANG))[0]:
+            return os.waitstatus_to_exitcode(ended[1])
 
 
 def end_with(parent: int) -> None:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir.diagnostics import Diagnostic, note
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def callers(location: mlir.Location) -> Iterator[Diagnostic]:

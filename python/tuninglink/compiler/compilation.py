@@ -2,36 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from iree.compiler import ir as mlir
 
 from tuninglink.compiler import native
 from tuninglink.compiler.applying import Application, SpecChoice
 from tuninglink.compiler.encodings import materialize_encodings
 from tuninglink.compiler.failing_dispatches import executables_with_specs, failing_dispatches
-from tuninglink.compiler.flags import Mode, OutputFormat
-from tuninglink.compiler.phases import Phase
+from tuninglink.compiler.flags import CompileOptions, Mode, OutputFormat
+from tuninglink.compiler.phases import Observer, Phase
 from tuninglink.compiler.program_sources import open_program, refuse_spec, wrap_program
 from tuninglink.compiler.session import (
     Invocation,
+    NativeHandle,
     Output,
     Pipeline,
     Session,
     split,
 )
+from tuninglink.compiler.tracing import Applied
 from tuninglink.errors import CompileError
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from iree.compiler import ir as mlir
-
-    from tuninglink.compiler.flags import CompileOptions
-    from tuninglink.compiler.phases import Observer
-    from tuninglink.compiler.session import NativeHandle
-    from tuninglink.compiler.tracing import Applied
 
 _PIPELINES: Final = {
     Mode.STANDARD: Pipeline.STANDARD,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from iree.compiler import ir as mlir
 
@@ -11,9 +12,6 @@ from tuninglink.compiler.api import compile as compile_program
 from tuninglink.mlir import names
 from tuninglink.mlir.serialization import parse_module
 from tuninglink.mlir.walk import collect
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _PROGRAM: Final = b"""
 func.func @target(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from iree.compiler import ir as mlir
 
 from tuninglink.compiler.phases import Phase
-from tuninglink.compiler.session import Invocation
+from tuninglink.compiler.session import Invocation, Session
 from tuninglink.iree.dispatches import containers, find_dispatches
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
-from tuninglink.mlir.diagnostics import Severity, error
+from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.walk import collect
-
-if TYPE_CHECKING:
-    from tuninglink.compiler.session import Session
-    from tuninglink.mlir.diagnostics import Diagnostic
 
 
 def executables_with_specs(program: mlir.Operation) -> list[bytes]:

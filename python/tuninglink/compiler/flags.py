@@ -7,9 +7,10 @@ are passed to the compiler.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from tuninglink.compiler.phases import Phase
 from tuninglink.compiler.probing import compiler_options
@@ -29,9 +30,6 @@ from tuninglink.llvm_flags import (
 from tuninglink.mlir.diagnostics import error
 from tuninglink.specs.libraries import spec_names
 from tuninglink.spelling import did_you_mean
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 
 class OutputFormat(Enum):

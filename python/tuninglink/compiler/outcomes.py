@@ -6,7 +6,10 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.iree.size_ranges import RANGES
+from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, note
+from tuninglink.mlir.walk import collect
 from tuninglink.specs.applicability import Applicability
 from tuninglink.specs.bindings import binding_of
 from tuninglink.specs.entry_settings import settings_of
@@ -107,6 +110,8 @@ class SpecOutcomes:
             elif position in self.automatic or position in self.skipped:
                 continue
             elif not applied and (why or self._would_have_told(position, spec)):
+                if not why and _has_ranges(spec):
+                    continue  # it gives ranges of sizes code of their own, with the compiler's configurations
                 other_target = "" if why else self._is_for_others(spec)
                 if other_target and position >= len(self.given) - self.from_project:
                     continue
@@ -178,6 +183,13 @@ class SpecOutcomes:
         return position in self.traceable or spec.kind is SpecKind.MATCHER_LIST
 
 
+def _has_ranges(spec: Spec) -> bool:
+    """Return whether an entry of a spec has specialization ranges."""
+    return any(
+        RANGES in sequence.attributes for sequence in collect(spec.module, names.NAMED_SEQUENCE)
+    )
+
+
 def _with_causes(failure: Diagnostic, applied: Sequence[Applied]) -> Diagnostic:
     """Return an error with notes on the entries that configured its dispatch."""
     return replace(failure, notes=(*failure.notes, *_causes(applied))) if applied else failure
@@ -246,9 +258,9 @@ def _derived_remark(applied: Sequence[Applied]) -> Diagnostic:
 def _like_remark(applied: Sequence[Applied]) -> Diagnostic:
     """Return a remark on entries for other targets."""
     counts = Counter(
-        f"entry '{item.entry.matcher}' of '{item.spec}' is for {item.like_target}"
+        (f"entry '{item.entry.matcher}' of " if item.entry else "")
+        + f"'{item.spec}' is for {item.like_target}"
         for item in applied
-        if item.entry
     )
     notes = [note(f"{what}: {_operations(count)}") for what, count in counts.items()]
     notes.append(note("'tuninglink retune' measures which of them are faster here"))

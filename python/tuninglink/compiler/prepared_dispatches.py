@@ -7,7 +7,8 @@ the matchers run again, on a copy.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Collection, Iterable
+from typing import Final
 
 from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
@@ -19,9 +20,6 @@ from tuninglink.mlir.contexts import collected_diagnostics, thread_context
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import collect
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
 
 _CHANGING_BACKENDS: Final = frozenset({"llvm-cpu", "vmvx", "vmvx-inline"})
 """The backends that change a dispatch after matchers have run."""

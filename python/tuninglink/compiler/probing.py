@@ -10,9 +10,10 @@ import os
 import platform
 import re
 import subprocess
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from iree.compiler import _mlir_libs
 
@@ -20,9 +21,6 @@ from tuninglink.compiler.session import registered_backends
 from tuninglink.errors import CompileError
 from tuninglink.iree import known_targets
 from tuninglink.mlir.diagnostics import error
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 _PROGRAM: Final = """
 func.func @probe(%a: tensor<4xi32>, %b: tensor<4xi32>) -> tensor<4xi32> {

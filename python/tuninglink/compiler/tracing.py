@@ -14,7 +14,7 @@ from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import place_of
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import visit
-from tuninglink.specs.bindings import covers, entry_binding
+from tuninglink.specs.bindings import binding_of, covers, entry_binding
 from tuninglink.specs.entry_settings import settings_of
 from tuninglink.specs.provenance import DERIVED, provenance_of
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tuninglink.iree.dispatches import Dispatch
     from tuninglink.iree.targets import Target
     from tuninglink.mlir.diagnostics import Place
+    from tuninglink.specs.bindings import Binding
     from tuninglink.specs.spec import Spec
     from tuninglink.specs.structure import Entry
 
@@ -46,6 +47,7 @@ class Applied:
             and several entries share an action.
         is_own: whether the whole configuration of the operation and its function is the entry's. A dispatch that was
             configured before keeps its configuration. None if the entry is unknown, or computes its configuration.
+        binding: the targets that the entry is bound to, or the spec if the entry is unknown; None if it is unbound.
     """
 
     dispatch: str
@@ -58,6 +60,7 @@ class Applied:
     spec_name: str
     entry: Entry | None
     is_own: bool | None
+    binding: Binding
 
     @property
     def derivation(self) -> str:
@@ -69,8 +72,7 @@ class Applied:
     @property
     def like_target(self) -> str:
         """The targets that the entry is bound to, if they are like this one but not this one; otherwise empty."""
-        binding = entry_binding(self.entry) if self.entry is not None else None
-        return "" if covers(binding, self.target) else ", ".join(binding or ())
+        return "" if covers(self.binding, self.target) else ", ".join(self.binding or ())
 
     def __str__(self) -> str:
         entry = f"entry '{self.entry.matcher}' of " if self.entry else ""
@@ -139,6 +141,7 @@ def _applied(
         spec_name=origin.spec.name,
         entry=origin.entry,
         is_own=False if kept else _is_own(origin, operation, function),
+        binding=entry_binding(origin.entry) if origin.entry else binding_of(origin.spec.module),
     )
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 from math import inf
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from iree.compiler import ir as mlir
 
@@ -17,9 +18,6 @@ from tuninglink.mlir.walk import body, collect
 from tuninglink.payloads.op_templates import DYNAMIC, build, new_function
 from tuninglink.payloads.operations import generic
 from tuninglink.payloads.payload import root_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 _ELEMENTS: Final = ("f16", "bf16", "f32", "i8", "i32")
 """The element types to try."""

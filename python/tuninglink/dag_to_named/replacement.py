@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from iree.compiler import ir as mlir
 
@@ -12,10 +13,6 @@ from tuninglink.iree.structured_op import StructuredOp, element_type
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import body
 from tuninglink.payloads.op_templates import build
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 
 _NAMED: Final[Mapping[OpKind, str]] = {
     OpKind.CONTRACTION: names.MATCH_CONTRACTION,

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tuninglink.explaining.explanation import LibraryCoverage
 from tuninglink.explaining.members import SpecMember
 from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.iree.op_words import layout
+from tuninglink.iree.structured_op import StructuredOp
+from tuninglink.iree.targets import Target
 from tuninglink.matching.derivation.deriver import DerivableList
 from tuninglink.matching.derivation.root_forms import root_form
+from tuninglink.matching.op_info import OpInfo
 from tuninglink.matching.prunable import PrunableSpec
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.specs.applicability import Selection
 from tuninglink.specs.libraries import shipped_libraries
 from tuninglink.specs.loading import load_spec
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from tuninglink.iree.structured_op import StructuredOp
-    from tuninglink.iree.targets import Target
-    from tuninglink.matching.op_info import OpInfo
-    from tuninglink.specs.spec import Spec
-
+from tuninglink.specs.spec import Spec
 
 _OPERANDS: Final = 3
 

@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from tuninglink.compiler.api import compile_with, read_request
-from tuninglink.compiler.compilation import Compiler
-from tuninglink.compiler.flags import Mode
+from tuninglink.compiler.applying import SpecChoice
+from tuninglink.compiler.compilation import Compilation, Compiler
+from tuninglink.compiler.flags import CompileOptions, Mode
 from tuninglink.compiler.phases import Phase
 from tuninglink.errors import CompileError
 from tuninglink.explaining.explainer import Explainer
-from tuninglink.explaining.times import with_times
+from tuninglink.explaining.explanation import Explanation
+from tuninglink.explaining.times import MeasuredTimes, with_times
 from tuninglink.iree.given_sizes import GivenSizes
-from tuninglink.mlir.diagnostics import error
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from tuninglink.compiler.applying import SpecChoice
-    from tuninglink.compiler.compilation import Compilation
-    from tuninglink.compiler.flags import CompileOptions
-    from tuninglink.explaining.explanation import Explanation
-    from tuninglink.explaining.times import MeasuredTimes
-    from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink
-    from tuninglink.specs.spec import Spec
+from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, error
+from tuninglink.specs.spec import Spec
 
 
 def explain(

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from tuninglink.compiler.applying import SpecChoice
+from tuninglink.compiler.tracing import Applied
+from tuninglink.explaining.explanation import DispatchReport, SpecSummary
 from tuninglink.explaining.members import MOST_PROVEN, SpecMember
 from tuninglink.explaining.operation_report import EntryReference, Match, NearMiss
+from tuninglink.iree.targets import Target
+from tuninglink.matching.op_info import OpInfo
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.specs.applicability import Selection
 from tuninglink.specs.provenance import provenance_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from tuninglink.compiler.applying import SpecChoice
-    from tuninglink.compiler.tracing import Applied
-    from tuninglink.explaining.explanation import DispatchReport, SpecSummary
-    from tuninglink.iree.targets import Target
-    from tuninglink.matching.op_info import OpInfo
-    from tuninglink.specs.spec import Spec
+from tuninglink.specs.spec import Spec
 
 _SHOWN: Final = 3
 """How many entries are named that nearly match."""

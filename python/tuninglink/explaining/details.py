@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.explaining.explanation import Status
+from tuninglink.explaining.explanation import DispatchReport, Explanation, Status
+from tuninglink.explaining.operation_report import ConfigurationText, OperationReport
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.scaffolding.api import single_entry
 from tuninglink.scaffolding.reading import ProgramReader, is_tunable
+from tuninglink.scaffolding.scaffold import StartingPoint
 from tuninglink.spaces.configuration import Configuration
 from tuninglink.spaces.knob_values import AllowedValues
 from tuninglink.spaces.provider_registry import ProviderRegistry
-
-if TYPE_CHECKING:
-    from collections import Counter
-
-    from tuninglink.explaining.explanation import DispatchReport, Explanation
-    from tuninglink.explaining.operation_report import ConfigurationText, OperationReport
-    from tuninglink.scaffolding.scaffold import StartingPoint
 
 _WITH_VALUES: Final = 10
 """For how many problems, those that cost most, it is asked which values are valid: it takes 0.2 s for each."""

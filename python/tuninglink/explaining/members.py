@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from tuninglink.explaining.explanation import EntryUsage, SpecSummary, Status
-from tuninglink.explaining.operation_report import EntryReference, NearMiss
+from tuninglink.explaining.explanation import DispatchReport, EntryUsage, SpecSummary, Status
+from tuninglink.explaining.operation_report import EntryReference, NearMiss, OperationReport
 from tuninglink.matching.differences import compare
+from tuninglink.matching.matcher import Matcher
 from tuninglink.matching.nearest_entries import NearestEntries
+from tuninglink.matching.op_info import OpInfo
 from tuninglink.matching.reachability import find_unreachable
 from tuninglink.matching.reader import MatcherReader
+from tuninglink.specs.applicability import Selection
 from tuninglink.specs.entry_settings import settings_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from tuninglink.explaining.explanation import DispatchReport
-    from tuninglink.explaining.operation_report import OperationReport
-    from tuninglink.matching.matcher import Matcher
-    from tuninglink.matching.op_info import OpInfo
-    from tuninglink.specs.applicability import Selection
-    from tuninglink.specs.spec import Spec
-    from tuninglink.specs.structure import Entry
+from tuninglink.specs.spec import Spec
+from tuninglink.specs.structure import Entry
 
 MOST_PROVEN: Final = 2_000
 """Up to how many entries of a spec it is asked which of them are unreachable."""

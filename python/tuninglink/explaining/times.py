@@ -5,19 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 from tuninglink.errors import TuninglinkError
+from tuninglink.explaining.explanation import DispatchReport, Explanation
 from tuninglink.files import cannot
 from tuninglink.mlir.diagnostics import error, note
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from tuninglink.explaining.explanation import DispatchReport, Explanation
 
 _MICROSECONDS: Final = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
 """The time units of Google Benchmark, in microseconds."""

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir.attributes import integers_of, named_parameters
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 _PREFIX = "#iree_cpu.lowering_config<"
 

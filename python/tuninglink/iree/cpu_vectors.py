@@ -6,13 +6,11 @@ Source: the compiler. `iree-compile` 3.13 received each name with `--iree-llvmcp
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+from typing import Final
 
 _BASE: Final = frozenset(
     [
@@ -37,7 +35,9 @@ _BY_TYPE: Final[Mapping[str, frozenset[str]]] = {
     "bf16": frozenset({"avx512bf16", "amx-bf16", "bf16"}),
     "f16": frozenset({"avx512fp16", "amx-fp16", "fullfp16"}),
 }
-"""Features that only code for an element type uses."""
+"""Features that only code for an element type uses; that for i8 if it accumulates in i32, as masks are i8, too."""
+
+_INTEGER_ACCUMULATOR: Final = "i32"
 
 FEATURES: Final = _BASE.union(*_BY_TYPE.values())
 """All features to compare."""
@@ -62,7 +62,10 @@ class CpuVectors:
             other: the CPU that the code was generated for.
             element_types: the element types that the code computes with.
         """
-        used = _BASE.union(*(_BY_TYPE.get(type_, frozenset()) for type_ in element_types))
+        types = set(element_types)
+        if _INTEGER_ACCUMULATOR not in types:
+            types.discard("i8")
+        used = _BASE.union(*(_BY_TYPE.get(type_, frozenset()) for type_ in types))
         has_same_size = self.native_vector_size == other.native_vector_size
         return has_same_size and other.features & used <= self.features
 

@@ -7,7 +7,8 @@ constant, grows by a constant and is compared with a constant. The body of any o
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from iree.compiler import ir as mlir
 
@@ -15,10 +16,7 @@ from tuninglink.mlir import names
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body, collect
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    Value = mlir.Value[Any]
+Value = mlir.Value[Any]
 
 _DISPATCH: Final = "stream.cmd.dispatch"
 _CALL: Final = "util.call"

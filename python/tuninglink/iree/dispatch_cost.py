@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from iree.compiler import ir as mlir
 
 from tuninglink.iree.dispatches import find_dispatches
 from tuninglink.iree.dynamic_sizes import SizeEvaluator, dispatch_arguments
-from tuninglink.iree.given_sizes import combinations
+from tuninglink.iree.given_sizes import GivenSizes, combinations
 from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.iree.structured_op import StructuredOp, element_type, shape
 from tuninglink.mlir.walk import visit
 from tuninglink.plain_data import written
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from tuninglink.iree.given_sizes import GivenSizes
-
 
 _LOAD: Final = "iree_tensor_ext.dispatch.tensor.load"
 _STORE: Final = "iree_tensor_ext.dispatch.tensor.store"

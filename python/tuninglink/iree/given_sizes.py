@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from typing import Final
 
 _WRITTEN: Final = re.compile(r"((?:\d+\.\d+=)*)(\S+)")
 _SIZE: Final = re.compile(r"([1-9]\d*)(?::([1-9]\d*))?")

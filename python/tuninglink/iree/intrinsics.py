@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_gpu
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _NVIDIA = "NV"
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from iree.compiler import ir as mlir
 
@@ -14,9 +15,6 @@ from iree.compiler._mlir_libs import (  # type: ignore[attr-defined]
 )
 
 from tuninglink.mlir import names
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 ATTENTION_OUTPUTS: Final = {names.ATTENTION: 1, names.ONLINE_ATTENTION: 3}
 """The number of outputs of the attention ops: the result; for online attention also the maximum and the sum."""

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from iree.compiler import ir as mlir
 
 from tuninglink.iree.op_kinds import OpKind, Role, loops_by_role, loops_in
-from tuninglink.iree.structured_op import PARALLEL
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from iree.compiler import ir as mlir
-
-    from tuninglink.iree.structured_op import Sizes, StructuredOp, ValueType
-
+from tuninglink.iree.structured_op import PARALLEL, Sizes, StructuredOp, ValueType
 
 _SPATIAL: Final = "dhw"
 """The spatial dimensions, as linalg's named ops call them. Convolutions with fewer use the last ones."""

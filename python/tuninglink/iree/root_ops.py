@@ -7,9 +7,10 @@ both on random functions.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from iree.compiler import ir as mlir
 
@@ -17,10 +18,7 @@ from tuninglink.iree.structured_op import REDUCTION, StructuredOp
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import postorder, visit
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    Condition = Callable[[mlir.Operation], bool]
+Condition = Callable[[mlir.Operation], bool]
 
 
 class RootOpRule(Enum):

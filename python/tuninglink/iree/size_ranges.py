@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isqrt
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from iree.compiler import ir as mlir
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 SPECIALIZATION_RANGES: Final = "iree_codegen.specialization_ranges"
 """The attribute of an op."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from iree.compiler import ir as mlir
 
@@ -21,9 +22,6 @@ from tuninglink.iree.op_kinds import (
     loops_by_role,
 )
 from tuninglink.mlir import names
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 Sizes = tuple[int | None, ...]
 """Sizes of loops or dimensions; None for a dynamic one."""

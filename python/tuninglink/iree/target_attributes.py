@@ -6,16 +6,13 @@ both attributes are read as in `mlir.attributes`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_gpu
 
 from tuninglink.mlir.attributes import entries_of, parameters, parse_attribute
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _GPU_TARGET = "iree_codegen.target_info"
 

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from iree.compiler import ir as mlir
 
 from tuninglink.errors import TargetError
 from tuninglink.iree import known_targets
 from tuninglink.iree.cpu_vectors import CpuVectors, vectors_of
-from tuninglink.iree.target_attributes import read_executable_target, string
+from tuninglink.iree.target_attributes import GpuTarget, read_executable_target, string
 from tuninglink.mlir.attributes import integer_value
-from tuninglink.mlir.diagnostics import error
+from tuninglink.mlir.diagnostics import Anchor, error
 from tuninglink.spelling import nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from iree.compiler import ir as mlir
-
-    from tuninglink.iree.target_attributes import GpuTarget
-    from tuninglink.mlir.diagnostics import Anchor
 
 _BACKENDS: Final = {"vulkan-spirv": "vulkan", "metal-spirv": "metal"}
 """Short names of backends. The others have the compiler's name."""

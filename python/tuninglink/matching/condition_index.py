@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Final
 
 from tuninglink.matching.conditions import Condition, Opaque, is_universal
-from tuninglink.matching.extents import box, is_empty
-from tuninglink.matching.groups import Relation, make_groups
-from tuninglink.matching.predicates import LOOP
+from tuninglink.matching.extents import Box, box, is_empty
+from tuninglink.matching.groups import ConditionGroup, Relation, make_groups
+from tuninglink.matching.predicates import LOOP, Dimension
 from tuninglink.matching.size_index import SizeIndex
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Sequence
-
-    from tuninglink.matching.extents import Box
-    from tuninglink.matching.groups import ConditionGroup
-    from tuninglink.matching.predicates import Dimension
 
 TOO_MANY: Final = "the conditions are of too many forms to be compared with each other"
 """Why nothing is told if groups are not related."""

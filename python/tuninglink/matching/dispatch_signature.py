@@ -13,8 +13,9 @@ Everything else may change and is ignored.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from iree.compiler import ir as mlir
 
@@ -23,10 +24,6 @@ from tuninglink.iree.structured_op import StructuredOp, element_type
 from tuninglink.matching.pruning_keys import KEPT_OPERANDS
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import visit
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 LoopTuple = tuple[int, ...]
 """The sizes of the loops of an operation, in ascending order and without those of size 1."""

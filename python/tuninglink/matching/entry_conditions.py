@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.matching.conditions import Opaque
+from tuninglink.matching.conditions import Condition, Opaque
 from tuninglink.matching.exact import exact_condition
 from tuninglink.matching.reader import MatcherReader
 from tuninglink.mlir import names
 from tuninglink.mlir.symbols import split_path
 from tuninglink.mlir.walk import collect
 from tuninglink.specs.applicability import scope_of
-from tuninglink.specs.sequences import signature
+from tuninglink.specs.sequences import SequenceTable, signature
 from tuninglink.specs.side_effects import SideEffects
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
-
-    from tuninglink.matching.conditions import Condition
-    from tuninglink.specs.sequences import SequenceTable
-    from tuninglink.specs.spec import Spec
-    from tuninglink.specs.structure import Entry
-
+from tuninglink.specs.spec import Spec
+from tuninglink.specs.structure import Entry
 
 _OTHER_TARGETS: Final = Opaque("it is for other targets than most entries")
 

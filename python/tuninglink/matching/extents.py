@@ -8,14 +8,10 @@ least 100 is not known to be at least 128.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Mapping
+from typing import Final
 
-from tuninglink.matching.predicates import Dimension, Extent, representative
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from tuninglink.matching.predicates import HasExtent
+from tuninglink.matching.predicates import Dimension, Extent, HasExtent, representative
 
 ANYTHING: Final = Extent()
 """The constraint that every dimension satisfies."""

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Hashable, Iterable
+from typing import Any, Final
 
 from iree.compiler import ir as mlir
 
 from tuninglink.matching.matcher import NotUnderstoodError
 from tuninglink.mlir.walk import children, postorder, visit
 
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable
-
-    Value = mlir.Value[Any]
+Value = mlir.Value[Any]
 
 NAME_ONLY: Final = "match.operation_name_only"
 """Marks an operation of a graph of which only the name counts."""

@@ -7,16 +7,12 @@ conditions on other ops, types or maps have no cost.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from tuninglink.matching.conditions import exclude_but_for_sizes, implies_but_for_sizes
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping, Sequence
-
-    from tuninglink.matching.conditions import Condition
+from tuninglink.matching.conditions import Condition, exclude_but_for_sizes, implies_but_for_sizes
 
 MAX_WORK: Final = 500_000
 """The most comparisons between the conditions of groups that may overlap."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from iree.compiler import ir as mlir
 
@@ -11,21 +12,22 @@ from tuninglink.iree.op_kinds import OpKind
 from tuninglink.matching.conditions import Condition
 from tuninglink.matching.exact import exact_condition
 from tuninglink.matching.index_building import IndexBuilder
-from tuninglink.matching.index_plan import IndexEntry, IndexGroup, Structure, fixed_axes, plan_index
+from tuninglink.matching.index_plan import (
+    IndexEntry,
+    IndexGroup,
+    Item,
+    Structure,
+    fixed_axes,
+    plan_index,
+)
 from tuninglink.matching.matcher_ops import STRUCTURED_MATCHERS, StructuredMatcher
 from tuninglink.matching.predicates import STRUCTURED_OPERANDS, UNMASKED_INPUTS
 from tuninglink.matching.reader import MatcherReader, read_matcher
 from tuninglink.mlir import names
+from tuninglink.mlir.diagnostics import DiagnosticSink
 from tuninglink.mlir.walk import body
 from tuninglink.specs.structure import Anatomy, has_entry_point
 from tuninglink.specs.transform_ops import any_op, named_sequence, yield_
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
-
-    from tuninglink.matching.index_plan import Item
-    from tuninglink.mlir.diagnostics import DiagnosticSink
-
 
 LONGEST_LIST: Final = 64
 """Up to how many entries a list has that is not split, by default: it is tried as fast as the compiler walks."""

@@ -10,16 +10,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from tuninglink.matching.conditions import exclude_each_other
+from tuninglink.matching.conditions import Condition, exclude_each_other
 from tuninglink.matching.predicates import LOOP
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from tuninglink.matching.conditions import Condition
 
 Axis = tuple[int, int]
 """A dimension of an operand: the number of the operand, and the dimension."""

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from tuninglink.iree.op_kinds import OpKind
-from tuninglink.matching.predicates import LOOP, OPERAND
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from tuninglink.matching.predicates import Dimension
+from tuninglink.matching.predicates import LOOP, OPERAND, Dimension
 
 
 @dataclass(frozen=True)

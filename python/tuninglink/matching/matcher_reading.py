@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from iree.compiler import ir as mlir
 
 from tuninglink.matching import predicates as pred
 from tuninglink.matching.graphs import regions_key
 from tuninglink.matching.matcher import Matcher, NotUnderstoodError, Stop
-from tuninglink.matching.meanings import ROOT, Constant, UnknownResult
+from tuninglink.matching.meanings import ROOT, Constant, Meaning, ReadingCache, UnknownResult
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import integer_value
 from tuninglink.mlir.diagnostics import place_of
 from tuninglink.mlir.symbols import reference
+from tuninglink.specs.sequences import Handle, SequenceTable
 from tuninglink.specs.transform_ops import FAILURES_PROPAGATE
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
-
-    from tuninglink.matching.meanings import Meaning, ReadingCache
-    from tuninglink.specs.sequences import Handle, SequenceTable
 
 _MAX_DEPTH: Final = 32
 """The depth to which nested includes are followed."""

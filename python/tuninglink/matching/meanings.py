@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from iree.compiler import ir as mlir
 
 from tuninglink.iree.op_kinds import ROLES, OpKind, Role, affine_maps, indexing_loops, loops_by_role
 from tuninglink.matching import predicates as pred
 from tuninglink.matching.predicates import ValueRef
 from tuninglink.specs.sequences import is_any_op
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
-
-    from iree.compiler import ir as mlir
 
 
 @dataclass(frozen=True)

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tuninglink.iree.op_kinds import OpKind
-from tuninglink.iree.structured_op import StructuredOp
+from tuninglink.iree.structured_op import Sizes, StructuredOp
 from tuninglink.matching.graphs import regions_key
 from tuninglink.matching.matcher import NotUnderstoodError
 from tuninglink.mlir import names
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
-
-    from tuninglink.iree.structured_op import Sizes
 
 _CONFIGURATION: Final = frozenset(
     {names.COMPILATION_INFO, names.LOWERING_CONFIG, names.ROOT_OP, names.UKERNEL}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tuninglink.matching.condition_index import (
     DEPENDENT,
@@ -12,9 +13,10 @@ from tuninglink.matching.condition_index import (
     ConditionIndex,
     are_independent,
 )
-from tuninglink.matching.conditions import Opaque
+from tuninglink.matching.conditions import Condition, Opaque
 from tuninglink.matching.extents import (
     ANYTHING,
+    Box,
     conjunction,
     is_empty,
     point,
@@ -22,15 +24,8 @@ from tuninglink.matching.extents import (
     static_sizes,
 )
 from tuninglink.matching.groups import Relation
-from tuninglink.matching.predicates import Extent
+from tuninglink.matching.predicates import Dimension, Extent
 from tuninglink.solver.answers import Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
-
-    from tuninglink.matching.conditions import Condition
-    from tuninglink.matching.extents import Box
-    from tuninglink.matching.predicates import Dimension
 
 _TRIES: Final = 8
 """How many conditions are looked at for some that surely overlap with another one."""

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tuninglink.matching.conditions import Condition, Opaque
-from tuninglink.matching.entry_conditions import EntryConditions
-from tuninglink.matching.overlap import Overlaps
+from tuninglink.matching.entry_conditions import EntryConditions, EntryList
+from tuninglink.matching.overlap import Overlaps, WinningCondition
 from tuninglink.matching.subsumption import Subsumption, SubsumptionAnswer
-from tuninglink.matching.witnesses import witness_of
+from tuninglink.matching.witnesses import Witness, witness_of
 from tuninglink.plain_data import FLAT, HIDDEN, TEXT
 from tuninglink.solver.answers import Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from tuninglink.matching.entry_conditions import EntryList
-    from tuninglink.matching.overlap import WinningCondition
-    from tuninglink.matching.witnesses import Witness
-    from tuninglink.specs.spec import Spec
-    from tuninglink.specs.structure import Entry
+from tuninglink.specs.spec import Spec
+from tuninglink.specs.structure import Entry
 
 SHOWN: Final = 3
 """How many earlier entries are named that an entry overlaps with."""

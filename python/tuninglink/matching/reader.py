@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from iree.compiler import ir as mlir
 
 from tuninglink.matching.matcher import Matcher, Stop
 from tuninglink.matching.matcher_ops import READERS
 from tuninglink.matching.matcher_reading import Reading
 from tuninglink.matching.meanings import ReadingCache
-
-if TYPE_CHECKING:
-    from iree.compiler import ir as mlir
-
-    from tuninglink.specs.sequences import SequenceTable
+from tuninglink.specs.sequences import SequenceTable
 
 
 def read_matcher(sequence: mlir.Operation, table: SequenceTable | None = None) -> Matcher:

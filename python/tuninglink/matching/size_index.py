@@ -9,17 +9,13 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import merge
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from tuninglink.matching.extents import ANYTHING, contains, static_box
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-
-    from tuninglink.matching.extents import Box
-    from tuninglink.matching.predicates import Dimension, Extent
+from tuninglink.matching.extents import ANYTHING, Box, contains, static_box
+from tuninglink.matching.predicates import Dimension, Extent
 
 _FEW: Final = 8
 """Up to how many boxes are tried one by one."""

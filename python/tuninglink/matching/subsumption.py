@@ -7,8 +7,8 @@ subsume another one only if one of them does by itself, which arithmetic decides
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tuninglink.matching.condition_index import (
     DEPENDENT,
@@ -18,14 +18,9 @@ from tuninglink.matching.condition_index import (
 )
 from tuninglink.matching.conditions import Condition, Opaque
 from tuninglink.matching.extents import ANYTHING, static_box
-from tuninglink.matching.groups import Relation
+from tuninglink.matching.groups import ConditionGroup, Relation
+from tuninglink.matching.predicates import Dimension
 from tuninglink.solver.answers import Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from tuninglink.matching.groups import ConditionGroup
-    from tuninglink.matching.predicates import Dimension
 
 
 @dataclass(frozen=True)

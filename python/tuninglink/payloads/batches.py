@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
-from tuninglink.mlir.walk import collect
 from tuninglink.payloads.drafts import Configured
 from tuninglink.payloads.interpretation import configured_functions
+from tuninglink.payloads.payload import function_of
 from tuninglink.specs.sequences import is_any_op, signature
 
 if TYPE_CHECKING:
@@ -61,7 +61,8 @@ def _configured(drafts: Sequence[Draft], target: mlir.Attribute) -> list[Configu
         return result
     for number, (draft, (function, winner)) in enumerate(zip(drafts, functions, strict=True)):
         if function is not None and winner == number:
-            function.attributes[names.SYMBOL_NAME] = _symbol(draft.body)
+            name = function_of(draft.body).attributes[names.SYMBOL_NAME]
+            function.attributes[names.SYMBOL_NAME] = name
             dispatch = draft.workload(function, module, target)
             if dispatch.family is not None:  # the entry changed nothing else
                 result[number] = Configured(draft.shapes, dispatch, draft.payload)
@@ -84,12 +85,6 @@ def _joined(drafts: Sequence[Draft]) -> mlir.Operation:
     module = mlir.Module.create(mlir.Location.unknown(context)).operation
     with context, mlir.InsertionPoint(module.regions[0].blocks[0]):
         for number, draft in enumerate(drafts):
-            (function,) = collect(draft.body, names.FUNCTION)
-            copy = function.clone().operation
+            copy = function_of(draft.body).clone().operation
             copy.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(f"payload_{number}")
     return module
-
-
-def _symbol(module: mlir.Operation) -> mlir.Attribute:
-    (function,) = collect(module, names.FUNCTION)
-    return function.attributes[names.SYMBOL_NAME]

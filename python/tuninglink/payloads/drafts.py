@@ -10,8 +10,8 @@ from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
 from tuninglink.mlir.serialization import to_text
-from tuninglink.mlir.walk import body, collect
-from tuninglink.payloads.payload import Payload, Size, root_of
+from tuninglink.mlir.walk import body
+from tuninglink.payloads.payload import Payload, Size, function_of, root_of
 from tuninglink.payloads.program_writer import write_body, write_program
 from tuninglink.spaces.workload import Workload, read_workload
 
@@ -74,8 +74,7 @@ class Draft:
         module.verify()
         if self.fills not in self.unsized.verified:  # once for all sizes
             write_program(self.template, self.sized, fills=self.fills).verify()
-            (function,) = collect(module, names.FUNCTION)
-            self.unsized.verified[self.fills] = settings(function)
+            self.unsized.verified[self.fills] = settings(function_of(module))
         return module
 
     def verified(self) -> Draft:
@@ -90,8 +89,7 @@ class Draft:
     @cached_property
     def shapes(self) -> str:
         """The types of the operands of the root op."""
-        (function,) = collect(self.body, names.FUNCTION)
-        root = list(function.regions[0].blocks[0].operations)[-2]
+        root = root_of(function_of(self.body))
         return ", ".join(str(operand.type) for operand in root.operands)
 
     def workload(

@@ -12,7 +12,7 @@ from tuninglink.mlir import names
 from tuninglink.mlir.contexts import collected_diagnostics
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.symbols import FreshNames, split_path, symbols
-from tuninglink.mlir.walk import collect
+from tuninglink.mlir.walk import body, collect
 from tuninglink.payloads.payload import root_of
 from tuninglink.specs.sequences import is_any_op, signature
 from tuninglink.specs.transform_ops import (
@@ -130,11 +130,11 @@ def configured_functions(
         for number, entry in enumerate(entries)
     )
     spec.add_entry_point(list(actions))
-    for function in collect(module, names.FUNCTION):
+    for function in body(module):
         function.attributes[names.EXECUTABLE_TARGET] = target
     spec.run(module)
     result: list[tuple[mlir.Operation | None, int]] = []
-    for function in collect(module, names.FUNCTION):
+    for function in body(module):
         root = root_of(function)
         tag = root.attributes.get(_TAG)
         if not isinstance(tag, mlir.IntegerAttr):

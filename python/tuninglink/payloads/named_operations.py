@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import linalg  # type: ignore[attr-defined]
 
 from tuninglink.mlir import names
-from tuninglink.payloads.op_templates import Template, new_block, open_tensor
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from tuninglink.payloads.op_templates import Value
+from tuninglink.payloads.op_templates import Template, Value, new_block, open_tensor
 
 TAKING_MAPS: Final = frozenset(
     {"linalg.batch_matmul", "linalg.batch_reduce_matmul", "linalg.contract", "linalg.matmul"}

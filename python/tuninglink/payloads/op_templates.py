@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from iree.compiler import ir as mlir
 
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.matching.graphs import NAME_ONLY
 from tuninglink.mlir import names
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 Value = mlir.Value[Any]
 DYNAMIC = mlir.ShapedType.get_dynamic_size()

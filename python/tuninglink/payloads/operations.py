@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
 from iree.compiler import ir as mlir
 
 from tuninglink.iree.op_kinds import ATTENTION_OUTPUTS
 from tuninglink.mlir import names
-from tuninglink.payloads.op_templates import Template, build, is_number, new_block, open_tensor
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tuninglink.payloads.op_templates import Value
+from tuninglink.payloads.op_templates import (
+    Template,
+    Value,
+    build,
+    is_number,
+    new_block,
+    open_tensor,
+)
 
 
 class UnknownArithmeticError(Exception):

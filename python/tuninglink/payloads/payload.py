@@ -103,6 +103,12 @@ class Payload:
         return read_workload(root_of(function), function, module)
 
 
+def function_of(module: mlir.Operation) -> mlir.Operation:
+    """Return the function of a payload's body."""
+    (function,) = body(module)
+    return function
+
+
 def root_of(function: mlir.Operation) -> mlir.Operation:
     """Return the root op of the function of a payload's body."""
     *_, root, _ = body(function)

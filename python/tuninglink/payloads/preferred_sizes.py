@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from math import lcm
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
 from tuninglink.iree.op_kinds import OpKind, Role
-from tuninglink.iree.structured_op import REDUCTION
+from tuninglink.iree.structured_op import REDUCTION, StructuredOp
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import entries_of, integers_of, named_parameters
 from tuninglink.mlir.walk import collect
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from tuninglink.iree.structured_op import StructuredOp
 
 _USUAL: Final[Mapping[OpKind, Mapping[Role, int]]] = {
     OpKind.CONTRACTION: {Role.BATCH: 4, Role.M: 256, Role.N: 256, Role.K: 256},

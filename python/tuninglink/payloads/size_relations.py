@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 from iree.compiler import ir as mlir
 
 from tuninglink.iree.structured_op import StructuredOp
-from tuninglink.matching.predicates import STEPS, role_name
+from tuninglink.matching.predicates import STEPS, Dimension, role_name
 from tuninglink.mlir.affine import value_range
-from tuninglink.payloads.op_templates import destination_count
-from tuninglink.solver.expressions import number, unknown
+from tuninglink.payloads.op_templates import Template, Value, destination_count
+from tuninglink.solver.expressions import Expression, number, unknown
 from tuninglink.solver.terms import Kind
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tuninglink.matching.predicates import Dimension
-    from tuninglink.payloads.op_templates import Template, Value
-    from tuninglink.solver.expressions import Expression
 
 Item = TypeVar("Item")
 

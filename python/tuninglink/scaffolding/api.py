@@ -3,34 +3,28 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
 
 from tuninglink.compiler.api import compile_with, read_request
 from tuninglink.compiler.applying import SpecChoice
 from tuninglink.compiler.compilation import Compiler
+from tuninglink.compiler.flags import CompileOptions
 from tuninglink.compiler.phases import Phase
 from tuninglink.emission.matcher_forms import FORMS, NoMatcherError
 from tuninglink.emission.spec_writer import SpecEntry, matcher_key, write_spec
 from tuninglink.errors import CompileError
 from tuninglink.iree.given_sizes import GivenSizes
-from tuninglink.mlir.diagnostics import error, note
+from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, error, note
 from tuninglink.mlir.symbols import FreshNames
 from tuninglink.scaffolding.reading import ProgramReader, is_tunable
-from tuninglink.scaffolding.scaffold import InitSpec, LeftOut, commented
+from tuninglink.scaffolding.scaffold import InitSpec, LeftOut, StartingPoint, commented
 from tuninglink.scaffolding.scaffold_verifier import Backend, Verifier
 from tuninglink.spaces.provider_registry import ProviderRegistry
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from tuninglink.compiler.flags import CompileOptions
-    from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink
-    from tuninglink.scaffolding.scaffold import StartingPoint
-
-    _Chosen = Sequence[tuple[StartingPoint, str]]
-    """What entries are for, each with its form of matchers."""
+_Chosen = Sequence[tuple[StartingPoint, str]]
+"""What entries are for, each with its form of matchers."""
 
 
 def init_spec(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
@@ -14,7 +15,8 @@ from tuninglink.emission.entry_points import Preparation
 from tuninglink.iree.dispatch_calls import count_calls
 from tuninglink.iree.dispatch_cost import dispatch_costs
 from tuninglink.iree.dispatch_roots import find_root_ops
-from tuninglink.iree.dispatches import find_dispatches
+from tuninglink.iree.dispatches import Dispatch, find_dispatches
+from tuninglink.iree.given_sizes import GivenSizes
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.iree.op_words import describe
 from tuninglink.matching.op_info import OpInfo
@@ -23,16 +25,8 @@ from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.passes.strip_configs import strip_configurations
 from tuninglink.scaffolding.scaffold import LeftOut, StartingPoint
-from tuninglink.spaces.configuration import read_configuration
+from tuninglink.spaces.configuration import Configuration, read_configuration
 from tuninglink.spaces.workload import read_workload
-
-if TYPE_CHECKING:
-    from collections import Counter
-    from collections.abc import Hashable, Sequence
-
-    from tuninglink.iree.dispatches import Dispatch
-    from tuninglink.iree.given_sizes import GivenSizes
-    from tuninglink.spaces.configuration import Configuration
 
 
 class _NoStartError(Exception):

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 
+from tuninglink.iree.dispatch_cost import DispatchCost
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.diagnostics import place_of
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import collect
+from tuninglink.spaces.configuration import Configuration
 from tuninglink.spaces.knob_reference import meaning
 from tuninglink.spaces.knob_values import AllowedValues, knob_values, tiled_problem
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from tuninglink.iree.dispatch_cost import DispatchCost
-    from tuninglink.spaces.configuration import Configuration
-    from tuninglink.spaces.provider_registry import ProviderRegistry
-    from tuninglink.spaces.workload import Workload
+from tuninglink.spaces.provider_registry import ProviderRegistry
+from tuninglink.spaces.workload import Workload
 
 
 @dataclass(frozen=True)

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error
 from tuninglink.solver.terms import Grade
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class Verdict(Enum):

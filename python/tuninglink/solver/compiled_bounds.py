@@ -6,17 +6,11 @@ last factor.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping
 
-from tuninglink.solver.compiled_terms import SourceWriter, compile_function
-from tuninglink.solver.terms import Kind, graph
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from tuninglink.solver.bounds import Bounds
-    from tuninglink.solver.compiled_terms import Values
-    from tuninglink.solver.terms import Term
+from tuninglink.solver.bounds import Bounds
+from tuninglink.solver.compiled_terms import SourceWriter, Values, compile_function
+from tuninglink.solver.terms import Kind, Term, graph
 
 
 class _UnboundedError(Exception):

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from typing import Any
 
 from tuninglink.solver.bounds import Bounds
 from tuninglink.solver.terms import Kind, Term, divide, graph, modulo
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-    from typing import Any
-
-    Values = list[int]
+Values = list[int]
 
 _INFIX = {
     Kind.ADD: " + ",

@@ -8,24 +8,17 @@ values that agree in these: for a product that must be at most 1024, only the pr
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING
 
-from tuninglink.solver.answers import CountAnswer, UndecidedError, Verdict
+from tuninglink.solver.answers import CountAnswer, Deadline, UndecidedError, Verdict
 from tuninglink.solver.bounds import Bounds
-from tuninglink.solver.compiled_terms import outlook
-from tuninglink.solver.plan import order_variables, plan_levels
+from tuninglink.solver.compiled_terms import Values, outlook
+from tuninglink.solver.plan import Level, order_variables, plan_levels
+from tuninglink.solver.terms import Term
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-
-    from tuninglink.solver.answers import Deadline
-    from tuninglink.solver.compiled_terms import Values
-    from tuninglink.solver.plan import Level
-    from tuninglink.solver.terms import Term
-
-    Domains = Mapping[str, Sequence[int]]
+Domains = Mapping[str, Sequence[int]]
 
 _NODES_BETWEEN_CHECKS = 2048
 _MOST_REMEMBERED = 1 << 19

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeAlias
+from collections.abc import Sequence
+from typing import Final, TypeAlias
 
 from tuninglink.solver.terms import Kind, Term, constant, make
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    Operand: TypeAlias = "Expression | int"
+Operand: TypeAlias = "Expression | int"
 
 
 class Expression:

@@ -5,13 +5,11 @@ All operations over-approximate: a value outside of an interval is impossible, a
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from tuninglink.solver.terms import Kind, divide
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 
 class Interval(NamedTuple):

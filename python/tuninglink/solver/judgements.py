@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
 
 from tuninglink.solver.compiled_terms import violations
 from tuninglink.solver.terms import Term, evaluate
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    Result = tuple[list[int], list[int]]
+Result = tuple[list[int], list[int]]
 
 _FEW: Final = 8
 """So many judgements take less time than the compilation."""

@@ -7,15 +7,10 @@ in a text, fixes it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
-from tuninglink.solver.expressions import Expression
+from tuninglink.solver.expressions import Expression, Operand
 from tuninglink.solver.terms import Kind, Term, evaluate, make
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from tuninglink.solver.expressions import Operand
 
 
 class Assumptions:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 from tuninglink.solver.terms import Kind, Term, evaluate
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 
 def forced_values(assertions: Iterable[Term]) -> dict[str, int] | None:

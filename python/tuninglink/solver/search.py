@@ -7,20 +7,15 @@ an equation leaves a variable only one value, the others are not tried.
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-from tuninglink.solver.answers import NearestAnswer, UndecidedError, Verdict
+from tuninglink.solver.answers import Deadline, NearestAnswer, UndecidedError, Verdict
+from tuninglink.solver.compiled_terms import Values
 from tuninglink.solver.domains import TooManyValuesError, find_domains
 from tuninglink.solver.plan import Level, order_variables, plan_levels
 from tuninglink.solver.terms import Kind, Term, evaluate
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-
-    from tuninglink.solver.answers import Deadline
-    from tuninglink.solver.compiled_terms import Values
-
-    Confirm = Callable[[Mapping[str, int], Deadline], bool]
+Confirm = Callable[[Mapping[str, int], Deadline], bool]
 
 
 _NODES_BETWEEN_CHECKS = 2048
@@ -217,6 +212,27 @@ def nearest_by_search(
     else:
         verdict = Verdict.REFUTED if nearest is None else Verdict.PROVEN
     return NearestAnswer(verdict, nearest, changes(target, nearest), reason)
+
+
+def beyond_changes(
+    search: SearchPlan, target: Mapping[str, int], most: int
+) -> Callable[[int, Values], bool]:
+    """Return a `prune` of a search that leaves the solutions that differ from `target` in few places.
+
+    Args:
+        search: the search.
+        target: values of unknowns; others are free.
+        most: the largest number of differences.
+    """
+    order = search.order
+    changed = [0] * (len(order) + 1)
+
+    def is_beyond(at: int, values: Values) -> bool:
+        name = order[at]
+        changed[at + 1] = changed[at] + (name in target and values[at] != target[name])
+        return changed[at + 1] > most
+
+    return is_beyond
 
 
 def changes(target: Mapping[str, int], solution: Mapping[str, int] | None) -> dict[str, int]:

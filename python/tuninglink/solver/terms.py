@@ -7,14 +7,12 @@ access to one takes microseconds.
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum, IntEnum, auto
 from functools import lru_cache
 from math import prod
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+from typing import Final
 
 
 class Kind(IntEnum):

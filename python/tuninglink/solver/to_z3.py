@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import z3
 
 from tuninglink.solver.terms import Kind, Term, graph
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 
 class TermWriter:

@@ -8,22 +8,18 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import z3
 
-from tuninglink.solver.answers import UndecidedError
+from tuninglink.solver.answers import Deadline, UndecidedError
+from tuninglink.solver.terms import Term
 from tuninglink.solver.to_z3 import TermWriter
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from tuninglink.solver.answers import Deadline
-    from tuninglink.solver.terms import Term
-
-    Model: TypeAlias = dict[str, int]
+Model: TypeAlias = dict[str, int]
 
 
 _GRACE_SECONDS: Final = 1.0

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Final
+from collections.abc import Collection, Mapping
+from typing import Final
 
 from tuninglink.mlir.diagnostics import error
 from tuninglink.solver.answers import AssignmentError
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
 
 MOST_BITS: Final = 4096
 """Numbers that take more are not written out: Python refuses to."""

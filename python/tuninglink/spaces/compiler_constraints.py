@@ -7,9 +7,9 @@ the sizes separately, so that an op that was read before need not be read again.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
@@ -19,9 +19,6 @@ from tuninglink.mlir.attributes import integer_value
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.walk import visit
 from tuninglink.spaces.isolated_passes import passed
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _INSERT_CONSTRAINTS = "builtin.module(func.func(iree-codegen-insert-smt-constraints))"
 _STRIP_LOCATIONS = "builtin.module(strip-debuginfo)"

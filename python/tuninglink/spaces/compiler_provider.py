@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
@@ -14,24 +15,25 @@ from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import error, place_of
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.walk import visit
-from tuninglink.solver.answers import AssignmentError, UndecidedError
-from tuninglink.spaces.compiler_constraints import constraints_in, insert_constraints
+from tuninglink.solver.answers import AssignmentError, CheckAnswer, Limits, UndecidedError
+from tuninglink.spaces.compiler_constraints import (
+    FixedSize,
+    UnsizedConstraints,
+    constraints_in,
+    insert_constraints,
+)
+from tuninglink.spaces.configuration import Configuration
+from tuninglink.spaces.constraint_set import ConstraintSet
 from tuninglink.spaces.family_constraints import FamilyConstraints
-from tuninglink.spaces.isolated_passes import SHARED_PASS_MANAGER, CompilerCrashError
+from tuninglink.spaces.isolated_passes import (
+    SHARED_PASS_MANAGER,
+    CompilerCrashError,
+    IsolatedPassManager,
+)
+from tuninglink.spaces.knob_templates import KnobTemplate
 from tuninglink.spaces.providers import Provider, Space
 from tuninglink.spaces.smt import PROVIDER, dimension_name, knob_template, read_constraints
-from tuninglink.spaces.workload import Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
-
-    from tuninglink.solver.answers import CheckAnswer, Limits
-    from tuninglink.spaces.compiler_constraints import FixedSize, UnsizedConstraints
-    from tuninglink.spaces.configuration import Configuration
-    from tuninglink.spaces.constraint_set import ConstraintSet
-    from tuninglink.spaces.isolated_passes import IsolatedPassManager
-    from tuninglink.spaces.knob_templates import KnobTemplate
-    from tuninglink.spaces.workload import Workload
+from tuninglink.spaces.workload import Problem, Workload
 
 _MOST_FORMS = 64
 """How many constraints ops are kept; ops of the same kind and types have one for each pipeline."""

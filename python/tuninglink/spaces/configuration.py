@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen, iree_gpu
@@ -21,9 +22,6 @@ from tuninglink.iree.gpu_configurations import (
 )
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import entries_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _BITS: Final = 64
 
@@ -46,6 +44,11 @@ class Configuration:
     def pipeline(self) -> mlir.Attribute | None:
         """The pipeline that compiles the dispatch."""
         return self.translation_info.pass_pipeline if self.translation_info else None
+
+    @cached_property
+    def complete(self) -> Configuration:
+        """This configuration with the default entries; see `with_defaults`."""
+        return _completed(self)
 
     @cached_property
     def entries(self) -> Mapping[str, mlir.Attribute]:
@@ -107,6 +110,10 @@ def with_defaults(configuration: Configuration) -> Configuration:
 
     For GPUs, these are the promoted operands (none) and the kind of promotion (by all threads of a workgroup together).
     """
+    return configuration.complete
+
+
+def _completed(configuration: Configuration) -> Configuration:
     lowering, decomposition = configuration.lowering_config, configuration.decomposition_config
     entries = dictionary_of(lowering)
     if entries is None or not isinstance(lowering, iree_gpu.LoweringConfigAttr):

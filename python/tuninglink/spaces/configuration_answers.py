@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+
+from iree.compiler import ir as mlir
 
 from tuninglink.mlir.diagnostics import Severity
 from tuninglink.solver.answers import Verdict, Violation
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from iree.compiler import ir as mlir
 
 
 @dataclass(frozen=True)

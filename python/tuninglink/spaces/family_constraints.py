@@ -7,15 +7,13 @@ answers are only compared where small sizes are equal.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tuninglink.spaces.compiler_constraints import FixedSize, UnsizedConstraints
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    Sizes = tuple[int, ...]
+Sizes = tuple[int, ...]
 
 _LARGEST_SPECIAL: Final = 128
 """The constraints depend on products with few rows or columns, and on sizes up to the threads of a subgroup, see

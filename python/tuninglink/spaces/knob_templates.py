@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen, iree_gpu
@@ -14,7 +15,7 @@ from tuninglink.mlir import names
 from tuninglink.mlir.attributes import integer_value, integers_of
 from tuninglink.mlir.diagnostics import error
 from tuninglink.solver.answers import AssignmentError
-from tuninglink.spaces.configuration import dictionary_of
+from tuninglink.spaces.configuration import Configuration, dictionary_of
 from tuninglink.spaces.slots import (
     ArraySlot,
     ConstantSlot,
@@ -23,12 +24,6 @@ from tuninglink.spaces.slots import (
     OptionSlot,
     Slot,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from tuninglink.spaces.configuration import Configuration
-
 
 _NO_PARAMETERS: Final[Mapping[str, int]] = MappingProxyType({})
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tuninglink.solver.parameters import Assumptions, Parameter
-from tuninglink.spaces.workload import Dimension
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tuninglink.spaces.workload import Problem
+from tuninglink.spaces.workload import Dimension, Problem
 
 
 def parameter_values(sizes: Sequence[int]) -> dict[str, int]:

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib import metadata
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+from iree.compiler import ir as mlir
 
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
-from tuninglink.solver.answers import AssignmentError, CheckAnswer, UndecidedError, Verdict
+from tuninglink.solver.answers import AssignmentError, CheckAnswer, Limits, UndecidedError, Verdict
 from tuninglink.spaces.compiler_provider import CompilerProvider
-from tuninglink.spaces.configuration import MismatchError
+from tuninglink.spaces.configuration import Configuration, MismatchError
+from tuninglink.spaces.constraint_set import ConstraintSet
 from tuninglink.spaces.cpu.cpu_provider import CpuProvider
 from tuninglink.spaces.gpu.gpu_provider import GpuProvider
 from tuninglink.spaces.providers import Provider, Space
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from iree.compiler import ir as mlir
-
-    from tuninglink.solver.answers import Limits
-    from tuninglink.spaces.configuration import Configuration
-    from tuninglink.spaces.constraint_set import ConstraintSet
-    from tuninglink.spaces.workload import Workload
-
+from tuninglink.spaces.workload import Workload
 
 GROUP: Final = "tuninglink.constraints"
 """The entry-point group under which a plug-in registers a provider: a class, or a list of classes."""

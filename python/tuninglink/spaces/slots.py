@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_gpu
@@ -19,9 +20,6 @@ from tuninglink.spaces.configuration import (
     dictionary_of,
     integer,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 _Expected = TypeVar("_Expected", bound=mlir.Attribute)
 

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from tuninglink.solver.answers import DEFAULT_LIMITS, CountAnswer, Limits, UndecidedError, Verdict
+from tuninglink.solver.answers import (
+    DEFAULT_LIMITS,
+    CountAnswer,
+    Deadline,
+    Limits,
+    UndecidedError,
+    Verdict,
+)
 from tuninglink.solver.decider import Decider
+from tuninglink.solver.search import beyond_changes
+from tuninglink.solver.terms import Assertion
 from tuninglink.solver.z3_solver import Solver
 from tuninglink.spaces.assignments import read_partial_assignment
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
-    from tuninglink.solver.answers import Deadline
-    from tuninglink.solver.terms import Assertion
 
 MOST_KEPT: Final = 1 << 18
 """A sample is drawn from all solutions if there are fewer than this."""
@@ -70,17 +74,21 @@ class SolutionSet:
             yield solution
             deadline.postpone(time.monotonic() - since)
 
-    def enumerate_within(
+    def enumerate_near(
         self,
+        assignment: Mapping[str, int],
         choices: Mapping[str, Sequence[int]],
+        most_changes: int,
         limits: Limits = DEFAULT_LIMITS,
         *,
         without: Collection[int] = (),
     ) -> Iterator[dict[str, int]]:
-        """Yield every valid assignment whose values of some knobs are among given choices, once.
+        """Yield every valid assignment that differs from a given one in a few knobs, once.
 
         Args:
+            assignment: the given assignment.
             choices: the permitted values by knob.
+            most_changes: the largest number of knobs with another value.
             limits: the limits of the search, including the time that the caller spends between assignments.
             without: the indices of assertions that need not hold, see `broken_heuristics`.
 
@@ -96,7 +104,8 @@ class SolutionSet:
         search = self._decider.search_within(choices, deadline, without)
         if search is None:
             raise UndecidedError("only the solver finds the solutions")
-        yield from map(self._in_order, search.solutions(deadline))
+        prune = beyond_changes(search, assignment, most_changes)
+        yield from map(self._in_order, search.solutions(deadline, prune=prune))
 
     def sample(
         self, n: int, seed: int = 0, limits: Limits = DEFAULT_LIMITS

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_gpu
 
+from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.iree.target_attributes import read_executable_target
 from tuninglink.mlir import names
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping
-
-    from iree.compiler import ir as mlir
-
-    from tuninglink.iree.op_kinds import OpKind, Role
 
 
 @dataclass(frozen=True)

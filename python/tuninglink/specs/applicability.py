@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from iree.compiler import ir as mlir
 
 from tuninglink.iree.foreign import backends_of, foreign_reason, generation_of
 from tuninglink.iree.known_targets import BACKENDS
 from tuninglink.iree.structured_op import element_type
-from tuninglink.iree.targets import known_target_names
+from tuninglink.iree.targets import Target, known_target_names
 from tuninglink.mlir import names
-from tuninglink.mlir.diagnostics import Diagnostic, Severity, note, place_of
+from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Place, Severity, note, place_of
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import collect, visit
-from tuninglink.specs.bindings import binding_of, covers, entry_binding, is_for_like_target
+from tuninglink.specs.bindings import Binding, binding_of, covers, entry_binding, is_for_like_target
 from tuninglink.specs.entry_settings import settings_of
 from tuninglink.specs.linking.chains import chained_modules
+from tuninglink.specs.sequences import SequenceTable
 from tuninglink.specs.spec import Spec
-from tuninglink.specs.structure import SpecKind
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from tuninglink.iree.targets import Target
-    from tuninglink.mlir.diagnostics import DiagnosticSink, Place
-    from tuninglink.specs.bindings import Binding
-    from tuninglink.specs.sequences import SequenceTable
-    from tuninglink.specs.structure import Entry
+from tuninglink.specs.structure import Entry, SpecKind
 
 _NAMED: Final = 3
 """How many entries a warning names."""

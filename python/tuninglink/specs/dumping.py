@@ -7,26 +7,23 @@ the same specs again writes the same files; the index next to them maps dispatch
 from __future__ import annotations
 
 import hashlib
+import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
+
+from iree.compiler import ir as mlir
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import make_directory, write_file
 from tuninglink.iree.dispatches import TargetReader, containers, dispatch_name, target_of
+from tuninglink.iree.targets import Target
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import error
 from tuninglink.plain_data import HIDDEN, named, to_json
 from tuninglink.specs.embedding import load_embedded_spec
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterator
-
-    from iree.compiler import ir as mlir
-
-    from tuninglink.iree.targets import Target
-    from tuninglink.specs.spec import Spec
+from tuninglink.specs.spec import Spec
 
 INDEX: Final = "index.json"
 """The file that says which dispatch uses which spec."""

@@ -7,19 +7,16 @@ it on every backend, at a fixed point of its pipeline.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from iree.compiler import ir as mlir
 
 from tuninglink.errors import SpecError
 from tuninglink.iree.dispatches import ancestors
 from tuninglink.mlir import names
-from tuninglink.mlir.diagnostics import Severity, error
+from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
 from tuninglink.specs.loading import load_spec
-
-if TYPE_CHECKING:
-    from tuninglink.mlir.diagnostics import Diagnostic
-    from tuninglink.specs.spec import Spec
+from tuninglink.specs.spec import Spec
 
 
 def spec_attribute(content: bytes, context: mlir.Context) -> mlir.Attribute:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from iree.compiler import ir as mlir
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 Pair = tuple[mlir.Attribute, mlir.Attribute]
 """References to a matcher and an action."""

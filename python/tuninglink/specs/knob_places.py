@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tuninglink.errors import SpecError
 from tuninglink.mlir import names
+from tuninglink.mlir.diagnostics import Place
 from tuninglink.upgrading.outline import SpecOutline
 from tuninglink.upgrading.spec_text import Source
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tuninglink.mlir.diagnostics import Place
 
 _ARROW: Final = "->"
 _COMMENT: Final = "//"

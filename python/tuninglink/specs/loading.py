@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from iree.compiler import ir as mlir
 
 from tuninglink.errors import SpecError
 from tuninglink.iree.targets import Target
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
-from tuninglink.mlir.diagnostics import Place, error
+from tuninglink.mlir.diagnostics import DiagnosticSink, Place, error
 from tuninglink.mlir.serialization import is_bytecode, parse_module, to_bytecode
 from tuninglink.mlir.walk import body
 from tuninglink.specs.bindings import bind
 from tuninglink.specs.spec import Spec
 from tuninglink.specs.structure import has_entry_point
 from tuninglink.upgrading.module_reader import read_module
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from iree.compiler import ir as mlir
-
-    from tuninglink.mlir.diagnostics import DiagnosticSink
 
 
 def load_spec(

@@ -15,24 +15,19 @@ import json
 import os
 import shlex
 import tomllib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from tuninglink.errors import SpecError, TuninglinkError
 from tuninglink.files import cannot, write_file
-from tuninglink.mlir.diagnostics import Place, error, note
+from tuninglink.mlir.diagnostics import DiagnosticSink, Place, error, note
 from tuninglink.specs.libraries import LIBRARY
 from tuninglink.specs.remote import is_url
-from tuninglink.specs.sources import SpecArgument, read_specs
+from tuninglink.specs.sources import SpecArgument, SpecFile, read_specs
 from tuninglink.spelling import did_you_mean
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from tuninglink.mlir.diagnostics import DiagnosticSink
-    from tuninglink.specs.sources import SpecFile
 
 OWN_FILE: Final = "tuninglink.toml"
 SHARED_FILE: Final = "pyproject.toml"

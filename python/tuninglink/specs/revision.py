@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 
@@ -14,14 +14,10 @@ from tuninglink.mlir.symbols import FreshNames, join_path, references_in, split_
 from tuninglink.mlir.walk import body, collect
 from tuninglink.specs.foreach_match import pairs_of, set_pairs
 from tuninglink.specs.provenance import PROVENANCE, provenance_attribute
+from tuninglink.specs.sequences import Annotation, Handle
 from tuninglink.specs.spec import Spec
 from tuninglink.specs.structure import Anatomy, SpecKind
 from tuninglink.specs.unused_sequences import erase_unused, unused_sequences
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from tuninglink.specs.sequences import Annotation, Handle
 
 
 class Revision:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from iree.compiler import ir as mlir
 
@@ -13,15 +14,10 @@ from tuninglink.mlir.attributes import entries_of
 from tuninglink.mlir.symbols import join_path, reference, references_in, split_path
 from tuninglink.mlir.walk import body, collect, postorder
 from tuninglink.specs.foreach_match import pairs_of
-from tuninglink.specs.module_scan import scan_module
+from tuninglink.specs.module_scan import ModuleScan, scan_module
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from tuninglink.specs.module_scan import ModuleScan
-
-    Handle = mlir.Value[mlir.Type]
-    _Resolved = tuple["SequenceTable", mlir.Operation]
+Handle = mlir.Value[mlir.Type]
+_Resolved = tuple["SequenceTable", mlir.Operation]
 
 _Source = mlir.Operation | int | None
 """What a sequence yields: a constant, the argument with this number, or anything else."""

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterator
+from typing import Final
 
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import body, collect, postorder
+from tuninglink.specs.sequences import SequenceTable
 from tuninglink.specs.transform_ops import fails_as_included
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from tuninglink.specs.sequences import SequenceTable
-
-    _Resolved = tuple[SequenceTable, mlir.Operation]
+_Resolved = tuple[SequenceTable, mlir.Operation]
 
 _READING: Final = frozenset(
     {

@@ -6,26 +6,21 @@ import glob
 import hashlib
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, overload
+from typing import Final, overload
 
 from tuninglink.errors import SpecError
 from tuninglink.files import cannot
 from tuninglink.iree.targets import Target
 from tuninglink.mlir.contexts import thread_context
-from tuninglink.mlir.diagnostics import error
+from tuninglink.mlir.diagnostics import DiagnosticSink, error
 from tuninglink.specs.libraries import LIBRARY, library_files, shipped_libraries
 from tuninglink.specs.loading import load_spec
 from tuninglink.specs.remote import changed, fetch, is_url
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from tuninglink.mlir.diagnostics import DiagnosticSink
-    from tuninglink.specs.spec import Spec
+from tuninglink.specs.spec import Spec
 
 SUFFIXES: Final = (".mlir", ".mlirbc")
 """The names of specs end so, as text and as bytecode; where both are, the text counts."""

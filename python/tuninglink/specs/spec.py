@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+
+from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
 from tuninglink.mlir.serialization import to_bytecode, to_text
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body
 from tuninglink.specs.structure import Anatomy, Entry, SpecKind, has_entry_point
-
-if TYPE_CHECKING:
-    from iree.compiler import ir as mlir
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,11 @@ Nothing here changes the IR. Linking decides on the basis of this analysis, afte
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from iree.compiler import ir as mlir
 
@@ -18,14 +19,14 @@ from tuninglink.mlir.diagnostics import Diagnostic, Place, error, note, place_of
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body
 from tuninglink.plain_data import HIDDEN
-from tuninglink.specs.sequences import SequenceTable, argument_attributes, is_any_op, signature
+from tuninglink.specs.sequences import (
+    Annotation,
+    SequenceTable,
+    argument_attributes,
+    is_any_op,
+    signature,
+)
 from tuninglink.specs.side_effects import SideEffects
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tuninglink.specs.sequences import Annotation
-
 
 _PREPARATIONS: Final = frozenset({names.ADD_BATCH_LOOP, names.MATERIALIZE_ENCODINGS})
 """Passes that a readable spec may run before its entries."""

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import body
-from tuninglink.specs.sequences import signature
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tuninglink.specs.sequences import Handle
+from tuninglink.specs.sequences import Handle, signature
 
 FAILURES_PROPAGATE = 1
 FAILURES_SUPPRESS = 2

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+
+from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
 from tuninglink.mlir.symbols import references_in, symbol_name, symbols
 from tuninglink.mlir.walk import body, postorder
 from tuninglink.specs.structure import is_entry_point
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from iree.compiler import ir as mlir
 
 
 def unused_sequences(module: mlir.Operation) -> list[mlir.Operation]:

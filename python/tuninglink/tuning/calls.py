@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.iree.given_sizes import GivenSizes
 from tuninglink.mlir.diagnostics import error
+from tuninglink.specs.spec import Spec
 from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.database import Database
 from tuninglink.tuning.devices.local import Devices, default_device
@@ -18,16 +19,11 @@ from tuninglink.tuning.programs.call_options import ALL_CALLS, CallOptions
 from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.references.references import References
 from tuninglink.tuning.results.journal import Journal
+from tuninglink.tuning.results.task_result import TuningResult
 from tuninglink.tuning.scheduling.ledger import Ledger
 from tuninglink.tuning.scheduling.task_tuner import TaskTuner
+from tuninglink.tuning.settings import TuningSettings
 from tuninglink.tuning.tuner import Tuner
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tuninglink.specs.spec import Spec
-    from tuninglink.tuning.results.task_result import TuningResult
-    from tuninglink.tuning.settings import TuningSettings
 
 
 def tune(

@@ -34,6 +34,10 @@ _LEAST_PART: Final = 0.7
 fraction of the price of that is left."""
 
 
+_OVER: Final = 0.03
+"""The fraction of the budget by which a comparison with few rounds may end late."""
+
+
 class ProgramGuard:
     """Compares the whole program at the end of a run.
 
@@ -148,7 +152,8 @@ class ProgramGuard:
             return "tuning ended early"
         if whole.remaining < _LEAST_PART * self._price and self._task_tuner.is_local:
             self._reference = None  # elsewhere, it is already computed
-        if whole.remaining < _LEAST_PART * self._least_price:
+        over = _OVER * self._ledger.seconds
+        if whole.remaining + over < _LEAST_PART * self._least_price:
             return f"it takes about {self._least_price:.0f} s, which the budget did not leave"
         return ""
 

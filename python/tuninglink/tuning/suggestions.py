@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from tuninglink.emission.spec_writer import write_spec
+from tuninglink.emission.spec_writer import SpecEntry, write_spec
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir import names
 from tuninglink.scaffolding.reading import is_tunable
 from tuninglink.solver.answers import Verdict
 from tuninglink.spaces.configuration import Configuration
+from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.spaces.verification import verify_configuration
-from tuninglink.tuning.candidates.candidate import configuration_of
-from tuninglink.tuning.candidates.preparation import NotTunableError, prepare
-from tuninglink.tuning.programs.dispatches import Omission
+from tuninglink.tuning.candidates.candidate import Candidate, configuration_of
+from tuninglink.tuning.candidates.preparation import NotTunableError, PreparedTask, prepare
+from tuninglink.tuning.programs.dispatches import Omission, TuningTask
 from tuninglink.tuning.search.base import MOST_CANDIDATES
 from tuninglink.tuning.search.features import fastest_first
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from tuninglink.emission.spec_writer import SpecEntry
-    from tuninglink.spaces.provider_registry import ProviderRegistry
-    from tuninglink.tuning.candidates.candidate import Candidate
-    from tuninglink.tuning.candidates.preparation import PreparedTask
-    from tuninglink.tuning.programs.dispatches import TuningTask
 
 _SEED: Final = 0
 

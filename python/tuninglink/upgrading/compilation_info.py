@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tuninglink.upgrading.trees import (
     Field,
@@ -16,9 +17,6 @@ from tuninglink.upgrading.trees import (
     integer,
     integers,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 VECTOR_DISTRIBUTE: Final = frozenset({"LLVMGPUVectorDistribute", "VectorDistribute"})
 TILE_AND_FUSE: Final = frozenset({"LLVMGPUTileAndFuse", "TileAndFuse"})

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tuninglink.spelling import nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 CPU_PIPELINES: Final = frozenset(
     {

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import groupby, takewhile
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tuninglink.mlir import names
 from tuninglink.upgrading.outline_parts import Alias, Dag, ForeachMatch, NamedSequence, Pair
-from tuninglink.upgrading.spec_text import Cursor
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from tuninglink.upgrading.spec_text import Mark, Source, Token
+from tuninglink.upgrading.spec_text import Cursor, Mark, Source, Token
 
 _FOREACH_WORDS: Final = frozenset({"restrict_root", "flatten_results", "in"})
 

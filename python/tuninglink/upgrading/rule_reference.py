@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
+from tuninglink.upgrading.rule_definition import UpgradeRule
 from tuninglink.upgrading.rules import RULES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from tuninglink.upgrading.rule_definition import UpgradeRule
 
 
 def table(rules: Iterable[UpgradeRule]) -> str:

@@ -9,15 +9,13 @@ from __future__ import annotations
 import heapq
 import re
 from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import Final, NoReturn
 
 from tuninglink.errors import SpecError
 from tuninglink.mlir.diagnostics import Place, error, note
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 MAX_DEPTH: Final = 128
 """The greatest nesting of brackets. Specs need a dozen levels. The compiler's recursive parser ends the process at

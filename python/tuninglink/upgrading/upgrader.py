@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+
+from iree.compiler import ir as mlir
 
 from tuninglink.errors import SpecError
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
-from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
+from tuninglink.mlir.diagnostics import Diagnostic, Place, Severity, error
 from tuninglink.mlir.serialization import decode
 from tuninglink.upgrading.attribute_rewriter import AttributeRewriter, Rewrites
 from tuninglink.upgrading.edits import Edited, Edits
@@ -25,15 +27,7 @@ from tuninglink.upgrading.rule_definition import (
 from tuninglink.upgrading.rules import RULES
 from tuninglink.upgrading.rules.entry_points import unmarked
 from tuninglink.upgrading.spec_text import Source
-from tuninglink.upgrading.upgrade_report import KeptOut, Upgraded, UpgradedEntry
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from iree.compiler import ir as mlir
-
-    from tuninglink.mlir.diagnostics import Place
-    from tuninglink.upgrading.upgrade_report import RuleChange
+from tuninglink.upgrading.upgrade_report import KeptOut, RuleChange, Upgraded, UpgradedEntry
 
 
 def upgrade(

@@ -23,7 +23,7 @@ from tuninglink.cli.known_values import (
 from tuninglink.cli.summaries import SUMMARIES
 from tuninglink.cli.usage import Positional, Usage, flag_lines, usage_of
 from tuninglink.errors import TuninglinkError
-from tuninglink.llvm_flags import CommandLine, Flag, choice, switch
+from tuninglink.llvm_flags import CommandLine, Flag, choice, read_count, switch
 from tuninglink.tuning.settings import Numerics
 
 if TYPE_CHECKING:
@@ -63,6 +63,14 @@ def test_a_long_meaning_is_wrapped_behind_the_flags() -> None:
 def test_the_meaning_of_a_long_flag_is_on_its_own_line() -> None:
     text = flag_lines({"a-flag-with-a-long-name": Flag("x", metavar="VALUE", help="word")})
     assert text.splitlines() == ["  --a-flag-with-a-long-name VALUE", " " * 23 + "word"]
+
+
+@pytest.mark.parametrize("arguments", [["-j4"], ["-j", "4"], ["-j=4"], ["--jobs", "4"]])
+def test_a_number_may_join_a_short_flag(arguments: list[str]) -> None:
+    jobs = Flag("jobs", read_count, short="j")
+    line = CommandLine({"jobs": jobs}, [*arguments, "-O2"])
+    assert line.values == {"jobs": 4}
+    assert [unknown.argument for unknown in line.unknown] == ["-O2"]
 
 
 def parameters(name: str) -> Mapping[str, inspect.Parameter]:

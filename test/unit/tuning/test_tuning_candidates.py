@@ -80,6 +80,18 @@ def test_neighbors_differ_in_one_or_two_knobs(source: str, target: str) -> None:
     assert changes == sorted(changes)
 
 
+def test_all_steps_of_one_knob_are_neighbors() -> None:
+    spaces = prepared(matmul(8, 256, 512), "llvm-cpu").spaces
+    start = spaces.sample(4, seed=0)[0]
+    constraints = spaces.spaces[start.space].constraints
+    neighbors = [neighbor.knobs for neighbor in spaces.neighbors(start)]
+    for knob in constraints.knobs:
+        for step in {start.knobs[knob.name] * 2, start.knobs[knob.name] // 2}:
+            changed = {**start.knobs, knob.name: step}
+            if changed != start.knobs and not constraints.check(changed).violations:
+                assert changed in neighbors
+
+
 def test_neighbors_break_the_heuristics_that_the_default_breaks() -> None:
     # The compiler's vector tile of 7 for 28 is not a power of two.
     source = ONE_IMAGE.replace("18x18", "30x30").replace("16x16x32", "28x28x32")

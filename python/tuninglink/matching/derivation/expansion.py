@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from iree.compiler import ir as mlir
 
 from tuninglink.iree.op_kinds import OpKind, Role, affine_maps, loops_by_role
-from tuninglink.iree.structured_op import PARALLEL, REDUCTION
+from tuninglink.iree.structured_op import PARALLEL, REDUCTION, Sizes
+from tuninglink.matching.derivation.derivable import Derivable
 from tuninglink.matching.derivation.derived_spec import MatchedForm
 from tuninglink.matching.derivation.deriver import DerivableList
 from tuninglink.matching.derivation.problem_form import OPERANDS, problem_form
 from tuninglink.matching.prunable import PrunableSpec
+from tuninglink.specs.spec import Spec
 from tuninglink.specs.structure import SpecKind
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from tuninglink.iree.structured_op import Sizes
-    from tuninglink.matching.derivation.derivable import Derivable
-    from tuninglink.specs.spec import Spec
 
 _BATCHED: Final = {OpKind.CONTRACTION: (0, 1, 2), OpKind.CONVOLUTION: (0, 2)}
 """The operands that have a dimension for a batch, by kind."""

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
 
 from tuninglink.iree.dispatch_roots import find_root_ops
+from tuninglink.iree.dispatches import Dispatch
 from tuninglink.iree.op_kinds import OpKind, Role
-from tuninglink.matching.derivation.problem_form import OPERANDS, problem_form
+from tuninglink.matching.derivation.problem_form import OPERANDS, ProblemForm, problem_form
 from tuninglink.matching.op_info import OpInfo
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.serialization import to_bytecode
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator
-
-    from tuninglink.iree.dispatches import Dispatch
-    from tuninglink.matching.derivation.problem_form import ProblemForm
 
 _TO_ONLINE_ATTENTION: Final = (
     "builtin.module(func.func(iree-linalg-ext-convert-attention-to-online-attention))"

@@ -60,8 +60,13 @@ def _vectorized(rules: CpuRules) -> list[Expression]:
     than the part that it covers.
     """
     # The effect of the innermost level is unknown, as is that of a level that tiles loops of the other kind.
-    others = [rules.tiles.tile(CpuLevel.VECTOR_INNER_PARALLEL, loop) == 0 for loop in rules.loops]
-    others += [rules.tiles.tile(level, loop) == 0 for level, loop in rules.tiles.misplaced()]
+    innermost = CpuLevel.VECTOR_INNER_PARALLEL
+    others = [
+        rules.tiles.tile(innermost, loop) == 0
+        for loop in rules.loops
+        if innermost not in rules.pipeline.unused
+    ]
+    others += [rules.tiles.tile(level, loop) == 0 for level, loop in rules.misplaced()]
     if rules.cpu.masking is Masking.NEVER:
         return [*others, *(each.is_known for each in rules.parts)]
     configured = (
@@ -81,7 +86,10 @@ def add_sufficient_rules(rules: CpuRules) -> None:
     for loop in rules.loops:
         for level in CpuLevel:
             rules.limit_tile(level, loop)
-    rules.separate_levels()
+    if rules.pipeline.mixes_levels:
+        rules.limit_misplaced_levels()
+    else:
+        rules.separate_levels()
     _bound_vectors(rules)
     _bound_neighbors(rules)
     if rules.cpu.masking is Masking.ALWAYS:

@@ -14,6 +14,8 @@ class CpuPipeline:
 
     Attributes:
         levels: the levels by which it tiles a root op, from the outermost to the innermost.
+        unused: the levels that it does not read.
+        mixes_levels: whether it compiles where a level tiles loops of the other kind.
         natural: the levels in which a negative size aborts the compilation.
         needs_distribution: whether building the pipeline requires a `distribution` level.
         separates: whether the compiler's verifier separates parallel from reduction levels.
@@ -27,6 +29,8 @@ class CpuPipeline:
     """
 
     levels: tuple[CpuLevel, ...]
+    unused: tuple[CpuLevel, ...] = ()
+    mixes_levels: bool = False
     natural: tuple[CpuLevel, ...] = (CpuLevel.DISTRIBUTION, CpuLevel.VECTOR_COMMON_PARALLEL)
     needs_distribution: bool = False
     separates: bool = False
@@ -49,6 +53,13 @@ _TWICE: Final = (
     CpuLevel.VECTOR_REDUCTION,
 )
 
+_UNUSED: Final = (
+    CpuLevel.CACHE_PARALLEL,
+    CpuLevel.CACHE_REDUCTION,
+    CpuLevel.VECTOR_INNER_PARALLEL,
+)
+"""The levels that `addConvTileAndDecomposeExpertPassPipeline` and `addCPULinalgExtTileAndVectorizePipeline` lack."""
+
 PIPELINES: Final = {
     "#iree_cpu.pipeline<DoubleTilingExpert>": CpuPipeline(
         _TWICE,
@@ -58,10 +69,10 @@ PIPELINES: Final = {
         checks_vectors=True,
     ),
     "#iree_cpu.pipeline<ConvTileAndDecomposeExpert>": CpuPipeline(
-        _ONCE, decomposes_convolutions=True, checks_vectors=True
+        _ONCE, _UNUSED, mixes_levels=True, decomposes_convolutions=True, checks_vectors=True
     ),
     "#iree_cpu.pipeline<LinalgExtTileAndVectorize>": CpuPipeline(
-        _ONCE, decomposes_attention=True, checks_vectors=True
+        _ONCE, _UNUSED, mixes_levels=True, decomposes_attention=True, checks_vectors=True
     ),
     "#iree_cpu.pipeline<BufferOpsTileAndVectorize>": CpuPipeline(
         _PARALLEL, takes_tensors=False, checks_vectors=True

@@ -70,6 +70,8 @@ _SOFTMAX: Final = "linalg.softmax"
 _MAXIMA: Final = frozenset({"arith.maxnumf", "arith.minnumf", _SOFTMAX})
 _REDUCTIONS: Final = frozenset({"linalg.reduce", _SOFTMAX})
 _HALF: Final = "f16"
+_BRAIN: Final = "bf16"
+_COMPUTING: Final = ("arith.", "math.")
 _VECTORS: Final = ("+v", "+zve")
 """The beginnings of the features of RISC-V with vector registers."""
 
@@ -86,11 +88,8 @@ def missing_instructions(workload: Workload, cpu: Cpu) -> str:
 
 
 def _missing_on_riscv(uses: _Uses, cpu: Cpu) -> str:
-    call = "become calls of functions that are not linked"
-    if cpu.links_nothing and "+m" not in cpu.features:
-        return f"without the feature 'm', multiplications {call}"
-    if cpu.links_nothing and uses.floats and not cpu.features & {"+f", "+d"}:
-        return f"without the feature 'f', operations on floats {call}"
+    if cpu.links_nothing and (reason := _unlinked_calls(uses, cpu)):
+        return reason
     if not any(feature.startswith(_VECTORS) for feature in cpu.features):
         return ""
     if uses.products:
@@ -100,18 +99,31 @@ def _missing_on_riscv(uses: _Uses, cpu: Cpu) -> str:
     return ""
 
 
+def _unlinked_calls(uses: _Uses, cpu: Cpu) -> str:
+    call = "become calls of functions that are not linked"
+    if "+m" not in cpu.features:
+        return f"without the feature 'm', multiplications {call}"
+    if uses.floats and not cpu.features & {"+f", "+d"}:
+        return f"without the feature 'f', operations on floats {call}"
+    if uses.brain_results and "+zfbfmin" not in cpu.features:
+        return f"without the feature 'zfbfmin', truncations to bf16 {call}"
+    return ""
+
+
 @dataclass
 class _Uses:
     """The kinds of instructions that a dispatch needs.
 
     Attributes:
         floats: whether it computes with floats.
+        brain_results: whether it computes bf16 elements.
         half_maxima: whether it computes the maximum or minimum of two f16 elements, ignoring NaN.
         half_reductions: whether it reduces to f16 elements, other than by a contraction.
         products: whether it multiplies all elements along a dimension.
     """
 
     floats: bool = False
+    brain_results: bool = False
     half_maxima: bool = False
     half_reductions: bool = False
     products: bool = False
@@ -127,6 +139,8 @@ class _Uses:
         types = [element_type(result.type) for result in operation.results]
         is_half = any(str(type_) == _HALF for type_ in types)
         self.floats |= any(isinstance(type_, mlir.FloatType) for type_ in types)
+        is_computing = operation.name.startswith(_COMPUTING) and bool(operation.operands)
+        self.brain_results |= is_computing and _BRAIN in map(str, types)
         self.half_maxima |= is_half and operation.name in _MAXIMA
         is_reduction = operation.name in _REDUCTIONS
         if is_reduction or StructuredOp(operation).kind is OpKind.REDUCTION:

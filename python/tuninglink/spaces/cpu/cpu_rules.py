@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.iree.cpu_configurations import CpuLevel
 from tuninglink.iree.worker_stack import LARGEST_FRAME_BYTES, WORKER_STACK_BYTES
 from tuninglink.solver.expressions import Expression, all_of, any_of, negation, number
 from tuninglink.solver.terms import Grade
@@ -13,7 +14,6 @@ from tuninglink.spaces.set_builder import ConstraintSetBuilder
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tuninglink.iree.cpu_configurations import CpuLevel
     from tuninglink.spaces.constraint_set import ConstraintSet
     from tuninglink.spaces.cpu.cpu_pipelines import CpuPipeline
     from tuninglink.spaces.cpu.nest import LoopNest
@@ -87,12 +87,43 @@ class CpuRules:
         tile, name = self.tiles.tile(level, loop), self.tiles.name(level, loop)
         self.add(tile >= 0, f"{name} must not be negative ({{}} >= 0)", tile)
 
+    def misplaced(self) -> Iterator[tuple[CpuLevel, int]]:
+        """Yield the pairs of a level that the pipeline reads and a loop that the level does not apply to."""
+        return (
+            (level, loop)
+            for level, loop in self.tiles.misplaced()
+            if level not in self.pipeline.unused
+        )
+
     def separate_levels(self) -> None:
         """Require parallel levels to tile parallel loops, and reduction levels to tile reductions."""
+        for level, loop in self.misplaced():
+            self._expect_untiled(level, loop, self.tiles.tile(level, loop) == 0)
+
+    def limit_misplaced_levels(self) -> None:
+        """Limit tiles of the other kind of loop where the pipeline accepts them.
+
+        Reductions are not distributed to workgroups. A reduction level may divide the part of a parallel loop.
+        """
+        for level, loop in self.misplaced():
+            tile, size = self.tiles.tile(level, loop), self.parts[loop].size
+            if level is CpuLevel.VECTOR_REDUCTION:
+                self._expect_untiled(level, loop, any_of(tile <= 0, size % tile == 0))
+            elif level is not CpuLevel.DISTRIBUTION:
+                self._expect_untiled(level, loop, tile == 0)
+
+    def leave_misplaced_levels(self) -> None:
+        """Propose no tiles for levels that do not apply to their loops."""
         for level, loop in self.tiles.misplaced():
-            tile, name = self.tiles.tile(level, loop), self.tiles.name(level, loop)
-            other = "a reduction" if self.nest.loops[loop].reduces else "parallel"
-            self.add(tile == 0, f"{name} must be 0, as loop {loop} is {other} ({{}} == 0)", tile)
+            self._expect_untiled(level, loop, self.tiles.tile(level, loop) == 0)
+
+    def _expect_untiled(self, level: CpuLevel, loop: int, condition: Expression) -> None:
+        other = "a reduction" if self.nest.loops[loop].reduces else "parallel"
+        self.add(
+            condition,
+            f"{self.tiles.name(level, loop)} must be 0, as loop {loop} is {other} ({{}} == 0)",
+            self.tiles.tile(level, loop),
+        )
 
     def limit_vector(
         self,

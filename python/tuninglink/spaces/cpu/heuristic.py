@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tuninglink.iree.cpu_configurations import CpuLevel
 from tuninglink.solver.expressions import all_of, any_of, number
 from tuninglink.solver.terms import Grade
-from tuninglink.spaces.cpu.cpu_rules import BYTE
+from tuninglink.spaces.cpu.cpu_rules import BYTE, CpuRules
 from tuninglink.spaces.cpu.data_tiled import add_workgroup_rules
-
-if TYPE_CHECKING:
-    from tuninglink.spaces.cpu.cpu_rules import CpuRules
 
 _MOST_DISTRIBUTED: Final = 1024
 """A larger tile of a workgroup is not tried."""
@@ -33,8 +30,8 @@ def add_heuristic_rules(rules: CpuRules) -> None:
     if rules.is_data_tiled:
         add_workgroup_rules(rules)
         return
-    if not rules.checks_vectors:
-        rules.separate_levels()
+    if not rules.checks_vectors or rules.pipeline.mixes_levels:
+        rules.leave_misplaced_levels()
     for level in (CpuLevel.CACHE_PARALLEL, CpuLevel.VECTOR_INNER_PARALLEL):
         for loop in rules.loops:
             tile, name = rules.tiles.tile(level, loop), rules.tiles.name(level, loop)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from iree.compiler import ir as mlir
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 _EXPANDED: Final[Mapping[str, int]] = {
     "math.erf": 13,

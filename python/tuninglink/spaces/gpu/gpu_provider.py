@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final
 
 from iree.compiler import ir as mlir
 
@@ -17,17 +17,14 @@ from tuninglink.spaces.gpu.distribute import distribute_spaces
 from tuninglink.spaces.gpu.gpu_rules import PROVIDER
 from tuninglink.spaces.gpu.indexed import gather_spaces, scatter_spaces
 from tuninglink.spaces.gpu.lanes import lanes_spaces
+from tuninglink.spaces.gpu.missing_conversions import UnsupportedSpace, missing_conversion
 from tuninglink.spaces.gpu.shared_spaces import FamilySpaces
-from tuninglink.spaces.gpu.target_gpu import read_device
+from tuninglink.spaces.gpu.target_gpu import Gpu, read_device
 from tuninglink.spaces.gpu.threads import threads_spaces
 from tuninglink.spaces.gpu.tile_and_fuse import tile_and_fuse_spaces
 from tuninglink.spaces.gpu.vector_distribute import vector_distribute_spaces
-from tuninglink.spaces.providers import Provider
-
-if TYPE_CHECKING:
-    from tuninglink.spaces.gpu.target_gpu import Gpu
-    from tuninglink.spaces.providers import Space
-    from tuninglink.spaces.workload import Workload
+from tuninglink.spaces.providers import Provider, Space
+from tuninglink.spaces.workload import Workload
 
 TILE_AND_FUSE = "#iree_gpu.pipeline<TileAndFuse>"
 VECTOR_DISTRIBUTE = "#iree_gpu.pipeline<VectorDistribute>"
@@ -78,6 +75,9 @@ class GpuProvider(Provider):
         if pipeline != DISTRIBUTE and not workload.root.results:
             raise UndecidedError(f"{workload.problem} computes in buffers, not in tensors")
         device = self._device(workload)
+        if missing := missing_conversion(workload, device):
+            reason = f"{device.architecture} cannot convert {missing}"
+            return [UnsupportedSpace(workload.problem, pipeline, reason)]
         attribute = mlir.Attribute.parse(pipeline, workload.root.context)
         result: list[Space] = []
         reasons: list[str] = []

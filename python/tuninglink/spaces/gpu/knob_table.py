@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from iree.compiler import ir as mlir
 
@@ -24,7 +25,13 @@ from tuninglink.iree.gpu_configurations import (
 )
 from tuninglink.mlir import names
 from tuninglink.spaces.configuration import MismatchError, integer
-from tuninglink.spaces.gpu.gpu_rules import STAGES_KNOB, SUBGROUP_SIZE_KNOB, THREADS_KNOB
+from tuninglink.spaces.gpu.gpu_rules import (
+    STAGES_KNOB,
+    SUBGROUP_SIZE_KNOB,
+    THREADS_KNOB,
+    GpuRules,
+    Number,
+)
 from tuninglink.spaces.knob_templates import KnobTemplate
 from tuninglink.spaces.slots import (
     ArraySlot,
@@ -35,11 +42,6 @@ from tuninglink.spaces.slots import (
     Slot,
     WorkgroupSlot,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from tuninglink.spaces.gpu.gpu_rules import GpuRules, Number
 
 _PREFIXES: Final = {
     WORKGROUP: "wg",

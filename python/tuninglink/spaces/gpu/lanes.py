@@ -21,7 +21,7 @@ from tuninglink.iree.structured_op import REDUCTION, StructuredOp
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import integers_of
 from tuninglink.solver.answers import UndecidedError
-from tuninglink.solver.expressions import all_of, number, select
+from tuninglink.solver.expressions import all_of, any_of, number, select
 from tuninglink.spaces.configuration import dictionary_of
 from tuninglink.spaces.gpu.form_rules import FormRules
 from tuninglink.spaces.gpu.gpu_rules import product
@@ -43,8 +43,12 @@ if TYPE_CHECKING:
 
 _FEW_ROWS: Final = 16
 _MOST_TILE: Final = 1 << 14
-_MOST_WIDTH: Final = 16
-"""More elements at a time are not covered."""
+_MOST_WIDTH: Final = 32
+"""More elements at a time are not covered; the compiler takes as many of 4 bits."""
+_MOST_PROPOSED: Final = 16
+
+_MOST_LANES_BITS: Final = 6
+"""No subgroup has more than 64 threads."""
 
 _STEPS: Final = (PARTIAL_REDUCTION, SERIAL)
 """The entries with the tiles of an op beside the root op."""
@@ -105,6 +109,7 @@ class _LanesRules(FormRules):
         self._others = others
         self._subgroups: dict[int, Number] = {}
         self._lanes: dict[int, Number] = {}
+        self._vectors: dict[int, Number] = {}
 
     def tile_loops(self) -> None:
         """Add tiles that are multiples of the steps of their threads."""
@@ -124,14 +129,12 @@ class _LanesRules(FormRules):
         width = self.table.tile(THREAD, loop, min(size or _MOST_WIDTH, _MOST_WIDTH), zero=1)
         rules.powers_of_two(subgroups, most)
         rules.powers_of_two(lanes, device.subgroup_size)
-        rules.powers_of_two(width, _MOST_WIDTH)
-        step = subgroups * lanes * width
-        rules.sufficient(
-            tile % step == 0,
-            f"{knob_name(entry, loop)} must be divisible by what its threads take at a time ({{}} % {{}} == 0)",
-            tile,
-            step,
+        rules.powers_of_two(width, _MOST_PROPOSED)
+        rules.necessary(
+            subgroups >= 1, f"{_subgroups_knob(loop)} must be at least 1, not {{}}", subgroups
         )
+        rules.necessary(lanes >= 1, f"{_lanes_knob(loop)} must be at least 1, not {{}}", lanes)
+        self._share(loop, tile, subgroups * lanes * width, width)
         if size is None and loop in loops.parallel:
             rules.sufficient(
                 tile == 1, f"wg_{loop} must be 1, as dimension {loop} is dynamic, not {{}}", tile
@@ -144,34 +147,63 @@ class _LanesRules(FormRules):
                 tile,
             )
 
+    def _share(self, loop: int, tile: Number, step: Number, width: Number) -> None:
+        """Require the threads to take a tile in whole steps, or in a part of one step.
+
+        `setGPULoweringConfigLayout` rounds up to whole steps. An op beside that shares a result then gets another size
+        (`MaterializeVectorTileSizesPass`).
+        """
+        self._vectors[loop] = select(tile < step, step, tile)
+        is_parallel = loop in self._loops.parallel
+        name = knob_name(WORKGROUP if is_parallel else PARTIAL_REDUCTION, loop)
+        is_whole = tile % step == 0
+        shared = is_parallel and self._others and not self._loops.accumulates
+        is_part = False if shared else all_of(step % tile == 0, is_parallel or tile % width == 0)
+        message = f"{name} must be divisible by what its threads take at a time ({{}} % {{}} == 0)"
+        require = self.rules.necessary if shared else self.rules.sufficient
+        require(any_of(is_whole, is_part), message, tile, step)
+        self.rules.not_chosen(is_whole, message, tile, step)
+
     def arrange_threads(self) -> None:
         """Require the numbers of lanes and threads to match the sizes of a subgroup and a workgroup."""
         rules = self.rules
         lanes = product(self._lanes.values())
-        rules.sufficient(
-            lanes == self.subgroup_size,
-            "the lanes of lane_basis must be those of a subgroup ({} == {})",
-            lanes,
-            self.subgroup_size,
-        )
+        message = "the lanes of lane_basis must be those of a subgroup ({} == {})"
+        rules.sufficient(self.subgroup_size % lanes == 0, message, lanes, self.subgroup_size)
+        rules.compilers(lanes >= self.subgroup_size, message, lanes, self.subgroup_size)
+        for loop in self._loops.reductions:
+            self._reduce(loop)
         threads = product(self._subgroups.values()) * self.subgroup_size
-        rules.sufficient(
-            threads == self.threads,
-            "a workgroup must have the threads of its subgroups ({1} == {0})",
-            threads,
-            self.threads,
-        )
+        rules.threads(self.threads, threads, "of its subgroups")
         if self.problem.kind is OpKind.CONTRACTION and _is_large(self.problem):
             rules.propose_nothing("intrinsics multiply large matrices")
         most_elements = _MOST_BESIDE if self._others else _MOST_ELEMENTS
-        rules.unrolled(product(self.tiles.values()) / self.threads, "elements", most_elements)
+        rules.unrolled(product(self._vectors.values()) / self.threads, "elements", most_elements)
         for other in self._others:
             self._agree_with(other)
 
+    def _reduce(self, loop: int) -> None:
+        """Require a number of lanes that `gpu.subgroup_reduce` accepts."""
+        lanes, sizes = (
+            self._lanes[loop],
+            [1 << position for position in range(_MOST_LANES_BITS + 1)],
+        )
+        self.rules.necessary(
+            any_of(*(lanes == each for each in sizes)),
+            f"{_lanes_knob(loop)} must be a power of two, not {{}}",
+            lanes,
+        )
+        self.rules.necessary(
+            lanes <= self.subgroup_size,
+            f"{_lanes_knob(loop)} must not be more than the threads of a subgroup ({{}} <= {{}})",
+            lanes,
+            self.subgroup_size,
+        )
+
     @property
     def _results(self) -> Number:
-        """The number of results of a workgroup."""
-        return product([number(1), *(self.tiles[loop] for loop in self._loops.parallel)])
+        """The number of results of a workgroup, in whole steps of its threads."""
+        return product([number(1), *(self._vectors[loop] for loop in self._loops.parallel)])
 
     def _agree_with(self, other: _Other) -> None:
         """Require the number of threads that another op is distributed over, or a multiple, which repeats the op.
@@ -189,7 +221,7 @@ class _LanesRules(FormRules):
         """Limit the data that threads exchange."""
         exchanged = [_sums(self._loops, self._results, self._subgroups)]
         if self._others:
-            exchanged.append(_reread(self._loops, self._results, self.tiles))
+            exchanged.append(_reread(self._loops, self._results, self._vectors))
         self.rules.memory_bounds([], exchanged, self.device)
 
     def slots(self) -> dict[str, Slot]:

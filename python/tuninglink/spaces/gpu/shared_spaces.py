@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from tuninglink.solver.answers import UndecidedError
+from iree.compiler import ir as mlir
+
+from tuninglink.solver.answers import CheckAnswer, Limits, UndecidedError
 from tuninglink.solver.parameters import Assumptions
+from tuninglink.spaces.configuration import Configuration
+from tuninglink.spaces.constraint_set import ConstraintSet
 from tuninglink.spaces.gpu.gpu_rules import PROVIDER
 from tuninglink.spaces.gpu.gpu_space import GpuSpace
 from tuninglink.spaces.parameterized import parameter_values, parameterized
 from tuninglink.spaces.providers import Space
+from tuninglink.spaces.workload import Workload
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from iree.compiler import ir as mlir
-
-    from tuninglink.solver.answers import CheckAnswer, Limits
-    from tuninglink.spaces.configuration import Configuration
-    from tuninglink.spaces.constraint_set import ConstraintSet
-    from tuninglink.spaces.workload import Workload
-
-    Make = Callable[[Workload], Sequence[Space]]
+Make = Callable[[Workload], Sequence[Space]]
 
 _MOST_VARIANTS: Final = 64
 _MOST_FAILURES: Final = 8

@@ -19,7 +19,7 @@ from tuninglink.iree.gpu_configurations import (
     WORKGROUP,
 )
 from tuninglink.iree.op_kinds import OpKind
-from tuninglink.solver.expressions import any_of, number, select
+from tuninglink.solver.expressions import all_of, any_of, number, select
 from tuninglink.spaces.gpu.compiler_limits import tile_and_fuse_limits
 from tuninglink.spaces.gpu.contraction_tiles import ExactIntrinsicSlot, intrinsic_slot
 from tuninglink.spaces.gpu.contractions import FOR_FEW_ROWS, intrinsics_for, read_open_contraction
@@ -252,10 +252,27 @@ _MOST: Final = 1 << 12
 
 
 def padding_slot(tiling: ContractionTiles) -> ArraySlot:
-    """Return the slot of `padding`: each loop is padded to its tile."""
+    """Return the slot of `padding`: each loop is padded to its tile, or to a divisor of whole intrinsics.
+
+    The innermost reduction loop may be padded to several tiles.
+    """
     rules, tiles = tiling.rules, tiling.tiles
-    loops = range(len(tiling.contraction.sizes))
-    return ArraySlot(tuple(_pad(rules, f"pad_{loop}", [tiles[loop]], loop) for loop in loops))
+
+    def slot(loop: int) -> IntegerSlot:
+        pad, tile = rules.knob(f"pad_{loop}", 0, _MOST), tiles[loop]
+        rules.necessary(pad >= 1, f"pad_{loop} must be at least 1, not {{}}", pad)
+        is_divisor = all_of(tile % pad == 0, pad % tiling.shapes[loop] == 0)
+        is_multiple = pad % tile == 0 if loop == tiling.contraction.k else False
+        rules.sufficient(
+            any_of(pad == tile, is_divisor, is_multiple),
+            f"dimension {loop} must be padded to its tile ({{}} == {{}})",
+            pad,
+            tile,
+        )
+        rules.not_chosen(pad == tile, f"pad_{loop} must be the tile ({{}} == {{}})", pad, tile)
+        return IntegerSlot(f"pad_{loop}")
+
+    return ArraySlot(tuple(map(slot, range(len(tiling.contraction.sizes)))))
 
 
 def convolution_padding_slot(tiling: ContractionTiles, count: int) -> ArraySlot:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
+from tuninglink.mlir.diagnostics import Diagnostic
 from tuninglink.mlir.symbols import (
     FreshNames,
     join_path,
@@ -19,6 +20,7 @@ from tuninglink.mlir.walk import body
 from tuninglink.specs.linking.guard_analysis import configures, restrictions
 from tuninglink.specs.linking.guards import guard
 from tuninglink.specs.linking.modernization import free_kernel_config, modernize
+from tuninglink.specs.sequences import Handle
 from tuninglink.specs.structure import Anatomy, is_entry_point
 from tuninglink.specs.transform_ops import (
     FAILURES_SUPPRESS,
@@ -31,12 +33,6 @@ from tuninglink.specs.transform_ops import (
     merge_handles,
     yield_,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tuninglink.mlir.diagnostics import Diagnostic
-    from tuninglink.specs.sequences import Handle
 
 UNNAMED = "unnamed_spec"
 """The name of a nested module without one, as an include can only refer to a named module."""

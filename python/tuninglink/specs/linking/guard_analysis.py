@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+
+from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
-from tuninglink.mlir.diagnostics import note
+from tuninglink.mlir.diagnostics import Diagnostic, note
 from tuninglink.mlir.symbols import join_path, reference
 from tuninglink.mlir.walk import body, collect, visit
-from tuninglink.specs.sequences import is_any_op, signature
+from tuninglink.specs.sequences import SequenceTable, is_any_op, signature
 from tuninglink.specs.side_effects import SideEffects, declares_a_write
-from tuninglink.specs.structure import SpecKind
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from iree.compiler import ir as mlir
-
-    from tuninglink.mlir.diagnostics import Diagnostic
-    from tuninglink.specs.sequences import SequenceTable
-    from tuninglink.specs.structure import Anatomy
+from tuninglink.specs.structure import Anatomy, SpecKind
 
 
 def restrictions(spec: Anatomy) -> Iterator[Diagnostic]:

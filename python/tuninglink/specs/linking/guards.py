@@ -20,8 +20,8 @@ the handle: the interpreter invalidates handles in one sequence only. Where a ha
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 
@@ -39,6 +39,7 @@ from tuninglink.specs.linking.rewriting import (
     Callees,
     Matched,
     Rewritten,
+    SequenceKey,
     State,
     cast_to,
     declare_ownership,
@@ -47,7 +48,9 @@ from tuninglink.specs.linking.rewriting import (
     rewrite_matcher,
     sequence_key,
 )
+from tuninglink.specs.sequences import Handle, SequenceTable
 from tuninglink.specs.side_effects import SideEffects, only_reads
+from tuninglink.specs.structure import Anatomy
 from tuninglink.specs.transform_ops import (
     FAILURES_PROPAGATE,
     FAILURES_SUPPRESS,
@@ -59,13 +62,6 @@ from tuninglink.specs.transform_ops import (
     merge_handles,
     yield_more,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from tuninglink.specs.linking.rewriting import SequenceKey
-    from tuninglink.specs.sequences import Handle, SequenceTable
-    from tuninglink.specs.structure import Anatomy
 
 
 def guard(spec: Anatomy) -> None:

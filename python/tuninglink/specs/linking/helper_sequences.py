@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Sequence
+from typing import Final
 
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
 from tuninglink.mlir.symbols import FreshNames, symbols
 from tuninglink.specs.foreach_match import named_pair_attributes
+from tuninglink.specs.sequences import Handle
 from tuninglink.specs.transform_ops import (
     FAILURES_PROPAGATE,
     FAILURES_SUPPRESS,
@@ -21,13 +23,8 @@ from tuninglink.specs.transform_ops import (
     yield_,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from tuninglink.specs.sequences import Handle
-
-    Types = tuple[mlir.Type, ...]
-    Body = Callable[[Sequence[Handle]], Sequence[Handle]]
+Types = tuple[mlir.Type, ...]
+Body = Callable[[Sequence[Handle]], Sequence[Handle]]
 
 _EQUAL: Final = 0
 _NOT_EQUAL: Final = 1

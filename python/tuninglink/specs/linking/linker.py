@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 
@@ -24,13 +24,8 @@ from tuninglink.specs.linking.link_form import (
 )
 from tuninglink.specs.loading import in_context
 from tuninglink.specs.spec import Spec
-from tuninglink.specs.structure import Anatomy, has_entry_point, is_entry_point
+from tuninglink.specs.structure import Anatomy, Entry, has_entry_point, is_entry_point
 from tuninglink.specs.transform_ops import add_kernel_config, yield_
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from tuninglink.specs.structure import Entry
 
 LINKED_SPEC_NAME = "iree_linked_tuning_spec"
 """The name of a linked spec; the one that the compiler gives."""

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+from collections.abc import Sequence
 
+from tuninglink.iree.targets import Target
+from tuninglink.mlir.diagnostics import DiagnosticSink
 from tuninglink.specs.default_library import default_spec
 from tuninglink.specs.linking.linker import LINKED_SPEC_NAME, link_specs
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Sequence
-
-    from tuninglink.iree.targets import Target
-    from tuninglink.mlir.diagnostics import DiagnosticSink
-    from tuninglink.specs.spec import Spec
+from tuninglink.specs.spec import Spec
 
 
 def link(

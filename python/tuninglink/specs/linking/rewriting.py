@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 
@@ -14,6 +14,7 @@ from tuninglink.mlir.symbols import references_in, split_path
 from tuninglink.mlir.walk import body, collect
 from tuninglink.specs.foreach_match import named_pair_attributes
 from tuninglink.specs.linking.helper_sequences import HelperSequences
+from tuninglink.specs.sequences import Handle, SequenceTable
 from tuninglink.specs.transform_ops import (
     any_op,
     change_signature,
@@ -25,12 +26,7 @@ from tuninglink.specs.transform_ops import (
 )
 from tuninglink.specs.unused_sequences import erase_unused
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tuninglink.specs.sequences import Handle, SequenceTable
-
-    SequenceKey = tuple[SequenceTable, str]
+SequenceKey = tuple[SequenceTable, str]
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,9 @@ A fault is a warning if the compiler silently uses another configuration, and an
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen, iree_gpu
@@ -15,23 +16,18 @@ from tuninglink.iree.cpu_configurations import CpuLevel, read_cpu_configuration
 from tuninglink.iree.foreign import foreign_reason
 from tuninglink.iree.gpu_configurations import MMA_KIND, PIPELINE_OPTIONS, uses_igemm
 from tuninglink.iree.intrinsics import element_types, intrinsic_name
+from tuninglink.iree.targets import Target
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import entries_of, is_dialect_attribute
-from tuninglink.mlir.diagnostics import note, place_of
+from tuninglink.mlir.diagnostics import DiagnosticSink, note, place_of
 from tuninglink.mlir.walk import body
 from tuninglink.specs.applicability import is_bound_for
 from tuninglink.specs.entry_settings import settings_of
 from tuninglink.specs.knob_places import KnobPlaces
+from tuninglink.specs.spec import Spec
 from tuninglink.specs.verification.faults import Fault, misspelt
 from tuninglink.specs.verification.gpu_knobs import knob_faults, subgroup_faults, thread_faults
 from tuninglink.spelling import nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Mapping
-
-    from tuninglink.iree.targets import Target
-    from tuninglink.mlir.diagnostics import DiagnosticSink
-    from tuninglink.specs.spec import Spec
 
 _READ: Final = (
     *(names.COMPILATION_INFO, names.LOWERING_CONFIG, names.TRANSLATION_INFO),

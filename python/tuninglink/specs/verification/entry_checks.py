@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
 
 from iree.compiler import ir as mlir
 
 from tuninglink.iree.size_ranges import RANGES
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import is_dialect_attribute
-from tuninglink.mlir.diagnostics import note
+from tuninglink.mlir.diagnostics import DiagnosticSink, note
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body
-from tuninglink.specs.sequences import argument_attributes, signature
+from tuninglink.specs.sequences import Annotation, SequenceTable, argument_attributes, signature
 from tuninglink.specs.side_effects import failing_checks
 from tuninglink.specs.structure import is_entry_point, signature_problem
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from tuninglink.mlir.diagnostics import DiagnosticSink
-    from tuninglink.specs.sequences import Annotation, SequenceTable
-    from tuninglink.specs.verification.reach import Code, ReachedEntry
+from tuninglink.specs.verification.reach import Code, ReachedEntry
 
 
 class EntryChecks:

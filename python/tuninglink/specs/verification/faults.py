@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tuninglink.spelling import nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _LIKE: Final = 0.8
 """How much of two names must be the same for one to be the other, misspelt."""

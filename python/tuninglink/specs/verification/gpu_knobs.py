@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import prod
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from iree.compiler import ir as mlir
 
 from tuninglink.iree import gpu_configurations as gpu
+from tuninglink.iree.targets import Target
 from tuninglink.mlir.attributes import is_dialect_attribute
 from tuninglink.specs.verification.faults import Fault, misspelt
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from tuninglink.iree.targets import Target
 
 KNOBS: Final = (
     *gpu.TILES,

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+
+from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
 from tuninglink.mlir.symbols import reference
 from tuninglink.mlir.walk import body
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from iree.compiler import ir as mlir
-
-    from tuninglink.specs.sequences import Handle, SequenceTable
+from tuninglink.specs.sequences import Handle, SequenceTable
 
 
 @dataclass(frozen=True, eq=False)

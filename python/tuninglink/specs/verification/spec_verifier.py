@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 
 from tuninglink.errors import SpecError
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import collected_diagnostics
-from tuninglink.mlir.diagnostics import from_mlir, once, place_of
+from tuninglink.mlir.diagnostics import DiagnosticSink, from_mlir, once, place_of
 from tuninglink.mlir.symbols import reference, symbol_name
 from tuninglink.mlir.walk import body, collect
 from tuninglink.specs.bindings import check_bindings
@@ -21,9 +20,6 @@ from tuninglink.specs.structure import Anatomy, has_entry_point
 from tuninglink.specs.verification.entry_checks import EntryChecks, check_entry_points
 from tuninglink.specs.verification.matcher_checks import MatcherChecks, check_references
 from tuninglink.specs.verification.reach import Reach
-
-if TYPE_CHECKING:
-    from tuninglink.mlir.diagnostics import DiagnosticSink
 
 
 def verify_spec(module: mlir.Operation, diagnostics: DiagnosticSink) -> None:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 from hashlib import sha256
-from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
 from tuninglink.plain_data import HIDDEN
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class CandidateOrigin(Enum):

@@ -117,9 +117,11 @@ class CandidateSpaces:
                 knob.name: _near(knob, candidate.knobs[knob.name]) for knob in constraints.knobs
             }
             broken = constraints.broken_heuristics(candidate.knobs)
-            for assignment in constraints.enumerate_within(near, _SEARCHING, without=broken):
+            for assignment in constraints.enumerate_near(
+                candidate.knobs, near, _MOST_CHANGES, _SEARCHING, without=broken
+            ):
                 changed = sum(candidate.knobs[name] != value for name, value in assignment.items())
-                if 0 < changed <= _MOST_CHANGES:
+                if changed:
                     result.append((changed, assignment))
         except UndecidedError:
             pass  # use the neighbors so far

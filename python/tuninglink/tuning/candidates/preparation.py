@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from tuninglink.emission.matcher_forms import FORMS, NoMatcherError
 from tuninglink.emission.spec_writer import SpecEntry, matcher_key, write_spec
 from tuninglink.errors import TuninglinkError
+from tuninglink.mlir import names
+from tuninglink.mlir.walk import collect
 from tuninglink.specs.loading import load_spec
 from tuninglink.tuning.candidates.candidate import CandidateOrigin
 from tuninglink.tuning.candidates.candidate_spaces import CandidateSpaces
@@ -119,7 +121,13 @@ def prepare(
     if not spaces.spaces and not spaces.given:
         raise NotTunableError(f"there is no space: {spaces.reason}")
     form = _form(task, dispatch, spaces.default, flags)
-    template = BenchmarkTemplate(configured.template, task.function, task.layout, task.sized)
+    content = configured.template
+    if collect(dispatch.function, names.MAP_STORE):
+        # The compiler makes it of a pack, unless a spec has configured the root op.
+        entry = SpecEntry(task.label, dispatch, form, spaces.default.attributes, bounds=task.bounds)
+        spec = load_spec(write_spec("trial", [entry]).encode())
+        content = configure(task.source, flags, spec).template
+    template = BenchmarkTemplate(content, task.function, task.layout, task.sized)
     matcher = f"{task.target.name}\n{matcher_key(dispatch, form)}"
     return PreparedTask(task, template, spaces, dispatch, form, matcher)
 

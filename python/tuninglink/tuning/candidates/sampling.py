@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice, zip_longest
 from math import inf, prod
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
 
 from tuninglink.solver.answers import AssignmentError, Limits, UndecidedError
 from tuninglink.spaces.configuration import Configuration
+from tuninglink.spaces.providers import Space
 from tuninglink.spaces.verification import broken_necessary_rules
 from tuninglink.tuning.candidates.candidate import Candidate, CandidateOrigin
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from tuninglink.spaces.providers import Space
-
 
 CHECKING: Final = Limits(seconds=5.0, solver_seconds=1.0)
 """The limits of a check of one assignment."""

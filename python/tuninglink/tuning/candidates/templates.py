@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
 
 from tuninglink.compiler.applying import SpecChoice
-from tuninglink.compiler.compilation import Compiler
+from tuninglink.compiler.compilation import Compilation, Compiler
 from tuninglink.compiler.flags import CompileOptions
 from tuninglink.compiler.phases import Phase
 from tuninglink.compiler.session import session_flags
@@ -19,18 +20,10 @@ from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.walk import visit
 from tuninglink.passes.strip_configs import strip_configurations
-from tuninglink.spaces.configuration import read_configuration
-from tuninglink.spaces.workload import read_workload
-from tuninglink.tuning.candidates.candidate import CandidateOrigin, configuration_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tuninglink.compiler.compilation import Compilation
-    from tuninglink.spaces.configuration import Configuration
-    from tuninglink.spaces.workload import Workload
-    from tuninglink.specs.spec import Spec
-    from tuninglink.tuning.candidates.candidate import Candidate
+from tuninglink.spaces.configuration import Configuration, read_configuration
+from tuninglink.spaces.workload import Workload, read_workload
+from tuninglink.specs.spec import Spec
+from tuninglink.tuning.candidates.candidate import Candidate, CandidateOrigin, configuration_of
 
 _ROOT: Final = "tuninglink.root"
 """The attribute that marks the root op of a template."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import astuple, fields, replace
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final, Self
+from pathlib import Path
+from typing import Any, Final, Self
 
 from tuninglink.tuning.database.records import (
     ConfigurationRecord,
@@ -16,10 +18,6 @@ from tuninglink.tuning.database.records import (
 )
 from tuninglink.tuning.database.schema import open_connection, translated
 from tuninglink.tuning.results.failures import Failure, FailureKind
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from pathlib import Path
 
 _SELECT: Final = """
 SELECT p.key, p.kind, p.description, p.program,

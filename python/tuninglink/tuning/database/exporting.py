@@ -5,26 +5,23 @@ T4 is the results schema that Kernel Tuner writes (`kernel_tuner/schema/T4/1.0.0
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from tuninglink.plain_data import FLAT
+from tuninglink.tuning.candidates.candidate import Candidate
 from tuninglink.tuning.database.database import NOT_CHECKED, RIGHT, results_of
+from tuninglink.tuning.database.records import (
+    ConfigurationRecord,
+    EnvironmentRecord,
+    ProblemRecord,
+    Trial,
+)
 from tuninglink.tuning.database.tables import RecordedTable, RecordedTrial, recorded_candidate
 from tuninglink.tuning.results.failures import FailureKind
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from tuninglink.tuning.candidates.candidate import Candidate
-    from tuninglink.tuning.database.records import (
-        ConfigurationRecord,
-        EnvironmentRecord,
-        ProblemRecord,
-        Trial,
-    )
-
-    Object = dict[str, Any]
+Object = dict[str, Any]
 
 FORMAT: Final = "tuninglink.trials"
 VERSION: Final = 1

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from tuninglink.tuning.database.exporting import FORMAT, VERSION
 from tuninglink.tuning.database.records import (
@@ -14,14 +16,13 @@ from tuninglink.tuning.database.records import (
     Trial,
 )
 from tuninglink.tuning.database.schema import database_error
-from tuninglink.tuning.database.tables import load_table, problem_of_table
+from tuninglink.tuning.database.tables import (
+    RecordedTable,
+    RecordedTrial,
+    load_table,
+    problem_of_table,
+)
 from tuninglink.tuning.results.failures import Failure, FailureKind
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    from tuninglink.tuning.database.tables import RecordedTable, RecordedTrial
 
 
 def read_trials(path: Path) -> list[Trial]:

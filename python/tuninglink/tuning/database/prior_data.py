@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
-from typing import TYPE_CHECKING, Final, Protocol, Self
+from typing import Final, Protocol, Self
 
 from tuninglink.errors import TuninglinkError
-from tuninglink.tuning.candidates.search_problem import distance
+from tuninglink.tuning.candidates.candidate import Candidate
+from tuninglink.tuning.candidates.search_problem import SearchProblem, distance
+from tuninglink.tuning.database import Database, EnvironmentRecord, Trial
 from tuninglink.tuning.database.tables import problem_of_program, recorded_candidate
 from tuninglink.tuning.search.base import MeasuredProblem
 from tuninglink.tuning.search.sides import operand_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from tuninglink.tuning.candidates.candidate import Candidate
-    from tuninglink.tuning.candidates.search_problem import SearchProblem
-    from tuninglink.tuning.database import Database, EnvironmentRecord, Trial
 
 _MOST_WINNERS: Final = 8
 """How many of the fastest configurations of other problems are tried first."""

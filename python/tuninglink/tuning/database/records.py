@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from tuninglink.plain_data import HIDDEN, named, written
 from tuninglink.tuning.devices.timing import PROTOCOL_VERSION
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from tuninglink.tuning.results.failures import Failure
+from tuninglink.tuning.results.failures import Failure
 
 
 def now() -> str:

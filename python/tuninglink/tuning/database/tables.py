@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 from iree.compiler import ir as mlir
 
@@ -17,11 +19,6 @@ from tuninglink.spaces.workload import read_workload
 from tuninglink.tuning.candidates.candidate import Candidate
 from tuninglink.tuning.candidates.search_problem import SearchProblem
 from tuninglink.tuning.devices.hardware import COMPUTE_UNITS, compute_units
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
 
 VERSION: Final = 1
 

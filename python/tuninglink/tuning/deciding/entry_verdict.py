@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TypeVar
 
-from tuninglink.tuning.deciding.model_run import ModelRunError
+from tuninglink.tuning.deciding.model_run import ModelRunError, ModelRuns
+from tuninglink.tuning.results.output_comparison import OutputComparison
+from tuninglink.tuning.results.task_result import ModelComparison, TaskResult
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import TypeVar
-
-    from tuninglink.tuning.deciding.model_run import ModelRuns
-    from tuninglink.tuning.results.output_comparison import OutputComparison
-    from tuninglink.tuning.results.task_result import ModelComparison, TaskResult
-
-    Entry = TypeVar("Entry")
+Entry = TypeVar("Entry")
 
 
 @dataclass(frozen=True)

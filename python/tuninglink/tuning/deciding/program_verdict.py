@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from tuninglink.plain_data import FLAT
-from tuninglink.tuning.deciding.model_run import ModelRunError
+from tuninglink.tuning.deciding.model_run import ModelRunError, ModelRuns
 from tuninglink.tuning.deciding.output_judge import DEFAULT_SOURCE, GIVEN_SOURCE
 from tuninglink.tuning.references.output_verdict import Correctness, OutputVerdict
-
-if TYPE_CHECKING:
-    from tuninglink.tuning.deciding.model_run import ModelRuns
 
 
 @dataclass(frozen=True)

@@ -5,20 +5,16 @@ from __future__ import annotations
 import os
 import platform
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import iree.runtime as rt
 
 from tuninglink.errors import TuninglinkError
-from tuninglink.mlir.diagnostics import error, note
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tuninglink.mlir.diagnostics import Diagnostic
+from tuninglink.mlir.diagnostics import Diagnostic, error, note
 
 LOCAL_DRIVERS: Final = frozenset({"local-task", "local-sync"})
 """The drivers whose device is the CPU."""

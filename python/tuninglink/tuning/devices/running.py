@@ -5,18 +5,14 @@ from __future__ import annotations
 import math
 import os
 import time
+from collections.abc import Callable, Hashable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 import iree.runtime as rt
 
-from tuninglink.tuning.devices.timing import wall_seconds
+from tuninglink.tuning.devices.timing import CallTimer, wall_seconds
 from tuninglink.tuning.results.failures import Failure, FailureKind
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
-
-    from tuninglink.tuning.devices.timing import CallTimer
 
 _OVERHEAD_CALLS: Final = 5
 

@@ -5,16 +5,13 @@ from __future__ import annotations
 import statistics
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 from tuninglink.iree.worker_stack import WORKER_STACK_BYTES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 PROTOCOL_VERSION: Final = 1
 """What times in a database mean. It changes when the same kernel would get another time."""

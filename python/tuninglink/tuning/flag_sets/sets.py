@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import cannot
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.plain_data import HIDDEN
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 GROUP: Final = "tuninglink.flag_sets"
 """The entry-point group under which a plug-in registers a function from a backend to its flag sets."""

@@ -11,7 +11,7 @@ import tempfile
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
@@ -20,12 +20,10 @@ from tuninglink.iree.dispatches import find_dispatches
 from tuninglink.mlir import names
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body, collect
+from tuninglink.tuning.programs.benchmark import BufferLayout
 from tuninglink.tuning.programs.binding_contents import buffer_layout
 
-if TYPE_CHECKING:
-    from tuninglink.tuning.programs.benchmark import BufferLayout
-
-    Value = mlir.Value[Any]
+Value = mlir.Value[Any]
 
 
 _REFLECTION: Final = "iree.reflection"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from iree.compiler import ir as mlir
 
@@ -12,10 +13,7 @@ from tuninglink.iree.dynamic_sizes import SizeEvaluator
 from tuninglink.mlir.walk import collect, visit
 from tuninglink.tuning.programs.benchmark import Access, Binding, BufferLayout, TypedPart
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    Value = mlir.Value[Any]
+Value = mlir.Value[Any]
 
 
 GUARD: Final = 4096

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing import Final
 
 _WEIGHT: Final = re.compile(r"([^=]+)(?:=([1-9]\d*))?")
 _INPUT: Final = re.compile(r"(?:([^:@=]+):)?(.+)", re.DOTALL)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from iree.compiler import ir as mlir
 
@@ -15,6 +17,8 @@ from tuninglink.compiler.program_sources import refuse_spec
 from tuninglink.errors import CompileError
 from tuninglink.iree.dispatch_calls import count_calls
 from tuninglink.iree.dispatches import dispatch_name
+from tuninglink.iree.given_sizes import GivenSizes
+from tuninglink.iree.size_ranges import SizeRange
 from tuninglink.iree.targets import Target
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
@@ -24,7 +28,7 @@ from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body, collect
 from tuninglink.passes.strip_configs import strip_configurations
 from tuninglink.plain_data import named
-from tuninglink.tuning.programs.benchmark import Benchmark, SizedFunction
+from tuninglink.tuning.programs.benchmark import Benchmark, BufferLayout, SizedFunction
 from tuninglink.tuning.programs.benchmark_building import (
     NoBenchmarkError,
     build_benchmark,
@@ -32,21 +36,10 @@ from tuninglink.tuning.programs.benchmark_building import (
     is_benchmark,
 )
 from tuninglink.tuning.programs.call_options import ALL_CALLS, CallOptions
-from tuninglink.tuning.programs.dynamic_benchmarks import dynamic_benchmarks
-from tuninglink.tuning.programs.invocations import compiler_run
+from tuninglink.tuning.programs.dynamic_benchmarks import DynamicBenchmark, dynamic_benchmarks
+from tuninglink.tuning.programs.invocations import Run, compiler_run
 from tuninglink.tuning.programs.problem_keys import problem_key
-from tuninglink.tuning.programs.program_calls import read_calls
-
-if TYPE_CHECKING:
-    from collections import Counter
-    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-
-    from tuninglink.iree.given_sizes import GivenSizes
-    from tuninglink.iree.size_ranges import SizeRange
-    from tuninglink.tuning.programs.benchmark import BufferLayout
-    from tuninglink.tuning.programs.dynamic_benchmarks import DynamicBenchmark
-    from tuninglink.tuning.programs.invocations import Run
-    from tuninglink.tuning.programs.program_calls import ProgramCalls
+from tuninglink.tuning.programs.program_calls import ProgramCalls, read_calls
 
 
 @dataclass(frozen=True)

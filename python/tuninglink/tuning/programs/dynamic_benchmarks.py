@@ -7,9 +7,10 @@ sizes of the program's arguments: with these as constants on the host, the compi
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
@@ -17,7 +18,7 @@ from iree.compiler.passmanager import PassManager
 from tuninglink.iree.dispatch_roots import find_root_ops
 from tuninglink.iree.dispatches import dispatch_name
 from tuninglink.iree.dynamic_sizes import BUFFER_VIEW_DIM, SizeEvaluator
-from tuninglink.iree.given_sizes import SizeCombination, combinations
+from tuninglink.iree.given_sizes import GivenSizes, SizeCombination, combinations
 from tuninglink.iree.size_ranges import sizes_between
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.mlir import names
@@ -25,16 +26,11 @@ from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body, collect
 from tuninglink.tuning.programs.benchmark import SizedFunction
 from tuninglink.tuning.programs.benchmark_building import (
+    BenchmarkFunction,
     NoBenchmarkError,
     build_benchmark,
     dump_benchmarks,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Sequence
-
-    from tuninglink.iree.given_sizes import GivenSizes
-    from tuninglink.tuning.programs.benchmark_building import BenchmarkFunction
 
 CHECKED_SIZES: Final = (2, 7, 63, 65, 385)
 """Sizes at which outputs are checked, besides those between the given ones: around powers of two, and odd."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from iree.compiler import ir as mlir
 
@@ -11,10 +12,7 @@ from tuninglink.mlir import names
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body, collect
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    Functions = Mapping[str, mlir.Operation]
+Functions = Mapping[str, mlir.Operation]
 
 _ASYNC: Final = "$async"
 """What the functions with fences are called that importers of frameworks put next to one without."""

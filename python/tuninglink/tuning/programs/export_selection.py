@@ -6,7 +6,8 @@ that the choice has to be made here: by the conditions that the compiler has wri
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from iree.compiler import ir as mlir
 
@@ -15,10 +16,7 @@ from tuninglink.mlir import names
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body, collect
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    Exports = Mapping[str, mlir.Operation]
+Exports = Mapping[str, mlir.Operation]
 
 FALLBACK: Final = "condition_fallback"
 """The attribute of an export with a condition: which other one to take where it does not hold."""

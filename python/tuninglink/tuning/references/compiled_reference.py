@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import TuninglinkError
 from tuninglink.tuning.candidates.compilation import compile_program
-from tuninglink.tuning.devices.measurement import Measurer
+from tuninglink.tuning.devices.measurement import Measurer, Outputs
 from tuninglink.tuning.devices.running import MeasurementError
 from tuninglink.tuning.devices.timing import Settings
-from tuninglink.tuning.programs.benchmark import Benchmark
-from tuninglink.tuning.references.retargeting import retarget
-from tuninglink.tuning.references.stored_tensors import stored_tensors
+from tuninglink.tuning.programs.benchmark import Benchmark, BufferLayout
+from tuninglink.tuning.references.retargeting import ReferenceTarget, retarget
+from tuninglink.tuning.references.stored_tensors import StoredTensor, stored_tensors
 from tuninglink.tuning.references.tolerance import Expected, compare_with, perturbed_inputs
 from tuninglink.tuning.results.failures import Failure, FailureKind
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tuninglink.tuning.devices.measurement import Outputs
-    from tuninglink.tuning.programs.benchmark import BufferLayout
-    from tuninglink.tuning.references.retargeting import ReferenceTarget
-    from tuninglink.tuning.references.stored_tensors import StoredTensor
 
 
 @dataclass(frozen=True)

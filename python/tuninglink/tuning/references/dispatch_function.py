@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import ml_dtypes
 import numpy as np
@@ -17,6 +17,7 @@ from tuninglink.iree.structured_op import REDUCTION, StructuredOp
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.walk import collect, visit
+from tuninglink.tuning.programs.benchmark import BufferLayout
 from tuninglink.tuning.programs.element_types import element_type, is_float
 from tuninglink.tuning.references.scalar_ops import UnsupportedOperationError
 from tuninglink.tuning.references.stored_tensors import (
@@ -26,9 +27,6 @@ from tuninglink.tuning.references.stored_tensors import (
     StoredTensor,
     tensor_of,
 )
-
-if TYPE_CHECKING:
-    from tuninglink.tuning.programs.benchmark import BufferLayout
 
 NAME: Final = "dispatch"
 _SUM: Final = 4.0

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 from iree.compiler import ir as mlir
 
-from tuninglink.tuning.references.point_query import defining_operation
-from tuninglink.tuning.references.scalar_ops import REDUCTIONS, UnsupportedOperationError, evaluate
+from tuninglink.tuning.references.point_query import PointQuery, defining_operation
+from tuninglink.tuning.references.scalar_ops import (
+    REDUCTIONS,
+    Array,
+    UnsupportedOperationError,
+    evaluate,
+)
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from tuninglink.tuning.references.point_query import PointQuery
-    from tuninglink.tuning.references.scalar_ops import Array
-
-    Value = mlir.Value[Any]
+Value = mlir.Value[Any]
 
 _MOST_ELEMENTS: Final = 1 << 26
 """The largest array for evaluation: 512 MiB of float64."""

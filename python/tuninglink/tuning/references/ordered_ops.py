@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable
+from typing import Any, Final
 
 import numpy as np
 from iree.compiler import ir as mlir
 
-from tuninglink.tuning.references.point_query import defining_operation
+from tuninglink.tuning.references.point_query import PointQuery, defining_operation
 from tuninglink.tuning.references.scalar_ops import (
     REDUCTIONS,
+    Array,
     UnsupportedOperationError,
     evaluate,
 )
 from tuninglink.tuning.references.tensor_ops import indices_at
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tuninglink.tuning.references.point_query import PointQuery
-    from tuninglink.tuning.references.scalar_ops import Array
-
-    Value = mlir.Value[Any]
+Value = mlir.Value[Any]
 
 _MOST_ELEMENTS: Final = 1 << 26
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from iree.compiler import ir as mlir
 
-from tuninglink.tuning.references.scalar_ops import UnsupportedOperationError
+from tuninglink.tuning.references.scalar_ops import Array, UnsupportedOperationError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from tuninglink.tuning.references.scalar_ops import Array
-
-    Value = mlir.Value[Any]
+Value = mlir.Value[Any]
 
 
 @dataclass(frozen=True)

@@ -5,15 +5,13 @@ Only `arith.truncf` rounds: the order and the precision of the operations before
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable
+from typing import Any, Final
 
 import numpy as np
 from iree.compiler import ir as mlir
 
 from tuninglink.tuning.programs.element_types import element_type
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tuninglink.tuning.devices.inputs import patterns
-
-if TYPE_CHECKING:
-    from tuninglink.tuning.programs.benchmark import BufferLayout
+from tuninglink.tuning.programs.benchmark import BufferLayout
 
 DRAWING: Final = """\
 EIGHT_BITS = ("E4M3FN", "E4M3FNUZ", "E5M2", "E5M2FNUZ")

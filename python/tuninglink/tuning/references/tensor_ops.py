@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 import numpy as np
 from iree.compiler import ir as mlir
 
-from tuninglink.tuning.references.point_query import static_shape
-from tuninglink.tuning.references.scalar_ops import UnsupportedOperationError
+from tuninglink.tuning.references.point_query import PointQuery, static_shape
+from tuninglink.tuning.references.scalar_ops import Array, UnsupportedOperationError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from tuninglink.tuning.references.point_query import PointQuery
-    from tuninglink.tuning.references.scalar_ops import Array
-
-    Value = mlir.Value[Any]
+Value = mlir.Value[Any]
 
 
 def static_slice(operation: mlir.Operation) -> tuple[list[int], tuple[int, ...], list[int]]:

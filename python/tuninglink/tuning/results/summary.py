@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from tuninglink.tuning.deciding.decision import Decision
 from tuninglink.tuning.devices.timing import duration
 from tuninglink.tuning.references.output_verdict import Correctness
-from tuninglink.tuning.results.task_result import Ending, TaskOutcome
-
-if TYPE_CHECKING:
-    from tuninglink.tuning.deciding.decision import Decision
-    from tuninglink.tuning.results.task_result import TaskResult
+from tuninglink.tuning.results.task_result import Ending, TaskOutcome, TaskResult
 
 _AGREEING: Final = 0.05
 """The ratio of the median times may be this far from the median of the ratios without a remark."""

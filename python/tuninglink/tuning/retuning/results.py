@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
+from tuninglink.errors import TuninglinkError
 from tuninglink.plain_data import FLAT, HIDDEN, named, written
+from tuninglink.specs.spec import Spec
+from tuninglink.specs.structure import Entry
+from tuninglink.tuning.candidates.candidate import Candidate
 from tuninglink.tuning.deciding.decision import Decision
 from tuninglink.tuning.deciding.defaults import MeasuredTask
 from tuninglink.tuning.programs.benchmark import Benchmark
 from tuninglink.tuning.results.failures import Failure
 from tuninglink.tuning.retuning.entry_task import EntryTask, ProblemSource
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from tuninglink.errors import TuninglinkError
-    from tuninglink.specs.spec import Spec
-    from tuninglink.specs.structure import Entry
-    from tuninglink.tuning.candidates.candidate import Candidate
 
 _CHANGING: Final = ("compiler", "device", "driver", "default_us", "tuned_us")
 """The provenance fields whose changes since the last measurement are reported."""

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
 from tuninglink.emission.spec_writer import write_spec
 from tuninglink.specs.revision import Revision
-from tuninglink.tuning.retuning.results import EntryVerdict
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tuninglink.specs.spec import Spec
-    from tuninglink.tuning.retuning.results import EntryResult
+from tuninglink.specs.spec import Spec
+from tuninglink.tuning.retuning.results import EntryResult, EntryVerdict
 
 COLUMNS: Final = ("line", "verdict", "default us", "tuned us", "speedup", "entry", "what changed")
 _UNKNOWN: Final = ""

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tuninglink.tuning.scheduling.budget import Budget
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 class Account(Enum):

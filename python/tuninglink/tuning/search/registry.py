@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
+from collections.abc import Callable, Iterable
+from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.tuning.search.base import Search
 from tuninglink.tuning.search.model_free import NeighborSearch, RandomSearch
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from importlib.metadata import EntryPoint
 
 GROUP: Final = "tuninglink.search"
 """The entry-point group under which a plug-in registers a search: a subclass of `Search`."""

@@ -7,12 +7,9 @@ from __future__ import annotations
 
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from tuninglink.upgrading.rule_definition import REGISTRY
-
-if TYPE_CHECKING:
-    from tuninglink.upgrading.rule_definition import UpgradeRule
+from tuninglink.upgrading.rule_definition import REGISTRY, UpgradeRule
 
 _ORDER: Final = (
     # Operations that today's parser rejects.

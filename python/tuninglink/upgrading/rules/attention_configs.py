@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tuninglink.upgrading.compilation_info import levels_of, set_subgroup_basis, subgroup_counts
 from tuninglink.upgrading.rule_definition import AttributeSite, Refusal, attribute_rule
-
-if TYPE_CHECKING:
-    from tuninglink.upgrading.trees import Node
-
+from tuninglink.upgrading.trees import Node
 
 _BATCHES: Final = 2
 """The assumed number of batch loops of an attention, if the matcher does not show its loops."""

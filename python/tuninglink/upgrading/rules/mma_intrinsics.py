@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 from tuninglink.upgrading.compilation_info import SUBGROUP_COUNTS, CompilationInfo, options_of
 from tuninglink.upgrading.enumerators import gpu_enumerators, unknown
 from tuninglink.upgrading.rule_definition import AttributeSite, Refusal, attribute_rule
 from tuninglink.upgrading.rules.pipelines import attribute_for
 from tuninglink.upgrading.trees import Leaf, as_node
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 _PREFIXES: Final = {"#iree_gpu.mfma_layout": "MFMA_", "#iree_gpu.wmma_layout": "WMMA_"}
 

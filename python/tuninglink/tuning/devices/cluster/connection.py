@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, TypeVarTuple
+from typing import Any, Final, Self, TypeVar, TypeVarTuple
 
 from distributed import Client
 
@@ -13,10 +15,6 @@ from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.tuning.devices.cluster.on_worker import PoolKey, end_session, run_job, versions
 from tuninglink.tuning.devices.device import driver_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from concurrent.futures import Future
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
