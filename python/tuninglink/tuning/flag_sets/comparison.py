@@ -72,9 +72,10 @@ class FlagComparison:
 
     def begin(self, compiler: SetCompiler, flag_set: FlagSet, spec: str = "") -> Job:
         """Start to compile the program under a set of flags, with or without a spec."""
-        # The default and the tuned pairs have no deadline: the comparison needs them.
-        is_needed = spec or not flag_set.flags
-        seconds = _NEEDED_SECONDS if is_needed else (1 - _TIMING) * self.seconds
+        if spec:
+            seconds = _NEEDED_SECONDS  # the comparison of tuned pairs needs them all
+        else:
+            seconds = (1 - _TIMING) * self.seconds if flag_set.flags else self.seconds
         flags = (*self.flags, *flag_set.flags)
         return compiler.submit(self.source, flags, self._began + seconds, spec)
 
@@ -146,10 +147,14 @@ class FlagComparison:
                 note, images[number] = "", compiled.image
                 names[compiled.image] = f"'{result.flag_set.name}'"
             results[number] = replace(result, note=note, is_data_tiled=compiled.is_data_tiled)
+        if not images:
+            return FlagsResult(tuple(results))
         timer = ProgramTimer(device, default.calls, self.seed)
         failure = self._judge_outputs(timer, default.calls, default.image, images, results)
         if failure is not None:
             return FlagsResult(tuple(results), reason=failure.message)
+        if not images:
+            return FlagsResult(tuple(results))
         left = max(0.0, self.seconds - (time.monotonic() - self._began))
         times = timer.compare(default.image, list(images.values()), left)
         if isinstance(times, Failure):
