@@ -24,7 +24,8 @@ USAGE: Final = Usage(
     main_flags=("output", "device", "budget"),
     takes_compiler_flags=True,
     description="""
-INPUT is compiled with the flags that you give; problems can take its place. An interrupt ends the command; the best spec so far is written.
+INPUT is compiled with the flags that you give; problems can take its place. An interrupt ends the command; the best
+spec so far is written.
 """,
     examples=(
         (

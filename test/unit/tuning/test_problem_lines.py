@@ -135,12 +135,21 @@ def test_what_is_no_problem_is_refused_with_its_place(line: str, column: int, me
     assert caught.value.column == column
 
 
-def test_errors_in_a_file_have_their_place(tmp_path: Path) -> None:
+def test_all_errors_in_a_file_are_reported_with_their_places(tmp_path: Path) -> None:
     path = tmp_path / "problems.txt"
-    path.write_text("# two\nmatmul 1x2x3 f16\n matmul 1x2x3 f17\n")
+    path.write_text("# two\nmatmul 1x2x3 f16\n matmul 1x2x3 f17\ngemm\n")
     with pytest.raises(TuninglinkError, match="unknown type 'f17'") as caught:
         read_problem_file(str(path))
-    assert caught.value.diagnostics[0].place == Place(str(path), 3, 15)
+    places = [diagnostic.place for diagnostic in caught.value.diagnostics]
+    assert places == [Place(str(path), 3, 15), Place(str(path), 4, 1)]
+
+
+def test_many_errors_in_a_file_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "problems.txt"
+    path.write_text("gemm\n" * 25)
+    with pytest.raises(TuninglinkError, match="15 more lines of") as caught:
+        read_problem_file(str(path))
+    assert len(caught.value.diagnostics) == 11
 
 
 @pytest.mark.parametrize(

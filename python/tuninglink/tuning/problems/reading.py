@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import cannot
@@ -49,15 +50,24 @@ def read_problem_file(path: str) -> list[Problem]:
     except (OSError, UnicodeDecodeError) as failure:
         reason = failure if isinstance(failure, OSError) else OSError("it is not UTF-8")
         raise TuninglinkError(cannot("read", path, reason)) from None
-    problems = []
+    problems, errors = [], []
     for number, line in enumerate(lines, 1):
         try:
             problem = read_problem(line)
         except ProblemError as failure:
-            place = Place(path, number, failure.column)
-            raise TuninglinkError(error(str(failure), place)) from None
+            errors.append(error(str(failure), Place(path, number, failure.column)))
+            continue
         if problem is not None:
             problems.append(problem)
+    if len(errors) > _SHOWN_ERRORS:
+        rest = error(f"{len(errors) - _SHOWN_ERRORS} more lines of '{path}' cannot be read")
+        errors = [*errors[:_SHOWN_ERRORS], rest]
+    if errors:
+        raise TuninglinkError(*errors)
     if not problems:
         raise TuninglinkError(error(f"there is no problem in '{path}'"))
     return problems
+
+
+_SHOWN_ERRORS: Final = 10
+"""The number of lines whose errors are reported one by one."""
