@@ -59,7 +59,7 @@ def read_tunable_op(line: str) -> Product:
         columns,
         terms,
         _TYPES[type_text],
-        *batch,
+        batch[0] if batch else None,
         transposes_a=second == "t",
         transposes_b=first == "t",
     )
