@@ -107,6 +107,22 @@ def by_name(result: FlagsResult) -> dict[str, SetResult]:
     return {each.flag_set.name: each for each in result.results}
 
 
+class IdleDevice:
+    """A device that runs nothing."""
+
+
+def test_nothing_runs_where_no_set_is_other_code() -> None:
+    whole, compiler = comparison(), RecordedCompiler()
+    sets = [FlagSet(name, (f"--{name}",)) for name in ("crash", "default")]
+    jobs = {flag_set: whole.begin(compiler, flag_set) for flag_set in sets}
+    result = whole.run(compiled(b"default"), jobs, IdleDevice())
+    assert not result.reason
+    assert [each.note for each in result.results] == [
+        "the compiler crashed: 1",
+        "the same code as the default",
+    ]
+
+
 def test_the_weighted_sum_decides() -> None:
     result = run()
     assert result.flags == ("--prefills fast",)
