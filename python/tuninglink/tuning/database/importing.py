@@ -77,7 +77,11 @@ def _recorded(table: RecordedTable) -> Iterator[Trial]:
     key = _hash(table.program, table.target)
     problem = ProblemRecord(key, facts.kind, str(facts), table.program)
     environment = EnvironmentRecord(table.target, "", table.device, "", table.compiler, "")
-    default = ConfigurationRecord(_hash(key, "default"), "", {})
+    default = ConfigurationRecord(
+        _hash(key, "default"),
+        table.default.pipeline if table.default else "",
+        table.default.knobs if table.default else {},
+    )
     samples = (table.default_us,)
     yield Trial(problem, environment, default, "screen", "default", samples, time=table.date)
     for trial in table.trials:
