@@ -28,7 +28,7 @@ def trials(
     time_of: Callable[[Mapping[str, int]], float] = lambda _: 10.0,
     problem: int = 1,
 ) -> list[Trial]:
-    """Returns 300 trials, the first of the compiler's choice, which is the slowest of a kind."""
+    """Returns 300 trials, the first of the compiler's choice, which is the slowest."""
     chance = random.Random(problem)
     record = replace(PROBLEM, key=f"p{problem}")
     result = []
@@ -95,6 +95,13 @@ def test_each_reason_has_its_rule() -> None:
     assert narrow == {"knob threads >= 128", "knob k <= 16"}
     assert list(map(str, rules["too wide"].conditions)) == ["knob wg_1 >= 256"]
     assert all(rule.explained == rule.failures for rule in rules.values())
+
+
+def test_failures_by_chance_give_no_rule() -> None:
+    chance = random.Random(1)
+    recorded = trials(lambda _: "bad luck" if chance.random() < 0.02 else "")
+    assert sum(trial.failure is not None for trial in recorded) >= 3
+    assert insights_among(recorded).failures == ()
 
 
 def test_the_command_prints_tables_and_json(
