@@ -10,11 +10,13 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.tuning.problems.problem import (
+    LARGEST_SIZE,
     Convolution,
     Element,
     Layout,
     ProblemError,
     Product,
+    read_size,
 )
 
 if TYPE_CHECKING:
@@ -93,10 +95,12 @@ class _Flags:
         text = self.text(name, "" if default is None else str(default))
         if not text:
             raise ProblemError(f"flag '-{name}' is missing", self._end)
-        if not text.isdecimal() or int(text) < least:
-            message = f"invalid value '{text}' for '-{name}': expected a number of {least} or more"
+        number = read_size(text, least)
+        if number is None:
+            form = f"a number from {least} to {LARGEST_SIZE}"
+            message = f"invalid value '{text}' for '-{name}': expected {form}"
             raise ProblemError(message, self.column(name))
-        return int(text)
+        return number
 
     def pair(self, names: str, least: int, default: int | None = None) -> tuple[int, int]:
         """Return the values of two flags as numbers."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tuninglink.spelling import did_you_mean
 
@@ -29,6 +29,18 @@ class ProblemError(ValueError):
         listed = list(choices)
         hint = did_you_mean(word, listed)
         return cls(f"unknown {noun} '{word}': expected one of {', '.join(listed)}{hint}", column)
+
+
+LARGEST_SIZE: Final = (1 << 31) - 1
+"""The largest size of a dimension. The bindings raise a `TypeError` for sizes above 64 bits."""
+
+
+def read_size(text: str, least: int = 1) -> int | None:
+    """Return the size that a text gives; None unless it is a number from `least` to `LARGEST_SIZE`."""
+    if not text.isdecimal() or len(text) > len(str(LARGEST_SIZE)):
+        return None
+    size = int(text)
+    return size if least <= size <= LARGEST_SIZE else None
 
 
 class Element(Enum):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from tuninglink.tuning.problems.problem import Element, ProblemError, Product
+from tuninglink.tuning.problems.problem import Element, ProblemError, Product, read_size
 
 _TYPES: Final = {
     "float": Element.F32,
@@ -44,19 +44,22 @@ def read_tunable_op(line: str) -> Product:
     if type_text not in _TYPES:
         column = indent + len(operation) + 2
         raise ProblemError.unknown("type", type_text, _TYPES, column)
-    sizes = _SIZES.match(sizes_text)
-    has_batch = sizes is not None and sizes[6] is not None
-    if sizes is None or has_batch != (operation == _BATCHED) or "0" in sizes.groups():
-        form = "nt_M_N_K_B_BATCH" if operation == _BATCHED else "nt_M_N_K"
+    letters_and_sizes = _SIZES.match(sizes_text)
+    is_batched = operation == _BATCHED
+    first, second, *texts = letters_and_sizes.groups() if letters_and_sizes else ("", "")
+    sizes = [read_size(text) for text in texts if text is not None]
+    valid = [size for size in sizes if size is not None]
+    if len(valid) < len(sizes) or len(sizes) != (4 if is_batched else 3):
+        form = "nt_M_N_K_B_BATCH" if is_batched else "nt_M_N_K"
         column = indent + len(operation_text) + 2
         raise ProblemError(f"invalid sizes '{sizes_text}': expected {form}", column)
-    first, second, columns, rows, terms, batch = sizes.groups()
+    columns, rows, terms, *batch = valid
     return Product(
-        int(rows),
-        int(columns),
-        int(terms),
+        rows,
+        columns,
+        terms,
         _TYPES[type_text],
-        int(batch) if has_batch else None,
+        batch[0] if batch else None,
         transposes_a=second == "t",
         transposes_b=first == "t",
     )

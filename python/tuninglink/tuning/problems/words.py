@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from tuninglink.tuning.problems.problem import (
+    LARGEST_SIZE,
     Attention,
     Convolution,
     Element,
@@ -13,6 +14,7 @@ from tuninglink.tuning.problems.problem import (
     Problem,
     ProblemError,
     Product,
+    read_size,
 )
 
 if TYPE_CHECKING:
@@ -55,12 +57,12 @@ class _Words:
 
     def read_sizes(self, text: str, form: str, least: int = 1) -> tuple[int, ...]:
         """Return the word `text` at the current column as sizes."""
-        parts = text.split("x")
-        is_valid = all(part.isdecimal() and int(part) >= least for part in parts)
-        if not is_valid or len(parts) != len(form.split("x")):
-            message = f"invalid sizes '{text}': expected {form}, numbers of {least} or more"
-            raise ProblemError(message, self.column)
-        return tuple(map(int, parts))
+        sizes = [read_size(part, least) for part in text.split("x")]
+        valid = tuple(size for size in sizes if size is not None)
+        if len(valid) < len(sizes) or len(sizes) != len(form.split("x")):
+            numbers = f"numbers from {least} to {LARGEST_SIZE}"
+            raise ProblemError(f"invalid sizes '{text}': expected {form}, {numbers}", self.column)
+        return valid
 
     def member(self, noun: str, kind: type[_Choice], text: str | None = None) -> _Choice:
         """Return a value of an enumeration: the next word, or `text`, which was taken."""
