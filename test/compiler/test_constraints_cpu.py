@@ -22,7 +22,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
-from programs import TARGETS, all_programs, configure
+from programs import TARGETS, configure, configured_programs
 
 from tuninglink.iree.cpu_configurations import CpuLevel, read_cpu_configuration
 from tuninglink.iree.dispatch_roots import find_root_ops
@@ -86,7 +86,7 @@ def verdicts(configured: str) -> list[tuple[Verdict, str]]:
 
 
 def test_what_the_compiler_chooses_is_never_refuted() -> None:
-    found = verdicts(configure(all_programs(), *TARGETS["llvm-cpu"]))
+    found = verdicts(configured_programs("llvm-cpu"))
     assert [words for verdict, words in found if verdict is Verdict.REFUTED] == []
     proven = sum(verdict is Verdict.PROVEN for verdict, _ in found)
     assert proven >= 0.6 * len(found) > 30

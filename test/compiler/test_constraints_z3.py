@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from constraint_problems import satisfiable
 from iree.compiler import ir as mlir
-from programs import TARGETS, all_programs, configure
+from programs import configured_programs
 
 from tuninglink.iree.dispatch_roots import find_root_ops
 from tuninglink.solver.answers import Limits, UndecidedError
@@ -28,7 +28,7 @@ LEAST_SETS = {"hip": 14, "cuda": 14, "llvm-cpu": 40}
 
 def workloads(target: str) -> Iterator[Workload]:
     """Yields the root ops of the test programs, configured for a target."""
-    for part in configure(all_programs(), *TARGETS[target]).split("// -----"):
+    for part in configured_programs(target).split("// -----"):
         module = mlir.Module.parse(part, mlir.Context())
         for function in find_root_ops(module.operation):
             for root in function.roots:

@@ -18,10 +18,9 @@ from optimization_campaign import (
     check_output,
     compare,
     matchers_of,
-    sources_of,
     specs_for,
 )
-from programs import PROGRAMS, SEPARATOR, TARGETS
+from programs import TARGETS, program_sources
 
 import tuninglink
 from tuninglink.iree.op_kinds import ROLES, OpKind
@@ -45,15 +44,13 @@ NOTHING = DispatchSignature(frozenset(), frozenset(), frozenset())
 def test_what_would_match_is_never_left_out(target: str) -> None:
     """On every test program, and with specs for all that is in it, near misses included."""
     outcome = Outcome()
-    for path in sorted(PROGRAMS.glob("*.mlir")):
-        for part in path.read_text().split(SEPARATOR):
-            sources = sources_of(part, target)
-            dispatches = seen(sources, TARGETS[target])
-            check_matchers(dispatches, outcome)
-            matchers = matchers_of(dispatches)
-            if matchers:
-                choice = random.Random(path.name)
-                check_output(sources, target, specs_for(matchers, choice), outcome, every=False)
+    for number, sources in enumerate(program_sources(target)):
+        dispatches = seen(sources, TARGETS[target])
+        check_matchers(dispatches, outcome)
+        matchers = matchers_of(dispatches)
+        if matchers:
+            choice = random.Random(number)
+            check_output(sources, target, specs_for(matchers, choice), outcome, every=False)
     assert not outcome.failures
     assert outcome.counts["matchers"] > 100
     assert outcome.counts["configured operations"] > 20

@@ -9,7 +9,7 @@ from generated_dispatches import random_functions
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import _linalg_ops_gen, _tensor_ops_gen, iree_codegen
 from iree.compiler.dialects.transform import interpreter
-from programs import MARK_ROOT_OPS, TARGETS, all_programs, configure, numbered_marks, run
+from programs import MARK_ROOT_OPS, TARGETS, configured_programs, numbered_marks, run
 
 from tuninglink.errors import SpecError
 from tuninglink.iree.dispatch_roots import find_root_ops
@@ -39,13 +39,12 @@ def annotate(module: mlir.Operation, *, keep_existing: bool = False) -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_agrees_with_the_compiler(context: mlir.Context, target: str) -> None:
-    flags = TARGETS[target]
-    marked = mlir.Module.parse(configure(all_programs(), *flags, MARK_ROOT_OPS), context).operation
+    marked = mlir.Module.parse(configured_programs(target, MARK_ROOT_OPS), context).operation
     expected = numbered_marks(marked)
     assert len(expected) >= 69
     assert sum(bool(marks) for _, marks in expected) >= 67
 
-    module = mlir.Module.parse(configure(all_programs(), *flags), context).operation
+    module = mlir.Module.parse(configured_programs(target), context).operation
     assert not any(marks for _, marks in numbered_marks(module))
     annotate(module)
     assert numbered_marks(module) == expected

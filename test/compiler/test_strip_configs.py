@@ -12,9 +12,9 @@ from programs import (
     PROGRAMS,
     TARGETS,
     Configured,
-    all_programs,
     configure,
     configured_functions,
+    configured_programs,
     run,
     separate,
 )
@@ -88,7 +88,7 @@ def effective(functions: list[Configured]) -> list[Configured]:
 
 @pytest.mark.parametrize("target", ["hip", "cuda", "llvm-cpu", "vmvx", "vulkan"])
 def test_the_compiler_chooses_the_same_again(target: str) -> None:
-    module = parse(configure(all_programs(), *TARGETS[target], MARK_ROOT_OPS))
+    module = parse(configured_programs(target, MARK_ROOT_OPS))
     chosen = configured_functions(module)
     assert len(chosen) >= 69
     assert sum(bool(each.choices) for each in chosen) >= 67

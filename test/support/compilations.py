@@ -6,6 +6,7 @@ processes of a test run and for later runs: keyed by the tool itself, the argume
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
@@ -60,11 +61,13 @@ def run_compiler(
         return _run(tool, arguments, source, seconds)
     key = hashlib.sha256(json.dumps([*_identity(tool), *arguments]).encode() + b"\n" + source)
     place = DIRECTORY / key.hexdigest()
-    if place.exists():
-        return Answer(*pickle.loads(place.read_bytes()))
-    answer = _run(tool, arguments, source, seconds)
-    _write(place, pickle.dumps(tuple(answer)))
-    return answer
+    DIRECTORY.mkdir(parents=True, exist_ok=True)
+    with place.with_suffix(".lock").open("wb") as lock:
+        # Of processes that ask for the same run, one makes it, and the others wait.
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not place.exists():
+            _write(place, pickle.dumps(tuple(_run(tool, arguments, source, seconds))))
+    return Answer(*pickle.loads(place.read_bytes()))
 
 
 def _run(tool: str, arguments: Sequence[str], source: bytes, seconds: float) -> Answer:
@@ -82,8 +85,7 @@ def _identity(tool: str) -> tuple[object, ...]:
 
 
 def _write(place: Path, content: bytes) -> None:
-    """Writes a file at once: another process may look for it, or write it too."""
-    place.parent.mkdir(parents=True, exist_ok=True)
+    """Writes a file at once: a process that ends on the way leaves no part of it."""
     with tempfile.NamedTemporaryFile(dir=place.parent, delete=False) as file:
         file.write(content)
     Path(file.name).replace(place)

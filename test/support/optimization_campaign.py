@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from generated_programs import random_program
 from interpreter import apply_spec
 from matched_operations import matchable, matchers_for, seen, spec_of
-from programs import TARGETS, run
+from programs import SOURCES, TARGETS, run
 
 import tuninglink
 from tuninglink.matching.dispatch_signature import ANYTHING, SignatureReader
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
     from matched_operations import Seen
 
-TO_SOURCES = "--compile-to=executable-sources"
 FROM_SOURCES = "--compile-from=executable-sources"
 CONFIGURED = "--compile-to=executable-configurations"
 BACKENDS = ("hip", "cuda", "llvm-cpu", "vmvx", "vulkan")
@@ -57,7 +56,7 @@ class Outcome:
 
 def sources_of(program: str, target: str) -> str:
     """Returns a program at `executable-sources`."""
-    return run("iree-compile", TO_SOURCES, *TARGETS[target], "-o=-", source=program)
+    return run("iree-compile", SOURCES, *TARGETS[target], "-o=-", source=program)
 
 
 def matchers_of(dispatches: Sequence[Seen]) -> list[str]:

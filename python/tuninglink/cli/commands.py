@@ -8,15 +8,13 @@ import textwrap
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli.summaries import COMPLETION_REQUEST, INSTALL_FLAG, SUMMARIES
-from tuninglink.cli.usage import module_of, usage_of
+from tuninglink.cli.usage import WIDTH, module_of, usage_of
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-_WIDTH: Final = 118
 
 HELP_FLAGS: Final = ("--help", "-help", "-h")
 
@@ -60,7 +58,7 @@ def overview(group: str = "") -> str:
     lines = [
         textwrap.fill(
             f"  {name.removeprefix(prefix).ljust(width)}  {SUMMARIES[name]}",
-            _WIDTH,
+            WIDTH,
             subsequent_indent=" " * (width + 4),
             break_on_hyphens=False,
         )

@@ -142,7 +142,7 @@ def _compare(options: TuneOptions) -> FlagChoice:
         jobs = {set_: comparison.begin(compiler, set_) for set_ in _sets(expected, options)}
         default = job.result()
         if isinstance(default, str):
-            return FlagChoice(options, FlagsResult(reason=default))
+            return FlagChoice(options, FlagsResult(reason=f"without further flags, {default}"))
         backend = default.backends[0] if default.backends else ""
         if backend != expected:
             jobs = {set_: comparison.begin(compiler, set_) for set_ in _sets(backend, options)}

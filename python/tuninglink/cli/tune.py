@@ -19,12 +19,13 @@ PROGRAM: Final = "tuninglink tune"
 
 USAGE: Final = Usage(
     name="tune",
-    positionals=(PROGRAM_ARGUMENT,),
+    positionals=(replace(PROGRAM_ARGUMENT, optional=True),),
     flags={**TUNE_FLAGS, **PROJECT_FLAGS},
     main_flags=("output", "device", "budget"),
     takes_compiler_flags=True,
     description="""
-INPUT is compiled with the flags that you give. An interrupt ends the command; the best spec so far is written.
+INPUT is compiled with the flags that you give; problems can take its place. An interrupt ends the command; the best
+spec so far is written.
 """,
     examples=(
         (
@@ -34,6 +35,10 @@ INPUT is compiled with the flags that you give. An interrupt ends the command; t
         (
             "tuninglink tune model.mlir -o tuned.mlir --iree-hal-target-device=cuda --iree-cuda-target=sm_80 \\\n"
             "      --device cuda://0 --top 3 --database tuning.db --report report"
+        ),
+        (
+            "tuninglink tune --problem 'matmul 2048x1280x5120 f16 transpose_b' -o tuned.mlir \\\n"
+            "      --iree-hal-target-device=hip --iree-rocm-target=gfx942"
         ),
     ),
 )
@@ -56,9 +61,10 @@ def tune_command(arguments: Sequence[str]) -> int:
     check_targets(options.flags)
     check_search(options.settings.search)  # an unknown one is told before anything takes time
     # Mistakes in the arguments are reported before the tuner is loaded.
-    from tuninglink.cli.tuning import tune_program  # noqa: PLC0415
+    from tuninglink.cli.tuning import tune_problems, tune_program  # noqa: PLC0415
 
-    failure = tune_program(options, PROGRAM)
+    run = tune_problems if options.problems else tune_program
+    failure = run(options, PROGRAM)
     if failure is not None:
         raise failure
     return process.SUCCESS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tuninglink.cli.known_values import known_dispatches
 from tuninglink.cli.measuring_options import (
@@ -18,6 +18,8 @@ from tuninglink.errors import CompileError
 from tuninglink.llvm_flags import Flag, read_count, read_fraction, switch
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.tuning.flag_sets.sets import NONE
+from tuninglink.tuning.problems.reading import read_problem_file
+from tuninglink.tuning.problems.words import OPERATIONS, read_words
 from tuninglink.tuning.programs.call_options import (
     CallOptions,
     FunctionWeight,
@@ -27,9 +29,10 @@ from tuninglink.tuning.programs.call_options import (
 from tuninglink.tuning.settings import Numerics
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from tuninglink.iree.given_sizes import GivenSizes
+    from tuninglink.tuning.problems.problem import Problem
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +40,7 @@ class TuneOptions(MeasuringOptions):
     """What the arguments ask for.
 
     Attributes:
-        input: the path of the program, `-` for standard input.
+        input: the path of the program, `-` for standard input; empty with problems.
         compile_from: the phase that the program has gone through already.
         specs: specs whose configurations are candidates.
         spec_directories: where default specs are looked for beside the shipped ones.
@@ -50,6 +53,7 @@ class TuneOptions(MeasuringOptions):
         flag_sets: a file with sets of flags, `none`, or nothing for the usual ones.
         only_flags: whether sets of flags are all that is compared.
         expected: what its functions should return for these inputs.
+        problems: the problems to tune instead of a program.
     """
 
     input: str
@@ -65,6 +69,12 @@ class TuneOptions(MeasuringOptions):
     flag_sets: str = ""
     only_flags: bool = False
     expected: tuple[GivenInput, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The name of the input in progress and reports."""
+        return "problems" if self.problems else self.input
 
     @property
     def calls(self) -> CallOptions:
@@ -77,6 +87,26 @@ PROGRAM_ARGUMENT: Final = Positional(
     "A program in MLIR, a model of ONNX (*.onnx), one dispatch, or a dispatch benchmark that iree-compile has dumped; "
     "- is standard input.",
 )
+
+PROBLEM_FLAGS: Final = {
+    "problem": Flag(
+        "problems",
+        read_words,
+        repeats=True,
+        metavar="WORDS",
+        help="Tune this problem instead of a program, as in 'matmul 2048x1280x5120 f16 transpose_b'; docs/tune.md lists the "
+        "words. May be repeated.",
+        values=lambda: OPERATIONS,
+    ),
+    "problems": Flag(
+        "problem_files",
+        repeats=True,
+        metavar="FILE",
+        help="Tune the problems of this file, one a line: words as for --problem, commands of MIOpenDriver and "
+        "hipblaslt-bench, or lines of PyTorch's TunableOp. May be repeated.",
+    ),
+}
+"""The flags for problems without a program."""
 
 CALL_FLAGS: Final = {
     "function": Flag(
@@ -125,6 +155,7 @@ TUNE_FLAGS: Final = {
         metavar="SPEC.mlir",
         help="Where to write the spec. Default: standard output.",
     ),
+    **PROBLEM_FLAGS,
     "dim": replace(
         DIM_FLAG,
         help="Tune dynamic dispatches at these sizes of dimension D of argument A, or of all dynamic dimensions. SIZES is "
@@ -192,8 +223,17 @@ def parse_tune_arguments(arguments: Sequence[str]) -> TuneOptions:
     """
     reader = FlagReader(TUNE_FLAGS, arguments)
     values = measuring_values(reader)
+    files = values.pop("problem_files", ())
+    given = values.get("problems", ())
+    if given or files:
+        _check_has_no_program(reader.input, values)
+        in_files = (problem for file in files for problem in read_problem_file(file))
+        values["problems"] = tuple(dict.fromkeys((*given, *in_files)))
+        return TuneOptions(input="", **_without_whole_program(values))
     if reader.input is None:
-        raise CompileError(error("no input; name a program, or - for standard input"))
+        raise CompileError(
+            error("no input; name a program, - for standard input, or a problem with --problem")
+        )
     if values.get("only_flags") and values.get("flag_sets") == NONE:
         remedy = note(
             "'--flag-sets FILE' names sets; without it, those for the backend are compared"
@@ -204,3 +244,27 @@ def parse_tune_arguments(arguments: Sequence[str]) -> TuneOptions:
             )
         )
     return TuneOptions(input=reader.input, **values)
+
+
+_PROGRAM_FLAGS: Final = ("dim", "compile-from", *CALL_FLAGS, "flag-sets", "only-flags")
+"""The flags that describe a whole program or need one."""
+
+
+def _check_has_no_program(program: str | None, values: Mapping[str, Any]) -> None:
+    """Check that neither a program nor flags for one accompany problems.
+
+    Raises:
+        CompileError: one does.
+    """
+    if program is not None:
+        message = f"expected a program or problems, found both: '{program}' is a program"
+        raise CompileError(error(message))
+    for name in _PROGRAM_FLAGS:
+        if values.get(TUNE_FLAGS[name].target, NONE) not in (NONE, ()):
+            raise CompileError(error(f"flag '--{name}' needs a program, not problems"))
+
+
+def _without_whole_program(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values with which only dispatches are measured: no sets of flags, and not the whole program."""
+    settings = replace(values["settings"], runs_model=False)
+    return {**values, "settings": settings, "flag_sets": NONE}

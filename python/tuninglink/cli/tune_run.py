@@ -63,7 +63,7 @@ def tune(options: TuneOptions, set_flags: Sequence[str], command: str) -> Tuned:
     settings = options.settings
     ledger = Ledger(time_left(settings.seconds), settings.trials)
     timeline = Timeline()
-    with progress(f"compiling {options.input}"), timeline.stage(Stage.PROGRAM):
+    with progress(f"compiling {options.title}"), timeline.stage(Stage.PROGRAM):
         program = _read(options)
     warning = generic_cpu_warning(task.target for task in program.tasks)
     if warning is not None:
@@ -83,7 +83,7 @@ def tune(options: TuneOptions, set_flags: Sequence[str], command: str) -> Tuned:
             warn=process.show,
         )
         result = whole.run()
-    report = report_of(options.input, descriptions[0], result)
+    report = report_of(options.title, descriptions[0], result)
     stopped = ledger.whole.is_stopped
     return Tuned(result.spec, len(result.won), report, result.failure, stopped)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import tempfile
 import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -21,8 +22,9 @@ from tuninglink.compiler.session import set_up_command_line
 from tuninglink.emission.spec_writer import write_spec
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import STANDARD_STREAM, check_directory, write_output
-from tuninglink.mlir.diagnostics import Severity, error
+from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
 from tuninglink.tuning.flag_sets.comparison import TunedSet
+from tuninglink.tuning.problems.programs import program_of
 from tuninglink.tuning.report.reporting import with_flag_sets
 from tuninglink.tuning.report.writing import write_report
 from tuninglink.tuning.scheduling.budget import Budget
@@ -70,6 +72,24 @@ def tune_program(options: TuneOptions, command: str) -> TuninglinkError | None:
         return _write(options, tuned, replace(choice.result, best=choice.set_result(base)))
     tuned, result = _tune_bases(choice, bases, command)
     return _write(options, tuned, result)
+
+
+def tune_problems(options: TuneOptions, command: str) -> TuninglinkError | None:
+    """Tune problems without a program; see `tune_program`.
+
+    Raises:
+        TuninglinkError: a problem cannot be tuned, or a result cannot be written.
+    """
+    process.show(Diagnostic(Severity.REMARK, _NO_WHOLE_PROGRAM))
+    with tempfile.TemporaryDirectory(prefix="tuninglink-") as directory:
+        path = Path(directory) / "problems.mlir"
+        path.write_text(program_of(options.problems))
+        return tune_program(replace(options, input=str(path)), command)
+
+
+_NO_WHOLE_PROGRAM: Final = (
+    "problems are measured one by one: no whole program guards the spec or decides on sets of flags"
+)
 
 
 def _tune_bases(

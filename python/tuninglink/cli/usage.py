@@ -31,7 +31,8 @@ _INDENT: Final = "  "
 _COLUMN: Final = 21
 """The width of the column of flags and of the gap after it."""
 
-_WIDTH: Final = 118
+WIDTH: Final = 118
+"""The width of help texts."""
 
 COMMON_FLAGS: Final = {
     "quiet": Flag(
@@ -113,8 +114,8 @@ class Usage:
         """Return the help text."""
         arguments = [(argument.metavar, argument.help) for argument in self.positionals]
         parts = (
-            textwrap.fill(f"Usage: {self.line}", _WIDTH, subsequent_indent=" " * 7) + "\n",
-            textwrap.fill(SUMMARIES[self.name], _WIDTH) + "\n",
+            textwrap.fill(f"Usage: {self.line}", WIDTH, subsequent_indent=" " * 7) + "\n",
+            textwrap.fill(SUMMARIES[self.name], WIDTH) + "\n",
             self.description.strip("\n") + "\n" if self.description else "",
             "".join(f"{line}\n" for words in arguments for line in _lines(*words)),
             flag_lines({**self.flags, **COMMON_FLAGS}),
@@ -208,7 +209,7 @@ def _optional(name: str, flag: Flag) -> str:
 
 def _lines(words: str, meaning: str) -> Iterator[str]:
     behind = " " * (len(_INDENT) + _COLUMN)
-    first, *rest = textwrap.wrap(meaning, _WIDTH - len(behind), break_on_hyphens=False)
+    first, *rest = textwrap.wrap(meaning, WIDTH - len(behind), break_on_hyphens=False)
     if len(words) < _COLUMN:
         yield f"{_INDENT}{words.ljust(_COLUMN)}{first}"
     else:

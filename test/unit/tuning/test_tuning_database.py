@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import database_writers
 import jsonschema
@@ -36,7 +36,7 @@ from tuninglink.tuning.database.tables import RecordedPool, load_table, problem_
 from tuninglink.tuning.results.failures import FailureKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 WRITER = Path(database_writers.__file__)
 
@@ -157,6 +157,67 @@ def test_two_processes_write_to_one_file(tmp_path: Path) -> None:
     assert [each.wait() for each in writers] == [0, 0, 0]
     with Database(path) as database:
         assert len(database.trials(PROBLEM.key)) == 120
+
+
+class Interleaved(sqlite3.Connection):
+    """A connection with actions of another process between its statements."""
+
+    actions: ClassVar[dict[int, Callable[[], object]]] = {}
+    """Actions by the number of the statement that they come before."""
+
+    statements: ClassVar[list[str]] = []
+
+    def execute(self, statement: str, *arguments: Any) -> sqlite3.Cursor:
+        action = self.actions.pop(len(self.statements), None)
+        self.statements.append(statement)
+        if action is not None:
+            action()
+        return super().execute(statement, *arguments)
+
+
+@pytest.fixture
+def interleaved(monkeypatch: pytest.MonkeyPatch) -> type[Interleaved]:
+    """Make connections that run actions between their statements."""
+    connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", partial(connect, factory=Interleaved))
+    monkeypatch.setattr(Interleaved, "actions", {})
+    monkeypatch.setattr(Interleaved, "statements", [])
+    return Interleaved
+
+
+def test_another_process_creates_the_database_between_two_statements(
+    tmp_path: Path, interleaved: type[Interleaved]
+) -> None:
+    Database(tmp_path / "alone.db").close()
+    locked = interleaved.statements.index("BEGIN IMMEDIATE")
+    for number in range(locked + 1):
+        path = tmp_path / f"{number}.db"
+        interleaved.statements.clear()
+        interleaved.actions[number] = partial(
+            subprocess.run,
+            [sys.executable, WRITER, path, "1", "2"],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+        with Database(path) as database:
+            assert database.record_all([trial(0)]) == 1
+        assert not interleaved.actions
+
+
+def test_another_process_locks_the_file_that_becomes_a_database(
+    tmp_path: Path, interleaved: type[Interleaved]
+) -> None:
+    Database(tmp_path / "alone.db").close()
+    switching = interleaved.statements.index("PRAGMA journal_mode = WAL")
+    interleaved.statements.clear()
+    path = tmp_path / "t.db"
+    other = sqlite3.Connection(path, isolation_level=None)
+    interleaved.actions[switching] = lambda: other.execute("BEGIN IMMEDIATE")
+    interleaved.actions[switching + 1] = lambda: other.execute("ROLLBACK")
+    with Database(path) as database:
+        assert database.record_all([trial(0)]) == 1
+    other.close()
+    assert not interleaved.actions
 
 
 def test_databases_merge_once(tmp_path: Path) -> None:

@@ -26,7 +26,12 @@ from tuninglink.specs.entry_settings import settings_of
 from tuninglink.specs.knob_places import KnobPlaces
 from tuninglink.specs.spec import Spec
 from tuninglink.specs.verification.faults import Fault, misspelt
-from tuninglink.specs.verification.gpu_knobs import knob_faults, subgroup_faults, thread_faults
+from tuninglink.specs.verification.gpu_knobs import (
+    intrinsic_faults,
+    knob_faults,
+    subgroup_faults,
+    thread_faults,
+)
 from tuninglink.spelling import nearest
 
 _READ: Final = (
@@ -136,7 +141,9 @@ def _findings(
     yield from knob_faults(knobs, pipeline, loops)
     if isinstance(translation, iree_codegen.TranslationInfoAttr):
         sizes = list(translation.workgroup_size or ())
-        yield from subgroup_faults(knobs, sizes, translation.subgroup_size or 0)
+        subgroup_size = translation.subgroup_size or 0
+        yield from subgroup_faults(knobs, sizes, subgroup_size)
+        yield from intrinsic_faults(intrinsic_name(lowering.mma_kind), pipeline, subgroup_size)
     if matched is not None:
         yield from _types(lowering, matched)
 

@@ -10,6 +10,7 @@ from typing import Final
 from iree.compiler import ir as mlir
 
 from tuninglink.iree import gpu_configurations as gpu
+from tuninglink.iree.intrinsics import instruction_set
 from tuninglink.iree.targets import Target
 from tuninglink.mlir.attributes import is_dialect_attribute
 from tuninglink.specs.verification.faults import Fault, misspelt
@@ -48,6 +49,9 @@ _OPERANDS: Final = 3
 
 _MOST_THREADS: Final = 1024
 """The threads of a workgroup on any GPU that the compiler knows: `max_thread_count_per_workgroup`."""
+
+_INTRINSIC_THREADS: Final = {"MFMA": 64, "WMMAR3": 32, "WMMAR4": 32, "WMMA": 32}
+"""The threads of a subgroup that execute an AMD intrinsic together, by instruction set."""
 
 _SUBGROUP_SIZES: Final = {"gfx9": (64,), "gfx1": gpu.AMD_SUBGROUP_SIZES, "sm_": (32,)}
 """The threads of a subgroup, for what names of architectures start with: the `subgroup_size_choices` of targets."""
@@ -168,6 +172,25 @@ def subgroup_faults(
         )
 
 
+def intrinsic_faults(name: str | None, pipeline: str, subgroup_size: int) -> Iterator[Fault]:
+    """Yield a fault if VectorDistribute cannot distribute an AMD intrinsic to subgroups of this size.
+
+    Args:
+        name: the intrinsic, None if unknown.
+        pipeline: the configured pipeline, as MLIR prints it; empty if unknown.
+        subgroup_size: the threads of a subgroup, 0 if missing.
+    """
+    threads = 0 if name is None else _INTRINSIC_THREADS.get(instruction_set(name), 0)
+    is_distributed = _PIPELINES.get(pipeline) == "VectorDistribute"
+    if threads and is_distributed and subgroup_size and subgroup_size != threads:
+        yield Fault(
+            f"'{name}' takes a subgroup of {threads} threads, not {subgroup_size}",
+            f"write subgroup_size = {threads}",
+            is_error=True,
+            knob=gpu.SUBGROUP_SIZE,
+        )
+
+
 def _subgroup_sizes(target: Target | None) -> tuple[int, ...]:
     """Return the possible subgroup sizes of a target; empty if unknown."""
     architecture = (target.architecture if target is not None else None) or ""
@@ -252,6 +275,7 @@ def _of_other_loops(name: str, value: mlir.Attribute, loops: int) -> Iterator[Fa
             yield Fault(
                 f"'{name}' names operand {outside[0]}, which there is not",
                 "0 and 1 are the operands, 2 is the result, such as [0, 1]",
+                is_error=True,  # the compiler reads beyond the operands: it crashes or does not end
             )
 
 

@@ -72,7 +72,7 @@ def _exported(data: Mapping[str, Any]) -> Iterator[Trial]:
 
 
 def _recorded(table: RecordedTable) -> Iterator[Trial]:
-    """Yield the trials of a table. It says nothing of samples, drivers and flags: those are empty."""
+    """Yield the trials of a table. It has no samples, drivers and flags: those are empty."""
     facts = problem_of_table(table)
     key = _hash(table.program, table.target)
     problem = ProblemRecord(key, facts.kind, str(facts), table.program)

@@ -181,19 +181,17 @@ def _connect(
 
 
 def _create(connection: sqlite3.Connection, name: str) -> None:
-    """Make the tables of an empty file. Two processes may do so at the same time."""
-    if _pragma(connection, "application_id") == APPLICATION_ID:
+    """Make the tables of an empty file. Several processes may do so at the same time."""
+    if _has_tables(connection, name):
         _check(connection, name)
         # A file that cannot be written shows it here, not with the first trial.
         connection.execute("BEGIN IMMEDIATE")
         connection.execute("ROLLBACK")
         return
-    _check_foreign(connection, name)
-    connection.execute("PRAGMA journal_mode = WAL")
+    _log_ahead(connection)
     connection.execute("BEGIN IMMEDIATE")
     try:
-        if _pragma(connection, "application_id") != APPLICATION_ID:
-            _check_foreign(connection, name)
+        if not _has_tables(connection, name):
             for statement in _statements():
                 connection.execute(statement)
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -203,6 +201,21 @@ def _create(connection: sqlite3.Connection, name: str) -> None:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+
+
+def _log_ahead(connection: sqlite3.Connection) -> None:
+    """Switch an empty file to write-ahead logging."""
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as failure:
+            if not is_locked(failure):
+                raise
+            # SQLite waits for other processes in a transaction, but fails at once in this pragma.
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("ROLLBACK")
+        else:
+            return
 
 
 def _statements() -> list[str]:
@@ -226,10 +239,18 @@ def _check(connection: sqlite3.Connection, name: str) -> None:
         )
 
 
-def _check_foreign(connection: sqlite3.Connection, name: str) -> None:
+def _has_tables(connection: sqlite3.Connection, name: str) -> bool:
+    """Return whether a file has our tables; False if it is empty.
+
+    Raises:
+        DatabaseError: the file belongs to another program.
+    """
+    # Before the mark: tables that another process makes between the two queries come with our mark.
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-    if tables or _pragma(connection, "application_id"):
+    mark = _pragma(connection, "application_id")
+    if mark != APPLICATION_ID and (tables or mark):
         raise database_error(f"database '{name}' belongs to another program", "name another file")
+    return mark == APPLICATION_ID
 
 
 def _pragma(connection: sqlite3.Connection, name: str) -> int:

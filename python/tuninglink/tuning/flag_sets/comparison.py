@@ -72,9 +72,10 @@ class FlagComparison:
 
     def begin(self, compiler: SetCompiler, flag_set: FlagSet, spec: str = "") -> Job:
         """Start to compile the program under a set of flags, with or without a spec."""
-        # The default and the tuned pairs have no deadline: the comparison needs them.
-        is_needed = spec or not flag_set.flags
-        seconds = _NEEDED_SECONDS if is_needed else (1 - _TIMING) * self.seconds
+        if spec:
+            seconds = _NEEDED_SECONDS  # the comparison of tuned pairs needs them all
+        else:
+            seconds = (1 - _TIMING) * self.seconds if flag_set.flags else self.seconds
         flags = (*self.flags, *flag_set.flags)
         return compiler.submit(self.source, flags, self._began + seconds, spec)
 
@@ -133,28 +134,18 @@ class FlagComparison:
             return FlagsResult(reason="the functions of the program cannot be read")
         if not callable_functions(default.calls):
             return FlagsResult(reason="no function of the program can be called")
-        images: dict[int, bytes] = {}
-        names = {default.image: "the default"}
-        for number, job in enumerate(jobs):
-            compiled, result = job.result(), results[number]
-            if isinstance(compiled, str):
-                results[number] = replace(result, note=compiled)
-                continue
-            if compiled.image in names:
-                note = f"the same code as {names[compiled.image]}"
-            else:
-                note, images[number] = "", compiled.image
-                names[compiled.image] = f"'{result.flag_set.name}'"
-            results[number] = replace(result, note=note, is_data_tiled=compiled.is_data_tiled)
+        images = _distinct_images(default, jobs, results)
         timer = ProgramTimer(device, default.calls, self.seed)
-        failure = self._judge_outputs(timer, default.calls, default.image, images, results)
-        if failure is not None:
-            return FlagsResult(tuple(results), reason=failure.message)
-        left = max(0.0, self.seconds - (time.monotonic() - self._began))
-        times = timer.compare(default.image, list(images.values()), left)
-        if isinstance(times, Failure):
-            return FlagsResult(tuple(results), reason=times.message)
-        return self._decide(times, list(images), results)
+        failure = None
+        if images:
+            failure = self._judge_outputs(timer, default.calls, default.image, images, results)
+        if images and failure is None:
+            left = max(0.0, self.seconds - (time.monotonic() - self._began))
+            times = timer.compare(default.image, list(images.values()), left)
+            if not isinstance(times, Failure):
+                return self._decide(times, list(images), results)
+            failure = times
+        return FlagsResult(tuple(results), reason=failure.message if failure else "")
 
     def _judge_outputs(
         self,
@@ -207,7 +198,8 @@ class FlagComparison:
         ):
             timed = replace(results[number], milliseconds=milliseconds, speedup=speedup)
             if slower:
-                timed = replace(timed, note=f"slower at {slower}", is_slower=True)
+                notes = filter(None, (timed.note, f"slower at {slower}"))
+                timed = replace(timed, note="; ".join(notes), is_slower=True)
             results[number] = timed
         winners = [
             result
@@ -220,3 +212,23 @@ class FlagComparison:
         ]
         best = max(winners, key=lambda result: result.median, default=None)
         return FlagsResult(tuple(results), best, times.default_ms, times.noise)
+
+
+def _distinct_images(
+    default: CompiledSource, jobs: Sequence[Job], results: list[Result]
+) -> dict[int, bytes]:
+    """Return the programs that differ from the default and from each other, by position, and note the others."""
+    images: dict[int, bytes] = {}
+    names = {default.image: "the default"}
+    for number, job in enumerate(jobs):
+        compiled, result = job.result(), results[number]
+        if isinstance(compiled, str):
+            results[number] = replace(result, note=compiled)
+            continue
+        if compiled.image in names:
+            note = f"the same code as {names[compiled.image]}"
+        else:
+            note, images[number] = "", compiled.image
+            names[compiled.image] = f"'{result.flag_set.name}'"
+        results[number] = replace(result, note=note, is_data_tiled=compiled.is_data_tiled)
+    return images

@@ -1,4 +1,4 @@
-"""The sets of compiler flags to try, from a versioned list for each backend, plug-ins and files."""
+"""The sets of compiler flags to try, from a list for each backend, plug-ins and files."""
 
 from __future__ import annotations
 
@@ -17,9 +17,6 @@ from tuninglink.plain_data import HIDDEN
 
 GROUP: Final = "tuninglink.flag_sets"
 """The entry-point group under which a plug-in registers a function from a backend to its flag sets."""
-
-LIST_VERSION: Final = 3
-"""The version of the lists below. Change it with them."""
 
 NONE: Final = "none"
 """The value of `--flag-sets` for no sets."""

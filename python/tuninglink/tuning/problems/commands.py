@@ -1,0 +1,218 @@
+"""Reading the command lines of MIOpen's driver and of `hipblaslt-bench`, which both tools log.
+
+hipBLASLt stores matrices by columns. Its `A` is the right-hand side of the product of matrices that are stored by rows,
+and its m is our n.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.tuning.problems.problem import (
+    LARGEST_SIZE,
+    Convolution,
+    Element,
+    Layout,
+    ProblemError,
+    Product,
+    read_size,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_MIOPEN_TYPES: Final = {
+    "conv": Element.F32,
+    "convfp16": Element.F16,
+    "convbfp16": Element.BF16,
+    "convint8": Element.I8,
+}
+"""The operations of MIOpen's driver that are convolutions, with the type of their operands."""
+
+_HIPBLASLT_TYPES: Final = {
+    "f32_r": Element.F32,
+    "f16_r": Element.F16,
+    "bf16_r": Element.BF16,
+    "i8_r": Element.I8,
+}
+
+_LONG_NAMES: Final = {
+    "batchsize": "n",
+    "in_channels": "c",
+    "in_h": "H",
+    "in_w": "W",
+    "out_channels": "k",
+    "fil_h": "y",
+    "fil_w": "x",
+    "conv_stride_h": "u",
+    "conv_stride_w": "v",
+    "pad_h": "p",
+    "pad_w": "q",
+    "dilation_h": "l",
+    "dilation_w": "j",
+    "group_count": "g",
+    "forw": "F",
+    "mode": "m",
+    "spatial_dim": "_",
+    "in_layout": "I",
+    "fil_layout": "f",
+    "out_layout": "O",
+}
+"""The long names of the flags of MIOpen's driver that are read."""
+
+_FORWARD: Final = 1
+"""The bit of `-F` for the forward convolution; 0 stands for all directions."""
+
+
+class _Flags:
+    """The flags of a command line with their values, wherever the command begins in a line.
+
+    Args:
+        line: the line.
+        start: the position after the name of the command.
+        long_names: the short names of flags by their long names.
+    """
+
+    def __init__(self, line: str, start: int, long_names: Mapping[str, str]) -> None:
+        self._values: dict[str, tuple[str, int]] = {}
+        self._end = len(line.rstrip()) + 1
+        pattern = r"(?<!\S)-{1,2}([A-Za-z_]\w*)(?:=|\s+)(?!-[A-Za-z_-])(\S+)"
+        for match in re.finditer(pattern, line[start:]):
+            name = long_names.get(match[1], match[1])
+            self._values[name] = match[2], start + match.start(2) + 1
+
+    def text(self, name: str, default: str) -> str:
+        """Return the value of a flag."""
+        return self._values.get(name, (default, 0))[0]
+
+    def column(self, name: str) -> int:
+        """Return the position of a flag's value, or of the end of the line."""
+        return self._values.get(name, ("", self._end))[1]
+
+    def number(self, name: str, least: int, default: int | None = None) -> int:
+        """Return the value of a flag as a number; without a default it must be given."""
+        text = self.text(name, "" if default is None else str(default))
+        if not text:
+            raise ProblemError(f"flag '-{name}' is missing", self._end)
+        number = read_size(text, least)
+        if number is None:
+            form = f"a number from {least} to {LARGEST_SIZE}"
+            message = f"invalid value '{text}' for '-{name}': expected {form}"
+            raise ProblemError(message, self.column(name))
+        return number
+
+    def pair(self, names: str, least: int, default: int | None = None) -> tuple[int, int]:
+        """Return the values of two flags as numbers."""
+        rows, columns = (self.number(name, least, default) for name in names)
+        return rows, columns
+
+
+MIOPEN_COMMAND: Final = re.compile(
+    rf"MIOpenDriver\s+(?P<driver>\S+)|(?<!\S)(?P<alone>{'|'.join(_MIOPEN_TYPES)})(?=\s+-)"
+)
+"""The operation of MIOpen's driver, after the name of the driver or without it, anywhere in a line."""
+
+
+def read_miopen(line: str, command: re.Match[str]) -> Convolution:
+    """Read a convolution of MIOpen's driver.
+
+    Args:
+        line: the line.
+        command: the match of `MIOPEN_COMMAND` in it.
+
+    Raises:
+        ProblemError: it is not a forward convolution in two dimensions without groups.
+    """
+    operation = command["driver"] or command["alone"]
+    if operation not in _MIOPEN_TYPES:
+        raise ProblemError.unknown(
+            "operation", operation, _MIOPEN_TYPES, command.start("driver") + 1
+        )
+    flags = _Flags(line, command.end(), _LONG_NAMES)
+    _check_supported(flags)
+    return Convolution(
+        flags.number("n", 1),
+        flags.number("c", 1),
+        flags.pair("HW", 1),
+        flags.number("k", 1),
+        flags.pair("yx", 1),
+        _MIOPEN_TYPES[operation],
+        flags.pair("uv", 1, 1),
+        flags.pair("pq", 0, 0),
+        flags.pair("lj", 1, 1),
+        _layout(flags),
+    )
+
+
+def _check_supported(flags: _Flags) -> None:
+    directions = flags.number("F", 0, 0)
+    if directions and not directions & _FORWARD:
+        raise ProblemError("only forward convolutions are supported ('-F 1')", flags.column("F"))
+    if flags.number("g", 1, 1) > 1:
+        raise ProblemError("grouped convolutions are not supported", flags.column("g"))
+    if flags.number("_", 1, 2) != 2:  # noqa: PLR2004 - rows and columns
+        raise ProblemError("only convolutions in two dimensions are supported", flags.column("_"))
+    if (mode := flags.text("m", "conv")) != "conv":
+        raise ProblemError.unknown("mode", mode, ["conv"], flags.column("m"))
+
+
+def _layout(flags: _Flags) -> Layout:
+    """Return the layout, which is the same for image, filter and result."""
+    layouts = {"NCHW": Layout.NCHW_FCHW, "NHWC": Layout.NHWC_FHWC}
+    given = [flags.text(name, "NCHW") for name in "IfO"]
+    for name, layout in zip("IfO", given, strict=True):
+        if layout not in layouts:
+            raise ProblemError.unknown("layout", layout, layouts, flags.column(name))
+    if len(set(given)) > 1:
+        message = (
+            f"layouts {', '.join(given)} differ: expected the same for image, filter and result"
+        )
+        raise ProblemError(message, flags.column("I"))
+    return layouts[given[0]]
+
+
+HIPBLASLT_COMMAND: Final = re.compile(r"(?<![\w-])hipblaslt-bench(?=\s)")
+"""The name of hipBLASLt's benchmark, anywhere in a line."""
+
+
+def read_hipblaslt(line: str, command: re.Match[str]) -> Product:
+    """Read a product of `hipblaslt-bench`.
+
+    Args:
+        line: the line.
+        command: the match of `HIPBLASLT_COMMAND` in it.
+
+    Raises:
+        ProblemError: a size is missing or a value unknown.
+    """
+    flags = _Flags(line, command.end(), {"r": "precision", "B": "batch_count"})
+    transposed = [_is_transposed(flags, name) for name in ("transA", "transB")]
+    precision = flags.text("precision", "f32_r")
+    elements = [_element(flags, name, precision) for name in ("a_type", "b_type")]
+    if len(set(elements)) > 1:
+        raise ProblemError("operands of different types are not supported", flags.column("b_type"))
+    batch = flags.number("batch_count", 1, 1)
+    return Product(
+        flags.number("n", 1),
+        flags.number("m", 1),
+        flags.number("k", 1),
+        elements[0],
+        batch if batch > 1 else None,
+        transposes_a=transposed[1],
+        transposes_b=transposed[0],
+    )
+
+
+def _is_transposed(flags: _Flags, name: str) -> bool:
+    value = flags.text(name, "N")
+    if value not in ("N", "T"):
+        raise ProblemError.unknown(f"--{name}", value, ("N", "T"), flags.column(name))
+    return value == "T"
+
+
+def _element(flags: _Flags, name: str, precision: str) -> Element:
+    value = flags.text(name, precision)
+    if value not in _HIPBLASLT_TYPES:
+        raise ProblemError.unknown("type", value, _HIPBLASLT_TYPES, flags.column(name))
+    return _HIPBLASLT_TYPES[value]

@@ -1,0 +1,161 @@
+"""Reading a problem in our own words, such as `matmul 2048x1280x5120 f16 transpose_b`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from tuninglink.tuning.problems.problem import (
+    LARGEST_SIZE,
+    Attention,
+    Convolution,
+    Element,
+    Layout,
+    Problem,
+    ProblemError,
+    Product,
+    read_size,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from enum import Enum
+
+_Choice = TypeVar("_Choice", bound="Enum")
+
+
+class _Words:
+    """The words of a line, which a reader takes one after the other.
+
+    Args:
+        text: the line.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._rest = list(re.finditer(r"\S+", text))[::-1]
+        self._end = len(text.rstrip()) + 1
+        self.column = 1
+
+    def __bool__(self) -> bool:
+        return bool(self._rest)
+
+    def take(self, form: str) -> str:
+        """Return the next word.
+
+        Args:
+            form: the description of the word in the error without one.
+        """
+        if not self._rest:
+            raise ProblemError(f"expected {form}", self._end)
+        word = self._rest.pop()
+        self.column = word.start() + 1
+        return word[0]
+
+    def sizes(self, form: str) -> tuple[int, ...]:
+        """Return the next word as sizes, as many as the form has."""
+        return self.read_sizes(self.take(f"sizes {form}"), form)
+
+    def read_sizes(self, text: str, form: str, least: int = 1) -> tuple[int, ...]:
+        """Return the word `text` at the current column as sizes."""
+        sizes = [read_size(part, least) for part in text.split("x")]
+        valid = tuple(size for size in sizes if size is not None)
+        if len(valid) < len(sizes) or len(sizes) != len(form.split("x")):
+            numbers = f"numbers from {least} to {LARGEST_SIZE}"
+            raise ProblemError(f"invalid sizes '{text}': expected {form}, {numbers}", self.column)
+        return valid
+
+    def member(self, noun: str, kind: type[_Choice], text: str | None = None) -> _Choice:
+        """Return a value of an enumeration: the next word, or `text`, which was taken."""
+        values = [value.value for value in kind]
+        text = self.take(f"{noun}: one of {', '.join(values)}") if text is None else text
+        if text not in values:
+            raise ProblemError.unknown(noun, text, values, self.column)
+        return kind(text)
+
+
+def read_words(text: str) -> Problem:
+    """Read a problem.
+
+    Raises:
+        ProblemError: the text is not a problem.
+    """
+    words = _Words(text)
+    kind = words.take(f"an operation: one of {', '.join(OPERATIONS)}")
+    read = OPERATIONS.get(kind)
+    if read is None:
+        raise ProblemError.unknown("operation", kind, OPERATIONS, words.column)
+    return read(words)
+
+
+def _read_matmul(words: _Words) -> Product:
+    m, n, k = words.sizes("MxNxK")
+    return Product(m, n, k, words.member("type", Element), None, *_transposes(words))
+
+
+def _read_batch_matmul(words: _Words) -> Product:
+    batch, m, n, k = words.sizes("BxMxNxK")
+    return Product(m, n, k, words.member("type", Element), batch, *_transposes(words))
+
+
+def _transposes(words: _Words) -> tuple[bool, bool]:
+    choices = ("transpose_a", "transpose_b")
+    given = set()
+    while words:
+        word = words.take("")
+        if word not in choices:
+            raise ProblemError.unknown("word", word, choices, words.column)
+        given.add(word)
+    return "transpose_a" in given, "transpose_b" in given
+
+
+def _read_convolution(words: _Words) -> Convolution:
+    images, channels, rows, columns = words.sizes("NxCxHxW")
+    outputs, kernel_rows, kernel_columns = words.sizes("FxKHxKW")
+    element = words.member("type", Element)
+    steps = {"stride": (1, 1), "padding": (0, 0), "dilation": (1, 1)}
+    layout = Layout.NCHW_FCHW
+    while words:
+        word = words.take("")
+        name, _, value = word.partition("=")
+        if name == "layout":
+            layout = words.member("layout", Layout, value)
+        elif name in steps:
+            steps[name] = _step(words, value, least=0 if name == "padding" else 1)
+        else:
+            choices = [f"{choice}=" for choice in (*steps, "layout")]
+            raise ProblemError.unknown("word", word, choices, words.column)
+    size, kernel = (rows, columns), (kernel_rows, kernel_columns)
+    strides, padding, dilations = steps.values()
+    return Convolution(
+        *(images, channels, size, outputs, kernel, element),
+        *(strides, padding, dilations, layout),
+    )
+
+
+def _step(words: _Words, text: str, least: int) -> tuple[int, int]:
+    """Read the number for rows and columns, or both numbers."""
+    if "x" in text:
+        rows, columns = words.read_sizes(text, "HxW", least)
+        return rows, columns
+    (step,) = words.read_sizes(text, "N", least)
+    return step, step
+
+
+def _read_attention(words: _Words) -> Attention:
+    heads, queries, keys, features = words.sizes("HEADSxQUERIESxKEYSxFEATURES")
+    element = words.member("type", Element)
+    if element is Element.I8:
+        raise ProblemError("attention needs a floating-point type", words.column)
+    if words:
+        word = words.take("")
+        raise ProblemError(f"unexpected word '{word}' after the type", words.column)
+    return Attention(heads, queries, keys, features, element)
+
+
+OPERATIONS: Final[dict[str, Callable[[_Words], Problem]]] = {
+    "matmul": _read_matmul,
+    "batch_matmul": _read_batch_matmul,
+    "conv": _read_convolution,
+    "attention": _read_attention,
+}
+"""Readers of what follows the word for an operation."""

@@ -1,0 +1,206 @@
+"""Problems as words, and as lines that other tools log."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from places import ROOT
+
+from tuninglink.errors import TuninglinkError
+from tuninglink.mlir.diagnostics import Place
+from tuninglink.tuning.problems.problem import (
+    Attention,
+    Convolution,
+    Element,
+    Layout,
+    Problem,
+    ProblemError,
+    Product,
+)
+from tuninglink.tuning.problems.programs import program_of
+from tuninglink.tuning.problems.reading import read_problem, read_problem_file
+from tuninglink.tuning.problems.words import read_words
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+F16, F32 = Element.F16, Element.F32
+
+WORDS = {
+    "matmul 2048x1280x5120 f16 transpose_b": Product(2048, 1280, 5120, F16, transposes_b=True),
+    "  matmul\t1x1x1  i8 ": Product(1, 1, 1, Element.I8),
+    "batch_matmul 4x64x32x128 bf16 transpose_b transpose_a": Product(
+        64, 32, 128, Element.BF16, 4, transposes_a=True, transposes_b=True
+    ),
+    "batch_matmul 1x2x3x4 f32": Product(2, 3, 4, F32, 1),
+    "conv 2x16x14x12 32x3x1 f16": Convolution(2, 16, (14, 12), 32, (3, 1), F16),
+    "conv 2x16x14x12 32x3x3 f16 padding=1x0 stride=2 layout=nhwc_hwcf dilation=1x2": Convolution(
+        *(2, 16, (14, 12), 32, (3, 3), F16, (2, 2), (1, 0), (1, 2), Layout.NHWC_HWCF)
+    ),
+    "attention 20x4096x77x64 f16": Attention(20, 4096, 77, 64, F16),
+}
+
+DRIVER_LINE = "convfp16 -n 16 -c 64 -H 56 -W 28 -k 32 -y 3 -x 1 -p 1 -q 0 -u 2 -v 1 -l 1 -j 1 -F 1"
+DRIVER_CONVOLUTION = Convolution(16, 64, (56, 28), 32, (3, 1), F16, (2, 1), (1, 0))
+BENCH = "hipblaslt-bench --api_method c -m 1024 -n 512 -k 64"
+
+LINES = {
+    DRIVER_LINE: DRIVER_CONVOLUTION,
+    f"MIOpen(HIP): Command [LogCmdConvolution] ./bin/MIOpenDriver {DRIVER_LINE} -m conv -t 1": (
+        DRIVER_CONVOLUTION
+    ),
+    "conv -n 1 -c 3 -H 8 -W 8 -k 4 -y 3 -x 3": Convolution(1, 3, (8, 8), 4, (3, 3), F32),
+    "convbfp16 --batchsize=1 --in_channels 3 -H 8 -W 8 -k 4 -y 1 -x 1 -F 0 -in_layout=NHWC "
+    "--fil_layout NHWC -O NHWC": Convolution(
+        *(1, 3, (8, 8), 4, (1, 1), Element.BF16), layout=Layout.NHWC_FHWC
+    ),
+    # The libraries store by columns: their first matrix is our right-hand side.
+    f"{BENCH} --transA T --transB N --a_type f16_r --b_type f16_r": Product(
+        512, 1024, 64, F16, transposes_b=True
+    ),
+    f"/opt/rocm/bin/{BENCH} --transB T --print_kernel_info -r bf16_r --batch_count 8": Product(
+        512, 1024, 64, Element.BF16, 8, transposes_a=True
+    ),
+    BENCH: Product(512, 1024, 64, F32),
+    "GemmTunableOp_Half_NT,nt_25088_4096_64,Gemm_Hipblaslt_NT_1234,1.43": Product(
+        4096, 25088, 64, F16, transposes_a=True
+    ),
+    "GemmTunableOp_BFloat16_TN,tn_6_5_4_ld_4_4_6": Product(
+        5, 6, 4, Element.BF16, transposes_b=True
+    ),
+    "GemmAndBiasTunableOp_float_NN,nn_6_5_4,Default,0.1": Product(5, 6, 4, F32),
+    "GemmStridedBatchedTunableOp_tf32_TT,tt_6_5_4_B_20_ld_4_4_6": Product(
+        5, 6, 4, F32, 20, transposes_a=True, transposes_b=True
+    ),
+    "": None,
+    "  # a comment": None,
+    "Validator,PT_VERSION,2.8.0": None,
+}
+
+
+@pytest.mark.parametrize(("line", "problem"), [*WORDS.items(), *LINES.items()])
+def test_a_line_is_a_problem(line: str, problem: Problem | None) -> None:
+    assert read_problem(line) == problem
+
+
+@pytest.mark.parametrize(
+    ("line", "column", "message"),
+    [
+        (
+            "matmull 1x2x3 f16",
+            1,
+            "expected one of matmul, batch_matmul, conv, attention; did you mean 'matmul'?",
+        ),
+        ("matmul", 7, "expected sizes MxNxK"),
+        ("matmul 1x2 f16", 8, "invalid sizes '1x2': expected MxNxK, numbers from 1 to 2147483647"),
+        ("matmul 1x2x0 f16", 8, "invalid sizes '1x2x0'"),
+        ("matmul 2147483648x1x1 f16", 8, "invalid sizes '2147483648x1x1'"),
+        (f"matmul 1x1x{'9' * 5000} f16", 8, "numbers from 1 to 2147483647"),
+        ("matmul 1x2x-3 f16", 8, "invalid sizes '1x2x-3'"),
+        ("matmul 1x2x3", 13, "expected type: one of f16, bf16, f32, i8"),
+        ("matmul 1x2x3 fp16", 14, "unknown type 'fp16': expected one of f16, bf16, f32, i8"),
+        ("matmul 1x2x3 f16 transposeb", 18, "did you mean 'transpose_b'?"),
+        ("conv 1x1x9x9 1x3x3 f16 stride=0", 24, "expected N, numbers from 1 to 2147483647"),
+        ("conv 1x1x9x9 1x3x3 f16 layout=nchw", 24, "unknown layout 'nchw': expected one of"),
+        ("conv 1x1x9x9 1x3x3 f16 pading=1", 24, "did you mean 'padding='?"),
+        ("conv 1x1x2x2 1x3x3 f16", 1, "the filter of 3x3 does not fit into padded images of 2x2"),
+        ("attention 1x2x3x4 i8", 19, "attention needs a floating-point type"),
+        ("attention 1x2x3x4 f16 masked", 23, "unexpected word 'masked' after the type"),
+        (f"{DRIVER_LINE[:-1]}2", len(DRIVER_LINE), "only forward convolutions are supported"),
+        (f"{DRIVER_LINE} -g 2", len(DRIVER_LINE) + 5, "grouped convolutions are not supported"),
+        (f"{DRIVER_LINE} -_ 3", len(DRIVER_LINE) + 5, "only convolutions in two dimensions"),
+        (f"{DRIVER_LINE} -m trans", len(DRIVER_LINE) + 5, "unknown mode 'trans'"),
+        (f"{DRIVER_LINE} -I NHWC", len(DRIVER_LINE) + 5, "layouts NHWC, NCHW, NCHW differ"),
+        (f"{DRIVER_LINE} -I NHCW", len(DRIVER_LINE) + 5, "unknown layout 'NHCW': expected one of"),
+        ("convfp16 -n 16 -c 2", 20, "flag '-H' is missing"),
+        (
+            "convfp16 -n x -c 1",
+            13,
+            "invalid value 'x' for '-n': expected a number from 1 to 2147483647",
+        ),
+        (f"convfp16 -n {1 << 64}", 13, "expected a number from 1 to 2147483647"),
+        ("MIOpenDriver bnormfp16 -n 1", 14, "unknown operation 'bnormfp16': expected one of conv"),
+        ("hipblaslt-bench -m 4 -n 4", 26, "flag '-k' is missing"),
+        (f"{BENCH} --transA C", len(BENCH) + 11, "unknown --transA 'C': expected one of N, T"),
+        (f"{BENCH} --a_type f8_r", len(BENCH) + 11, "unknown type 'f8_r': expected one of f32_r"),
+        (f"{BENCH} --a_type f16_r", len(BENCH) + 16, "operands of different types"),
+        ("GemmTunableOp_Half_NT,nt_1_2", 23, "invalid sizes 'nt_1_2': expected nt_M_N_K"),
+        ("GemmTunableOp_Half_NT", 23, "invalid sizes ''"),
+        ("GemmTunableOp_Half_NT,nt_0_2_3", 23, "invalid sizes 'nt_0_2_3'"),
+        ("GemmTunableOp_Half_NT,nt_00_2_3", 23, "invalid sizes 'nt_00_2_3'"),
+        (f"GemmTunableOp_Half_NT,nt_1_2_{1 << 64}", 23, "expected nt_M_N_K"),
+        ("GemmTunableOp_Half_NT,nt_1_2_3_B_4", 23, "expected nt_M_N_K"),
+        ("GemmStridedBatchedTunableOp_Half_NT,nt_1_2_3", 37, "expected nt_M_N_K_B_BATCH"),
+        ("GemmTunableOp_double_NT,nt_1_2_3", 15, "unknown type 'double': expected one of float"),
+        ("ScaledGemmTunableOp_Half_NT,nt_1_2_3", 1, "unknown operation 'ScaledGemmTunableOp'"),
+    ],
+)
+def test_what_is_no_problem_is_refused_with_its_place(line: str, column: int, message: str) -> None:
+    with pytest.raises(ProblemError) as caught:
+        read_problem(line)
+    assert message in str(caught.value)
+    assert caught.value.column == column
+
+
+def test_all_errors_in_a_file_are_reported_with_their_places(tmp_path: Path) -> None:
+    path = tmp_path / "problems.txt"
+    path.write_text("# two\nmatmul 1x2x3 f16\n matmul 1x2x3 f17\ngemm\n")
+    with pytest.raises(TuninglinkError, match="unknown type 'f17'") as caught:
+        read_problem_file(str(path))
+    places = [diagnostic.place for diagnostic in caught.value.diagnostics]
+    assert places == [Place(str(path), 3, 15), Place(str(path), 4, 1)]
+
+
+def test_many_errors_in_a_file_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "problems.txt"
+    path.write_text("gemm\n" * 25)
+    with pytest.raises(TuninglinkError, match="15 more lines of") as caught:
+        read_problem_file(str(path))
+    assert len(caught.value.diagnostics) == 11
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(b"# nothing\n", "there is no problem in"), (b"\xff\xfe", "it is not utf-8")],
+)
+def test_a_file_without_problems_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "problems.txt"
+    path.write_bytes(content)
+    with pytest.raises(TuninglinkError, match=message):
+        read_problem_file(str(path))
+
+
+def test_the_example_has_every_form() -> None:
+    problems = read_problem_file(str(ROOT / "examples" / "problems.txt"))
+    assert {type(problem) for problem in problems} == {Product, Convolution, Attention}
+    assert len(problems) == 7
+
+
+SIZE = st.integers(1, 64)
+ELEMENT = st.sampled_from(Element)
+PAIR = st.tuples(st.integers(1, 4), st.integers(1, 4))
+PROBLEMS = st.one_of(
+    st.builds(
+        Product,
+        *(SIZE, SIZE, SIZE, ELEMENT, st.none() | SIZE),
+        transposes_a=st.booleans(),
+        transposes_b=st.booleans(),
+    ),
+    st.builds(
+        Convolution,
+        *(SIZE, SIZE, st.tuples(st.integers(16, 20), st.integers(16, 20)), SIZE, PAIR, ELEMENT),
+        *(PAIR, st.tuples(st.integers(0, 2), st.integers(0, 2)), PAIR, st.sampled_from(Layout)),
+    ),
+    st.builds(Attention, SIZE, SIZE, SIZE, SIZE, st.sampled_from([F16, F32])),
+)
+
+
+@given(PROBLEMS)
+def test_words_of_a_problem_are_read_as_the_same_problem_and_make_a_valid_program(
+    problem: Problem,
+) -> None:
+    assert read_words(str(problem)) == problem
+    assert program_of([problem, problem]).count("func.func") == 1
