@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.programs.dispatches import TuningTask
     from tuninglink.tuning.references.output_verdict import OutputVerdict
-    from tuninglink.tuning.results.task_result import TrialResult, TuningResult
+    from tuninglink.tuning.results.task_result import TaskResult, TrialResult, TuningResult
     from tuninglink.tuning.scheduling.budget import Budget
 
 CHAIN = """
@@ -55,7 +55,7 @@ func.func @main(%a: tensor<32x256xf32>, %b: tensor<256x64xf32>, %c: tensor<64x16
 """
 HEAVY = "@main_dispatch_0"
 TRIALS = 80
-"""Trials after which a run is stopped: the heavy dispatch alone would take them all."""
+"""Trials after which a run is stopped at the latest: the heavy dispatch alone would take them all."""
 
 
 class RemoteDescription(DeviceDescription):
@@ -109,11 +109,12 @@ def _shifted(outputs: Outputs) -> Outputs:
 
 @dataclass
 class Stopping(Listener):
-    """Stops a run some trials after all wrong defaults are known."""
+    """Stops a run once both wrong defaults are decided on, or some trials after they are known."""
 
     ledger: Ledger
     wrong: list[str] = field(default_factory=list)
     trials: int = 0
+    decided: int = 0
 
     def default_is_wrong(self, task: TuningTask, judgement: OutputVerdict) -> None:
         assert judgement.samples
@@ -122,6 +123,11 @@ class Stopping(Listener):
     def tried(self, prepared: TunableTask, trial: TrialResult, budget: Budget) -> None:  # noqa: ARG002
         self.trials += len(self.wrong) == 2
         if self.trials >= TRIALS:
+            self.ledger.whole.stop()
+
+    def ended(self, result: TaskResult) -> None:
+        self.decided += result.default_is_wrong
+        if self.decided == 2:
             self.ledger.whole.stop()
 
 

@@ -24,9 +24,11 @@ from programs import TARGETS
 from tuning_programs import whole_samples
 
 from tuninglink.mlir.diagnostics import error
+from tuninglink.tuning import program_guard
 from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.database import Database
 from tuninglink.tuning.deciding.contestants import RaceRules
+from tuninglink.tuning.deciding.model_run import ModelRuns
 from tuninglink.tuning.devices.device import DeviceDescription, DeviceError
 from tuninglink.tuning.devices.device_set import Measurement
 from tuninglink.tuning.devices.timing import Rounds, Timing
@@ -116,6 +118,11 @@ class RecordedDevices:
 def without_pauses() -> AbstractContextManager[object]:
     """Leaves out the pauses of races, where times are recorded, or do not matter."""
     return patch.object(task_tuner, "RaceRules", partial(RaceRules, gap_seconds=0.0))
+
+
+def brief_comparisons() -> AbstractContextManager[object]:
+    """Ends comparisons of whole programs after the least time, where their precision does not matter."""
+    return patch.object(program_guard, "ModelRuns", partial(ModelRuns, seconds=0.0))
 
 
 def tune(
