@@ -22,7 +22,7 @@
 // EXPLAINED: @add_dispatch_0::@vmvx_bytecode_fb{{ +}}tuned
 // EXPLAINED: not tunable, element-wise ops and copies: 50 % of FLOPs
 
-// Bound to its target it is applied there, without a word about the other; linked before that, too.
+// Bound to its target it is applied there, without a diagnostic about the other; linked before that, too.
 // RUN: tuninglink compile %s --spec vmvx=%t/vmvx.mlir --no-default-specs --iree-hal-target-backends=vmvx --iree-hal-target-backends=llvm-cpu --iree-llvmcpu-target-triple=x86_64-linux-gnu --iree-llvmcpu-target-cpu=generic --compile-to=executable-configurations -o %t/bound 2>%t/silence
 // RUN: not grep . %t/silence
 // RUN: diff %t/bound %t/unbound

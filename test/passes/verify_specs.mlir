@@ -222,7 +222,7 @@ module attributes {transform.with_named_sequence} {
 // An older form: linking brings it up to date, the compiler forgets it beside another spec.
 
 module attributes {transform.with_named_sequence} {
-  // expected-warning @+1 {{'@__kernel_config' is not marked as an entry point: IREE runs it only where the spec stands alone, and drops it beside another one, without a word; mark it with 'iree_codegen.tuning_spec_entrypoint', or link the spec with tuninglink-link-specs}}
+  // expected-warning @+1 {{'@__kernel_config' is not marked as an entry point: IREE runs it only if the spec is alone, and silently drops it next to another one; mark it with 'iree_codegen.tuning_spec_entrypoint', or link the spec with tuninglink-link-specs}}
   transform.named_sequence @__kernel_config(%module: !transform.any_op) {
     transform.print %module : !transform.any_op
     transform.yield
@@ -232,7 +232,7 @@ module attributes {transform.with_named_sequence} {
 // -----
 
 module attributes {transform.with_named_sequence} {
-  // expected-warning @+1 {{'@__kernel_config' is not marked as an entry point: IREE drops it, as another entry point is marked, without a word}}
+  // expected-warning @+1 {{'@__kernel_config' is not marked as an entry point: IREE silently drops it, as another entry point is marked}}
   transform.named_sequence @__kernel_config(%module: !transform.any_op {transform.readonly}) {
     transform.print %module : !transform.any_op
     transform.yield

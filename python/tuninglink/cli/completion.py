@@ -104,7 +104,7 @@ def _run_nothing() -> None:
 
 
 def _is_typed(name: str) -> bool:
-    """Whether the command line begins with a command. Flags of others are not loaded."""
+    """Return whether the command line begins with a command. Flags of others are not loaded."""
     words = name.split()
     return typed_words()[1 : len(words) + 1] == words
 

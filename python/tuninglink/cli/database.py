@@ -1,4 +1,4 @@
-"""`tuninglink database`: look at databases of trials, merge, export and import them, learn from failures."""
+"""`tuninglink database`: look at databases of trials, merge, export and import them, learn from them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
+from tuninglink.cli.insight_tables import print_insights
+from tuninglink.cli.report_format import ReportFormat
 from tuninglink.cli.terminal import print_table
-from tuninglink.cli.usage import Positional, Usage
+from tuninglink.cli.usage import FORMAT_FLAG, Positional, Usage
 from tuninglink.compiler.flags import COMPILE_FLAGS
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import (
@@ -82,11 +84,15 @@ USAGES: Final = {
             "tuninglink database export tuning.db --format tables -o tables",
         ),
     ),
-    "rules": Usage(
-        name="database rules",
+    "insights": Usage(
+        name="database insights",
         positionals=(DATABASE,),
-        flags={},
-        examples=("tuninglink database rules tuning.db",),
+        flags={"format": FORMAT_FLAG},
+        main_flags=("format",),
+        examples=(
+            "tuninglink database insights tuning.db",
+            "tuninglink database insights tuning.db --format json > insights.json",
+        ),
     ),
     "import": Usage(
         name="database import",
@@ -176,30 +182,26 @@ def export_command(arguments: Sequence[str]) -> int:
     return process.SUCCESS
 
 
-def rules_command(arguments: Sequence[str]) -> int:
-    """Run `tuninglink database rules` with the arguments after these words, and return the exit code.
+def insights_command(arguments: Sequence[str]) -> int:
+    """Run `tuninglink database insights` with the arguments after these words, and return the exit code.
 
     Raises:
-        TuninglinkError: the arguments are wrong, or the database cannot be read.
+        TuninglinkError: the arguments are wrong, the database cannot be read, or scikit-learn is missing.
     """
-    _, (file,) = USAGES["rules"].parse(arguments)
+    values, (file,) = USAGES["insights"].parse(arguments)
     from tuninglink.cli.database_opening import open_database  # noqa: PLC0415 - takes long to import
-    from tuninglink.tuning.database.rules import learn_rules  # noqa: PLC0415
+    from tuninglink.tuning.search.registry import lacking_scikit_learn  # noqa: PLC0415
 
+    try:
+        from tuninglink.tuning.database.insights import insights_among  # noqa: PLC0415 - needs an extra
+    except ImportError as failure:
+        raise lacking_scikit_learn("'database insights'", str(failure)) from None
     with open_database(file, read_only=True) as opened:
-        result = learn_rules(opened.all_trials())
-    rows = [
-        (
-            " ".join(rule.scope),
-            str(rule),
-            f"{rule.explained} of {rule.failures}",
-            f"0 of {rule.successes}",
-            str(rule.problems),
-            f"{rule.failure}: {rule.reason}",
-        )
-        for rule in result
-    ]
-    print_table(("candidates", "fail if", "failures", "successes", "problems", "reason"), rows)
+        result = insights_among(opened.all_trials())
+    if values.get("report_format") is ReportFormat.JSON:
+        sys.stdout.write(to_json(result))
+        return process.SUCCESS
+    print_insights(result)
     return process.SUCCESS
 
 

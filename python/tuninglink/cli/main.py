@@ -30,7 +30,7 @@ def main() -> NoReturn:
 
     code = process.run(_run)
     sys.stderr.flush()
-    # All is written; taking large programs and specs apart, operation by operation, would serve nobody.
+    # All is written. Destroying large programs and specs, operation by operation, would only take time.
     os._exit(code)
 
 

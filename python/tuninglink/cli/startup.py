@@ -115,13 +115,13 @@ _SET_PARENT_DEATH_SIGNAL: Final = 1
 
 
 def continue_in_child() -> None:
-    """Forks, and returns in the child; the parent waits and ends as the child does.
+    """Fork, and return in the child; the parent waits and ends as the child does.
 
     To be called before there are threads. If the child crashes, the parent reports it and ends with exit code 1. If
     the parent is killed, the child is, too.
     """
     parent = os.getpid()
-    relayed = [each for each in _RELAYED if signal.getsignal(each) != signal.SIG_IGN]
+    relayed = [number for number in _RELAYED if signal.getsignal(number) != signal.SIG_IGN]
     awaited = (signal.SIGCHLD, *relayed)
     # A signal before the parent waits for it would end the parent alone.
     signal.pthread_sigmask(signal.SIG_BLOCK, awaited)

@@ -22,7 +22,7 @@ SUMMARIES: Final = {
     "database show": "Show the problems of a database with their trials, the default's time and the best.",
     "database merge": "Add the trials of other databases; what is there already is not added again.",
     "database export": "Write all trials of a database.",
-    "database rules": "Propose constraints: what candidates have in common that failed although they were called valid.",
+    "database insights": "Say what fast candidates have in common that the compiler's choice lacks, and what failures have in common.",
     "database import": "Add the trials of recorded tables and of exports.",
     "doctor": "Show versions, extras, drivers, devices and caches, and check the compiler.",
 }

@@ -50,7 +50,7 @@ def ranges_around(sizes: Sequence[int], least: int = 1) -> dict[int, SizeRange]:
 
     Args:
         sizes: the sizes.
-        least: how many sizes a range has at least.
+        least: the least number of sizes of a range.
     """
     ordered = sorted(set(sizes))
     ranges: dict[int, SizeRange] = {}

@@ -211,11 +211,13 @@ def _warn_about_missing_mark(
     sequence: mlir.Operation, marked: Sequence[mlir.Operation], diagnostics: DiagnosticSink
 ) -> None:
     name = symbol_name(sequence)
-    consequence = "IREE runs it only where the spec stands alone, and drops it beside another one"
+    consequence = (
+        "IREE runs it only if the spec is alone, and silently drops it next to another one"
+    )
     if marked:
-        consequence = "IREE drops it, as another entry point is marked"
+        consequence = "IREE silently drops it, as another entry point is marked"
     diagnostics.warning(
-        f"'@{name}' is not marked as an entry point: {consequence}, without a word; "
+        f"'@{name}' is not marked as an entry point: {consequence}; "
         f"mark it with '{names.ENTRY_POINT}', or link the spec with tuninglink-link-specs",
         sequence,
         [note("this entry point is marked", entry_point) for entry_point in marked[:1]],

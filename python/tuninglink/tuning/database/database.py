@@ -132,15 +132,12 @@ class Database:
         return self._select("")
 
     def ranked(self, kind: str, target: str) -> list[tuple[Trial, ...]]:
-        """Return what was measured of each problem of a kind, in each environment with a target.
-
-        Returns:
-            For each, the trial with the best figures of each configuration, the fastest first.
+        """Return what was measured of each problem of a kind, in each environment with a target; see `ranked_among`.
 
         Raises:
             DatabaseError: the file cannot be read.
         """
-        return _ranked(self._select("WHERE p.kind = ? AND e.target = ?", kind, target))
+        return ranked_among(self._select("WHERE p.kind = ? AND e.target = ?", kind, target))
 
     def winners(self, kind: str, target: str) -> list[Winner]:
         """Return the winner of each problem of a kind, in each environment with a target; see `winners_among`.
@@ -253,7 +250,11 @@ def _groups(trials: Iterable[Trial]) -> list[list[Trial]]:
     return list(groups.values())
 
 
-def _ranked(trials: Iterable[Trial]) -> list[tuple[Trial, ...]]:
+def ranked_among(trials: Iterable[Trial]) -> list[tuple[Trial, ...]]:
+    """Return the measured trials of each problem in each environment, the fastest first.
+
+    Of a configuration, that is the trial with the best figures; none if any of its trials failed.
+    """
     latest = filter(None, map(_latest, _groups(trials)))
     return [tuple(_fastest_first(group)) for group in latest]
 

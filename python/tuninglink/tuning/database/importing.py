@@ -72,12 +72,16 @@ def _exported(data: Mapping[str, Any]) -> Iterator[Trial]:
 
 
 def _recorded(table: RecordedTable) -> Iterator[Trial]:
-    """Yield the trials of a table. It says nothing of samples, drivers and flags: those are empty."""
+    """Yield the trials of a table. It has no samples, drivers and flags: those are empty."""
     facts = problem_of_table(table)
     key = _hash(table.program, table.target)
     problem = ProblemRecord(key, facts.kind, str(facts), table.program)
     environment = EnvironmentRecord(table.target, "", table.device, "", table.compiler, "")
-    default = ConfigurationRecord(_hash(key, "default"), "", {})
+    default = ConfigurationRecord(
+        _hash(key, "default"),
+        table.default.pipeline if table.default else "",
+        table.default.knobs if table.default else {},
+    )
     samples = (table.default_us,)
     yield Trial(problem, environment, default, "screen", "default", samples, time=table.date)
     for trial in table.trials:

@@ -104,7 +104,7 @@ class DeviceSet(Protocol):
 
 
 REPEATS: Final = 5
-"""How often a default is measured on each of several devices: the interval of fewer ratios says nothing."""
+"""How often a default is measured on each of several devices: the interval of fewer ratios is too wide."""
 
 
 @dataclass(frozen=True)

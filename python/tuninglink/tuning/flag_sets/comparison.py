@@ -198,7 +198,8 @@ class FlagComparison:
         ):
             timed = replace(results[number], milliseconds=milliseconds, speedup=speedup)
             if slower:
-                timed = replace(timed, note=f"slower at {slower}", is_slower=True)
+                notes = filter(None, (timed.note, f"slower at {slower}"))
+                timed = replace(timed, note="; ".join(notes), is_slower=True)
             results[number] = timed
         winners = [
             result

@@ -23,7 +23,7 @@ def boxes_around(
     Args:
         functions: the functions for the sizes.
         loops: the numbers of the loops whose sizes differ.
-        least: how many sizes a range has at least.
+        least: the least number of sizes of a range.
 
     Returns:
         Nothing if a size is not known.

@@ -42,8 +42,8 @@ _CHECKING: Final = 0.15
 """The part of the time for all ranges that is kept for the comparison of the outputs of all of them."""
 
 _FEWEST_SIZES: Final = {"cuda": 2, "rocm": 2, "vulkan-spirv": 2, "metal-spirv": 2}
-"""How many sizes a range has at least, by backend: on GPUs, the compiler fails on the code for a single size. It copies the
-result outside of the workgroups."""
+"""The least number of sizes of a range, by backend. On GPUs, the compiler fails on the code for a single size: it copies
+the result outside of the workgroups."""
 
 
 @dataclass(frozen=True)

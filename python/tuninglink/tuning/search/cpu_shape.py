@@ -19,10 +19,10 @@ _VECTOR_BYTES: Final = 64
 """The widest vectors of x86-64; where they are narrower, one is two, and the order is the same."""
 
 _REGISTERS: Final = 28
-"""Vector registers for sums, of 32; the others hold operands."""
+"""The number of vector registers for sums, of 32; the others hold operands."""
 
 _SPILLING: Final = 3
-"""How many times as long it takes when they do not suffice."""
+"""The factor on the time if they do not suffice."""
 
 _TASK: Final = 20_000
 """Multiply-adds in the time of starting the work of one workgroup, about a microsecond."""
@@ -91,8 +91,9 @@ def cpu_shape_of(problem: SearchProblem, candidate: Candidate) -> CpuShape | Non
 def cpu_estimate(shape: CpuShape) -> float:
     """Return the logarithm of the time that a candidate takes, up to a constant of the problem.
 
-    Vectors that are not full, operands that are loaded for few multiply-adds, sums that are kept for few steps or do
-    not fit into registers, workgroups too small to be worth starting or too few for the threads.
+    It increases with vectors that are not full, operands that are loaded for few multiply-adds, sums that are kept for
+    few steps or do not fit into registers, and workgroups that are too small to be worth starting or too few for the
+    threads.
     """
     rows, columns, steps = shape.vector
     vectors = math.ceil(columns / shape.lanes)

@@ -57,18 +57,18 @@ class Ensemble:
                 self._trees.append(tree.tree_)
 
     def guesses(self, table: Table) -> Values:
-        """Return what each tree says about each row: trees by rows."""
+        """Return the predictions of the trees for the rows, by tree and row."""
         return np.stack([tree.predict(table)[:, 0] for tree in self._trees])
 
 
 _DOUBT: Final = 4
-"""With so many other problems, half of what they say is believed: they may be unlike this one."""
+"""The number of other problems at which their correction counts half: they may differ from this one."""
 
 
 class Transfer:
-    """Corrects the estimate of candidates by how wrong it was about other problems.
+    """Corrections of the estimates of candidates, from the errors of estimates for other problems.
 
-    Problems differ by a constant: the residuals of each are taken from those of its fastest candidate.
+    Problems differ by a constant, so residuals are relative to that of the fastest candidate of their problem.
 
     Args:
         measured: the other problems.
@@ -91,7 +91,7 @@ class Transfer:
         self._ensemble = Ensemble(self._table(everything), np.concatenate(residuals), seed)
 
     def corrections(self, described: Sequence[Mapping[str, float]]) -> NDArray[np.float64]:
-        """Return what to add to the estimate of each candidate, of which the features are given."""
+        """Return the corrections of the estimates of candidates, given their features."""
         mean: NDArray[np.float64] = self._ensemble.guesses(self._table(described)).mean(axis=0)
         return self._weight * mean
 

@@ -51,7 +51,7 @@ def check_search(name: str) -> None:
     if name != DEFAULT_SEARCH:
         search_named(name)
     elif find_spec("sklearn") is None:
-        raise _lacking("there is no module 'sklearn'")
+        raise lacking_scikit_learn("the search 'model'", "there is no module 'sklearn'")
 
 
 def _own() -> dict[str, Callable[[], type[Search]]]:
@@ -66,15 +66,19 @@ def _model_search() -> type[Search]:
     try:
         from tuninglink.tuning.search.model import ModelSearch  # noqa: PLC0415 - needs an extra
     except ImportError as failure:
-        raise _lacking(str(failure)) from None
+        raise lacking_scikit_learn("the search 'model'", str(failure)) from None
     return ModelSearch
 
 
-def _lacking(reason: str) -> TuninglinkError:
+def lacking_scikit_learn(user: str, reason: str) -> TuninglinkError:
+    """Return the error of a part of the tuner for which scikit-learn is missing.
+
+    Args:
+        user: the part.
+        reason: the message of the failed import.
+    """
     remedy = note("install the extra: pip install 'tuninglink[tune]'")
-    return TuninglinkError(
-        error(f"the search 'model' needs scikit-learn: {reason}", notes=[remedy])
-    )
+    return TuninglinkError(error(f"{user} needs scikit-learn: {reason}", notes=[remedy]))
 
 
 def _plug_ins() -> Iterable[EntryPoint]:

@@ -1,0 +1,261 @@
+"""Insights of a database: what fast candidates have in common, and what candidates that fail have in common.
+
+Both are conjunctions of conditions that a decision tree of scikit-learn finds, of the trials of one kind of operation
+and one target.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from sklearn.tree import DecisionTreeRegressor
+
+from tuninglink.plain_data import FLAT
+from tuninglink.tuning.database.database import ranked_among
+from tuninglink.tuning.database.failure_rules import FailureRule, failure_rules
+from tuninglink.tuning.database.quantities import FEWEST, MOST_CONDITIONS, Condition, Quantities
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from tuninglink.tuning.database.quantities import Mask
+    from tuninglink.tuning.database.records import Trial
+
+FORMAT: Final = "tuninglink.insights"
+VERSION: Final = 1
+
+_LEAF_SHARE: Final = 0.02
+"""The share of the candidates that meet all conditions, at least: the list is no description of a single candidate."""
+
+_SLOW: Final = 0.25
+"""The logarithm of a slowdown (1.19) that separates candidates where the compiler's choice is the best."""
+
+_FOLDS: Final = 5
+
+
+@dataclass(frozen=True)
+class HeuristicStep:
+    """A condition of a heuristic with its evidence.
+
+    Attributes:
+        condition: the condition.
+        regret: the regret of the heuristic up to this condition.
+        winners: the number of problems whose fastest candidate meets the condition.
+        defaults: the number of problems for which the compiler's choice meets it.
+    """
+
+    condition: Condition = field(metadata=FLAT)
+    regret: float
+    winners: int
+    defaults: int
+
+
+@dataclass(frozen=True)
+class Heuristic:
+    """A decision list that chooses candidates: each condition in turn, unless no candidate that is left meets it.
+
+    The regret is the time of the candidates that are left, divided by the best time: the geometric mean of candidates,
+    then of problems.
+
+    Attributes:
+        kind: the kind of the root op.
+        target: the architecture.
+        problems: the number of problems, counted once for each environment.
+        candidates: the number of measured candidates.
+        known_defaults: the number of problems for which the knobs of the compiler's choice are known.
+        regret_of_all: the regret of all candidates.
+        regret_of_defaults: that of the compiler's choice; None where it was never measured.
+        regret_elsewhere: that of lists learned from four fifths of the problems, on the others; None with one problem.
+        steps: the conditions, in order.
+    """
+
+    kind: str
+    target: str
+    problems: int
+    candidates: int
+    known_defaults: int
+    regret_of_all: float
+    regret_of_defaults: float | None
+    regret_elsewhere: float | None
+    steps: tuple[HeuristicStep, ...]
+
+
+@dataclass(frozen=True)
+class Insights:
+    """The insights of a database, as a JSON document.
+
+    Attributes:
+        heuristics: a heuristic for each kind of operation and target with enough candidates.
+        failures: the rules of failures, those that explain most first.
+        format: the kind of the document.
+        version: the version of its form.
+    """
+
+    format: str = field(default=FORMAT, init=False)
+    version: int = field(default=VERSION, init=False)
+    heuristics: tuple[Heuristic, ...]
+    failures: tuple[FailureRule, ...]
+
+
+def insights_among(trials: Iterable[Trial]) -> Insights:
+    """Return the insights of trials of any problems and environments."""
+    scopes: dict[tuple[str, str], list[Trial]] = {}
+    for trial in trials:
+        scopes.setdefault((trial.problem.kind, trial.environment.target), []).append(trial)
+    heuristics = (_heuristic(*scope, group) for scope, group in sorted(scopes.items()))
+    rules = [rule for scope, group in scopes.items() for rule in failure_rules(*scope, group)]
+    rules.sort(key=lambda rule: (-rule.explained, rule.kind, rule.target, rule.reason))
+    return Insights(tuple(filter(None, heuristics)), tuple(rules))
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """Measured candidates with knobs, a row for each.
+
+    Attributes:
+        quantities: their quantities.
+        problems: the number of the problem.
+        slowdowns: the logarithm of the time divided by the best time of the problem.
+        limits: the slowdown of the compiler's choice of the problem, at least that of `_SLOW`; candidates beyond it are
+            equally slow.
+        are_defaults: whether it is the compiler's choice.
+    """
+
+    quantities: Quantities
+    problems: NDArray[np.int_]
+    slowdowns: NDArray[np.float64]
+    limits: NDArray[np.float64]
+    are_defaults: Mask
+
+    @classmethod
+    def of(cls, groups: Sequence[Sequence[Trial]]) -> _Measured:
+        """Return the candidates of problems, each with the fastest first."""
+        rows = [
+            (number, trial, _slowdown(trial, group), limit)
+            for number, group in enumerate(groups)
+            for limit in [max(_SLOW, *_default_slowdowns(group), 0.0)]
+            for trial in group
+            if trial.configuration.knobs
+        ]
+        return cls(
+            Quantities.of(trial for _, trial, *_ in rows),
+            np.array([number for number, *_ in rows], int),
+            np.array([slowdown for *_, slowdown, _ in rows], float),
+            np.array([limit for *_, limit in rows], float),
+            np.array([trial.origin == "default" for _, trial, *_ in rows], bool),
+        )
+
+    def heuristic(self, rows: Mask) -> tuple[Condition, ...]:
+        """Return a decision list: each condition is that of a tree's path that leaves the least regret."""
+        fewest = max(FEWEST, int(_LEAF_SHARE * rows.sum()))
+        conditions: list[Condition] = []
+        regret = self.regret(rows)
+        while len(conditions) < MOST_CONDITIONS:
+            choices = {
+                condition: self.chosen([condition], rows)
+                for condition in self._splits(rows, fewest)
+            }
+            regrets = {condition: self.regret(left) for condition, left in choices.items()}
+            best = min(regrets, key=lambda condition: regrets[condition], default=None)
+            if best is None or regrets[best] >= regret:
+                break
+            conditions.append(best)
+            rows, regret = choices[best], regrets[best]
+        return tuple({condition.subject: condition for condition in conditions}.values())
+
+    def _splits(self, rows: Mask, fewest: int) -> Iterator[Condition]:
+        """Yield the conditions in trees that are learned from rows."""
+        own = self.problems[rows]
+        weights = 1 / np.bincount(own)[own]  # problems weigh the same
+        # Trees that tell slow from slower candidates, and trees that tell fast ones from the compiler's choice.
+        for limits in (np.full_like(self.limits, np.inf), self.limits, self.limits / 2):
+            slowdowns = np.minimum(self.slowdowns, limits)[rows]
+            means = np.bincount(own, slowdowns * weights)
+            tree = DecisionTreeRegressor(
+                max_depth=MOST_CONDITIONS, min_samples_leaf=fewest, random_state=0
+            )
+            # Only differences within a problem count.
+            tree.fit(self.quantities.table[rows], slowdowns - means[own], sample_weight=weights)
+            for path in self.quantities.leaves(tree.tree_):
+                yield from path
+
+    def chosen(self, conditions: Iterable[Condition], rows: Mask) -> Mask:
+        """Return the rows that a decision list leaves of each problem."""
+        for condition in conditions:
+            met = rows & self.quantities.holds(condition)
+            is_met = np.isin(self.problems, self.problems[met])
+            rows = np.where(is_met, met, rows)
+        return rows
+
+    def regret(self, rows: Mask) -> float:
+        """Return the geometric mean of the slowdowns of rows, then of problems."""
+        return _geometric_mean(
+            float(self.slowdowns[rows & (self.problems == problem)].mean())
+            for problem in np.unique(self.problems[rows])
+        )
+
+    def regret_elsewhere(self) -> float | None:
+        """Return the regret of heuristics on problems that they were not learned from."""
+        count = len(np.unique(self.problems))
+        if count == 1:
+            return None
+        rows = np.zeros(len(self.problems), bool)
+        for fold in range(min(count, _FOLDS)):
+            others = self.problems % _FOLDS == fold
+            rows |= self.chosen(self.heuristic(~others), others)
+        return self.regret(rows)
+
+
+def _heuristic(kind: str, target: str, trials: Iterable[Trial]) -> Heuristic | None:
+    """Return the heuristic of a kind of operation on a target; None if no condition separates its candidates."""
+    groups = [
+        group for group in ranked_among(trials) if any(trial.configuration.knobs for trial in group)
+    ]
+    if not groups:
+        return None
+    measured = _Measured.of(groups)
+    everything = np.ones(len(measured.problems), bool)
+    conditions = measured.heuristic(everything)
+    if not conditions:
+        return None
+    winners = np.unique(measured.problems, return_index=True)[1]  # the fastest comes first
+    steps = []
+    for number, condition in enumerate(conditions, 1):
+        holds = measured.quantities.holds(condition)
+        steps.append(
+            HeuristicStep(
+                condition,
+                measured.regret(measured.chosen(conditions[:number], everything)),
+                int(holds[winners].sum()),
+                int((holds & measured.are_defaults).sum()),
+            )
+        )
+    defaults = [slowdown for group in groups for slowdown in _default_slowdowns(group)]
+    return Heuristic(
+        kind,
+        target,
+        problems=len(groups),
+        candidates=len(measured.problems),
+        known_defaults=int(measured.are_defaults.sum()),
+        regret_of_all=measured.regret(everything),
+        regret_of_defaults=_geometric_mean(defaults) if defaults else None,
+        regret_elsewhere=measured.regret_elsewhere(),
+        steps=tuple(steps),
+    )
+
+
+def _slowdown(trial: Trial, group: Sequence[Trial]) -> float:
+    """Return the logarithm of the time of a trial divided by the best of its problem."""
+    return float(np.log2((trial.median or 0.0) / (group[0].median or 0.0)))
+
+
+def _default_slowdowns(group: Sequence[Trial]) -> list[float]:
+    return [_slowdown(trial, group) for trial in group if trial.origin == "default"]
+
+
+def _geometric_mean(logarithms: Iterable[float]) -> float:
+    return round(float(2 ** np.mean(list(logarithms))), 4)

@@ -1,0 +1,128 @@
+"""Insights: what fast candidates of a database have in common, and what failures have in common."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from database_writers import HERE, PROBLEM
+
+from tuninglink.cli import commands
+from tuninglink.tuning.database import ConfigurationRecord, Database, Trial
+from tuninglink.tuning.database.insights import insights_among
+from tuninglink.tuning.results.failures import Failure, FailureKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    import pytest
+
+PIPELINE = "#iree_gpu.pipeline<TileAndFuse>"
+
+
+def trials(
+    failure_of: Callable[[Mapping[str, int]], str] = lambda _: "",
+    time_of: Callable[[Mapping[str, int]], float] = lambda _: 10.0,
+    problem: int = 1,
+) -> list[Trial]:
+    """Returns 300 trials, the first of the compiler's choice, which is the slowest."""
+    chance = random.Random(problem)
+    record = replace(PROBLEM, key=f"p{problem}")
+    result = []
+    for number in range(300):
+        knobs = {name: 2 ** chance.randrange(4, 9) for name in ("wg_0", "wg_1", "k", "threads")}
+        if number == 0:
+            knobs = dict.fromkeys(knobs, 16)
+        configuration = ConfigurationRecord(f"c{number}", PIPELINE, knobs)
+        reason = failure_of(knobs)
+        failure = Failure(FailureKind.COMPILE, reason) if reason else None
+        samples = () if reason else (problem * time_of(knobs),)
+        origin = "space" if number else "default"
+        result.append(
+            Trial(record, HERE, configuration, "screen", origin, samples, failure=failure)
+        )
+    return result
+
+
+def time(knobs: Mapping[str, int]) -> float:
+    """Returns a time that is good with many threads, and best with a wide tile."""
+    return (1 if knobs["threads"] >= 128 else 4) * (1 if knobs["wg_1"] == 256 else 2)
+
+
+def test_the_conditions_of_fast_candidates_are_found_with_their_regret() -> None:
+    recorded = [trial for problem in (1, 2, 3) for trial in trials(time_of=time, problem=problem)]
+    (heuristic,) = insights_among(recorded).heuristics
+    assert (heuristic.kind, heuristic.target) == ("contraction", "sm_80")
+    assert (heuristic.problems, heuristic.candidates, heuristic.known_defaults) == (3, 900, 3)
+    assert {str(step.condition) for step in heuristic.steps} == {
+        "knob threads >= 128",
+        "knob wg_1 >= 256",
+    }
+    assert heuristic.regret_of_all > heuristic.steps[0].regret > heuristic.steps[1].regret == 1
+    assert all((step.winners, step.defaults) == (3, 0) for step in heuristic.steps)
+    assert heuristic.regret_of_defaults == 8
+    assert heuristic.regret_elsewhere == 1
+
+
+def test_equal_times_give_no_heuristic() -> None:
+    assert insights_among(trials()).heuristics == ()
+    assert insights_among([]).heuristics == ()
+
+
+def test_a_product_beyond_a_limit_explains_failures() -> None:
+    def failure(knobs: Mapping[str, int]) -> str:
+        used = knobs["wg_0"] * knobs["k"]
+        return f"shared memory: {used} of 8192 bytes\nand more" if used > 8192 else ""
+
+    (rule,) = insights_among(trials(failure)).failures
+    assert list(map(str, rule.conditions)) == ["knob k * knob wg_0 >= 16384"]
+    assert rule.reason == "shared memory: N of N bytes"
+    assert rule.explained == rule.failures == 300 - rule.successes
+    assert rule.problems == 1
+
+
+def test_each_reason_has_its_rule() -> None:
+    def failure(knobs: Mapping[str, int]) -> str:
+        if knobs["threads"] >= 128 and knobs["k"] == 16:
+            return "too narrow"
+        return "too wide" if knobs["wg_1"] == 256 else ""
+
+    rules = {rule.reason: rule for rule in insights_among(trials(failure)).failures}
+    narrow = set(map(str, rules["too narrow"].conditions))
+    assert narrow == {"knob threads >= 128", "knob k <= 16"}
+    assert list(map(str, rules["too wide"].conditions)) == ["knob wg_1 >= 256"]
+    assert all(rule.explained == rule.failures for rule in rules.values())
+
+
+def test_failures_by_chance_give_no_rule() -> None:
+    chance = random.Random(1)
+    recorded = trials(lambda _: "bad luck" if chance.random() < 0.02 else "")
+    assert sum(trial.failure is not None for trial in recorded) >= 3
+    assert insights_among(recorded).failures == ()
+
+
+def test_the_command_prints_tables_and_json(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def failure(knobs: Mapping[str, int]) -> str:
+        return "no" if knobs["k"] == 256 else ""
+
+    file = str(tmp_path / "t.db")
+    with Database(tmp_path / "t.db") as database:
+        database.record_all(trials(failure, time))
+    assert commands.run(["database", "insights", file]) == 0
+    text = capfd.readouterr().out
+    assert text.startswith("contraction sm_80: ")
+    assert "knob threads >= 128" in text
+    assert text.splitlines()[-1].split()[-2:] == ["compile:", "no"]
+    assert commands.run(["database", "insights", file, "--format", "json"]) == 0
+    document = json.loads(capfd.readouterr().out)
+    assert document["format"] == "tuninglink.insights"
+    steps = document["heuristics"][0]["steps"]
+    assert {"quantity": "knob threads", "relation": ">=", "value": 128}.items() <= steps[0].items()
+    assert document["failures"][0]["conditions"] == [
+        {"quantity": "knob k", "relation": ">=", "value": 256}
+    ]
