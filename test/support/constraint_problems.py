@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import z3
@@ -145,14 +146,19 @@ def satisfiable(
     constraints: ConstraintSet, chosen: Iterable[int], fixed: Mapping[str, int]
 ) -> bool | None:
     """Returns whether some assertions can hold together with values of knobs; None if Z3 gives up."""
-    context = z3.Context()
+    context, exported = _exported(constraints)
     solver = z3.Solver(ctx=context)
     solver.set("rlimit", RESOURCES)
-    exported = constraints.to_z3(context)
     solver.add(*(exported[index] for index in chosen))
     solver.add(*(z3.Int(name, context) == value for name, value in fixed.items()))
     result = solver.check()
     return None if result == z3.unknown else result == z3.sat
+
+
+@lru_cache(maxsize=1)  # most tests ask several questions about one set after another
+def _exported(constraints: ConstraintSet) -> tuple[z3.Context, list[z3.BoolRef]]:
+    context = z3.Context()
+    return context, constraints.to_z3(context)
 
 
 def all_valid(constraints: ConstraintSet) -> set[tuple[int, ...]] | None:
