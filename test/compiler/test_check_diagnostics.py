@@ -75,6 +75,7 @@ MISTAKES = {
     "misspelt level": Mistake("vector_reduction = ", "vector_reductions = ", "'vector_reductions' is not a level", "'vector_reduction'", example=CPU),
     "misspelt option": Mistake("prefetch_num_stages = 2", "prefetch_num_stagez = 2", "prefetch_num_stagez", "'prefetch_num_stages'"),
     # Others.
+    "misspelt op": Mistake("transform.iree.match.dims_equal %m", "transform.iree.match.dim_equal %m", "dim_equal' is unknown", "'transform.iree.match.dims_equal'", line="dim_equal"),
     "no intrinsic": Mistake(f"      {KIND},\n", "", "needs 'mma_kind'", "such as mma_kind"),
     "no subgroups": Mistake(f"      {BASIS},\n", "", "needs 'subgroup_basis'", "[[2, 2, 1], [0, 1, 2]]"),
     "subgroup in VectorDistribute": Mistake(BASIS, "subgroup = [2, 2, 0]", "reads no 'subgroup'", "'subgroup_basis'"),

@@ -176,6 +176,10 @@ _UNKNOWN_PARAMETER: Final = re.compile(r"duplicate or unknown struct parameter n
 _NO_CASE: Final = re.compile(r"expected \S+ to be one of: (.+)")
 _KEYWORD: Final = re.compile(r"expected '(\w+)'$")
 _UNRESOLVED: Final = re.compile(r"unresolved (?:matcher|action) symbol @([\w$.\-]+)")
+_UNKNOWN_OP: Final = re.compile(r"custom op '(transform\.[\w.]+)' is unknown")
+_TRANSFORM_OPS: Final = [
+    value for value in vars(names).values() if str(value).startswith("transform.")
+]
 _WORD: Final = re.compile(r"\w+")
 _SEQUENCE: Final = re.compile(r"transform\.named_sequence\s+(?:\w+\s+)?@([\w$.\-]+)")
 
@@ -202,6 +206,8 @@ def _misspelt(diagnostic: Diagnostic, text: str) -> tuple[str, list[str]]:
         return match[1], list(_OPTIONS)
     if match := _UNRESOLVED.search(message):
         return match[1], _SEQUENCE.findall(text)
+    if match := _UNKNOWN_OP.match(message):
+        return match[1], _TRANSFORM_OPS
     if match := _NO_CASE.match(message):
         return _word_at(diagnostic, text), match[1].split(", ")
     if match := _KEYWORD.match(message):
