@@ -29,7 +29,7 @@ FORMAT: Final = "tuninglink.insights"
 VERSION: Final = 1
 
 _LEAF_SHARE: Final = 0.02
-"""The share of the candidates that meet all conditions, at least: the list is no description of a single candidate."""
+"""The least share of the candidates that meet all conditions: a list should not describe a single candidate."""
 
 _SLOW: Final = 0.25
 """The logarithm of a slowdown (1.19) that separates candidates where the compiler's choice is the best."""
