@@ -25,9 +25,9 @@ class Assumptions:
         self._terms: dict[tuple[object, ...], Term] = {}
         self.is_fixed = False
 
-    def parameter(self, name: str) -> Parameter:
+    def parameter(self, name: str) -> SizeParameter:
         """Return a parameter with a value."""
-        return Parameter(Term(Kind.VARIABLE, name=name), self)
+        return SizeParameter(Term(Kind.VARIABLE, name=name), self)
 
     def value(self, term: Term) -> int:
         """Return the value of a term over parameters."""
@@ -47,7 +47,7 @@ class Assumptions:
         return all(evaluate(term, values, cache) for term in self._terms.values())
 
 
-class Parameter(Expression):
+class SizeParameter(Expression):
     """An expression over parameters. It can be used as an integer or as a truth value.
 
     Args:
@@ -63,8 +63,8 @@ class Parameter(Expression):
 
     def combined(self, term: Term, operands: Sequence[Operand]) -> Expression:
         """Return the expression of a term: a parameter if its operands are parameters and integers."""
-        if all(isinstance(operand, Parameter | int) for operand in operands):
-            return Parameter(term, self._assumptions)
+        if all(isinstance(operand, SizeParameter | int) for operand in operands):
+            return SizeParameter(term, self._assumptions)
         return Expression(term)
 
     def __floordiv__(self, other: int) -> Expression:

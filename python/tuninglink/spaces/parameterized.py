@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from tuninglink.solver.parameters import Assumptions, Parameter
+from tuninglink.solver.parameters import Assumptions, SizeParameter
 from tuninglink.spaces.workload import Dimension, Problem
 
 
@@ -25,7 +25,7 @@ def parameterized(problem: Problem, assumptions: Assumptions) -> Problem:
 def parameters(problem: Problem) -> list[str]:
     """Return the names of the parameters of a problem."""
     sizes: list[Any] = [dimension.size for dimension in problem.dimensions]
-    return [size.term.name for size in sizes if isinstance(size, Parameter)]
+    return [size.term.name for size in sizes if isinstance(size, SizeParameter)]
 
 
 def _names(count: int) -> list[str]:

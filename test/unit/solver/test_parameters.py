@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tuninglink.solver.expressions import Expression, select, unknown
 from tuninglink.solver.judgements import Judgements
-from tuninglink.solver.parameters import Assumptions, Parameter
+from tuninglink.solver.parameters import Assumptions, SizeParameter
 from tuninglink.solver.terms import evaluate
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 sizes = st.integers(1, 300)
 
 
-def _rules(size: Parameter | int, tile: Expression) -> list[Expression | bool]:
+def _rules(size: SizeParameter | int, tile: Expression) -> list[Expression | bool]:
     """Returns rules that branch on a size, as those of spaces do."""
     most = max(-(-size // step) * step for step in (16, 48))
     bound = 128

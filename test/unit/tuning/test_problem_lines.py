@@ -14,7 +14,7 @@ from tuninglink.mlir.diagnostics import Place
 from tuninglink.tuning.problems.problem import (
     Attention,
     Convolution,
-    Element,
+    ElementType,
     Layout,
     Problem,
     ProblemError,
@@ -27,13 +27,13 @@ from tuninglink.tuning.problems.words import read_words
 if TYPE_CHECKING:
     from pathlib import Path
 
-F16, F32 = Element.F16, Element.F32
+F16, F32 = ElementType.F16, ElementType.F32
 
 WORDS = {
     "matmul 2048x1280x5120 f16 transpose_b": Product(2048, 1280, 5120, F16, transposes_b=True),
-    "  matmul\t1x1x1  i8 ": Product(1, 1, 1, Element.I8),
+    "  matmul\t1x1x1  i8 ": Product(1, 1, 1, ElementType.I8),
     "batch_matmul 4x64x32x128 bf16 transpose_b transpose_a": Product(
-        64, 32, 128, Element.BF16, 4, transposes_a=True, transposes_b=True
+        64, 32, 128, ElementType.BF16, 4, transposes_a=True, transposes_b=True
     ),
     "batch_matmul 1x2x3x4 f32": Product(2, 3, 4, F32, 1),
     "conv 2x16x14x12 32x3x1 f16": Convolution(2, 16, (14, 12), 32, (3, 1), F16),
@@ -55,21 +55,21 @@ LINES = {
     "conv -n 1 -c 3 -H 8 -W 8 -k 4 -y 3 -x 3": Convolution(1, 3, (8, 8), 4, (3, 3), F32),
     "convbfp16 --batchsize=1 --in_channels 3 -H 8 -W 8 -k 4 -y 1 -x 1 -F 0 -in_layout=NHWC "
     "--fil_layout NHWC -O NHWC": Convolution(
-        *(1, 3, (8, 8), 4, (1, 1), Element.BF16), layout=Layout.NHWC_FHWC
+        *(1, 3, (8, 8), 4, (1, 1), ElementType.BF16), layout=Layout.NHWC_FHWC
     ),
     # The libraries store by columns: their first matrix is our right-hand side.
     f"{BENCH} --transA T --transB N --a_type f16_r --b_type f16_r": Product(
         512, 1024, 64, F16, transposes_b=True
     ),
     f"/opt/rocm/bin/{BENCH} --transB T --print_kernel_info -r bf16_r --batch_count 8": Product(
-        512, 1024, 64, Element.BF16, 8, transposes_a=True
+        512, 1024, 64, ElementType.BF16, 8, transposes_a=True
     ),
     BENCH: Product(512, 1024, 64, F32),
     "GemmTunableOp_Half_NT,nt_25088_4096_64,Gemm_Hipblaslt_NT_1234,1.43": Product(
         4096, 25088, 64, F16, transposes_a=True
     ),
     "GemmTunableOp_BFloat16_TN,tn_6_5_4_ld_4_4_6": Product(
-        5, 6, 4, Element.BF16, transposes_b=True
+        5, 6, 4, ElementType.BF16, transposes_b=True
     ),
     "GemmAndBiasTunableOp_float_NN,nn_6_5_4,Default,0.1": Product(5, 6, 4, F32),
     "GemmStridedBatchedTunableOp_tf32_TT,tt_6_5_4_B_20_ld_4_4_6": Product(
@@ -180,7 +180,7 @@ def test_the_example_has_every_form() -> None:
 
 
 SIZE = st.integers(1, 64)
-ELEMENT = st.sampled_from(Element)
+ELEMENT = st.sampled_from(ElementType)
 PAIR = st.tuples(st.integers(1, 4), st.integers(1, 4))
 PROBLEMS = st.one_of(
     st.builds(

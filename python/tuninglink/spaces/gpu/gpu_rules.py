@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tuninglink.iree.gpu_configurations import AMD_SUBGROUP_SIZES
 from tuninglink.solver.expressions import Expression, any_of, number, select
-from tuninglink.solver.parameters import Parameter
+from tuninglink.solver.parameters import SizeParameter
 from tuninglink.solver.terms import Grade
 from tuninglink.spaces.knobs import IntegerKnob, OneOfKnob
 from tuninglink.spaces.set_builder import ConstraintSetBuilder
@@ -106,7 +106,7 @@ class GpuRules:
     def powers_of_two(self, number: Number, high: int, size: int | None = None) -> None:
         """Restrict proposals for a knob to powers of two and the size of the loop, if it has one."""
         values: list[Number] = [1 << position for position in range(high.bit_length())]
-        if isinstance(size, Parameter):
+        if isinstance(size, SizeParameter):
             values.append(size)
         elif size:
             values = sorted({*values, size})

@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
-from tuninglink.tuning.database.quantities import FEWEST, MOST_CONDITIONS, Condition, Quantities
+from tuninglink.tuning.database.quantities import (
+    FEWEST,
+    MOST_CONDITIONS,
+    Quantities,
+    QuantityCondition,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -38,7 +43,7 @@ class FailureRule:
 
     kind: str
     target: str
-    conditions: tuple[Condition, ...]
+    conditions: tuple[QuantityCondition, ...]
     failure: str
     reason: str
     explained: int
@@ -90,9 +95,9 @@ def _reason(trial: Trial) -> tuple[str, str] | None:
 
 def _common_conditions(
     quantities: Quantities, failed: Mask, succeeded: Mask
-) -> tuple[tuple[Condition, ...], Mask]:
+) -> tuple[tuple[QuantityCondition, ...], Mask]:
     """Return the path of a tree that holds for most failures and for no success, and the rows that meet it."""
-    best: tuple[tuple[Condition, ...], Mask] = (), np.zeros_like(failed)
+    best: tuple[tuple[QuantityCondition, ...], Mask] = (), np.zeros_like(failed)
     rows = failed | succeeded
     # Conditions on single quantities explain more than those on products if they hold for as many failures.
     for table in (quantities, quantities.with_products()):

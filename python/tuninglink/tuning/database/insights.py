@@ -15,7 +15,12 @@ from sklearn.tree import DecisionTreeRegressor
 from tuninglink.plain_data import FLAT
 from tuninglink.tuning.database.database import ranked_among
 from tuninglink.tuning.database.failure_rules import FailureRule, failure_rules
-from tuninglink.tuning.database.quantities import FEWEST, MOST_CONDITIONS, Condition, Quantities
+from tuninglink.tuning.database.quantities import (
+    FEWEST,
+    MOST_CONDITIONS,
+    Quantities,
+    QuantityCondition,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -48,7 +53,7 @@ class HeuristicStep:
         defaults: the number of problems for which the compiler's choice meets it.
     """
 
-    condition: Condition = field(metadata=FLAT)
+    condition: QuantityCondition = field(metadata=FLAT)
     regret: float
     winners: int
     defaults: int
@@ -149,10 +154,10 @@ class _Measured:
             np.array([trial.origin == "default" for _, trial, *_ in rows], bool),
         )
 
-    def heuristic(self, rows: Mask) -> tuple[Condition, ...]:
+    def heuristic(self, rows: Mask) -> tuple[QuantityCondition, ...]:
         """Return a decision list: each condition is that of a tree's path that leaves the least regret."""
         fewest = max(FEWEST, int(_LEAF_SHARE * rows.sum()))
-        conditions: list[Condition] = []
+        conditions: list[QuantityCondition] = []
         regret = self.regret(rows)
         while len(conditions) < MOST_CONDITIONS:
             choices = {
@@ -167,7 +172,7 @@ class _Measured:
             rows, regret = choices[best], regrets[best]
         return tuple({condition.subject: condition for condition in conditions}.values())
 
-    def _splits(self, rows: Mask, fewest: int) -> Iterator[Condition]:
+    def _splits(self, rows: Mask, fewest: int) -> Iterator[QuantityCondition]:
         """Yield the conditions in trees that are learned from rows."""
         own = self.problems[rows]
         weights = 1 / np.bincount(own)[own]  # problems weigh the same
@@ -183,7 +188,7 @@ class _Measured:
             for path in self.quantities.leaves(tree.tree_):
                 yield from path
 
-    def chosen(self, conditions: Iterable[Condition], rows: Mask) -> Mask:
+    def chosen(self, conditions: Iterable[QuantityCondition], rows: Mask) -> Mask:
         """Return the rows that a decision list leaves of each problem."""
         for condition in conditions:
             met = rows & self.quantities.holds(condition)

@@ -37,7 +37,7 @@ _DIGITS: Final = 4
 
 
 @dataclass(frozen=True)
-class Condition:
+class QuantityCondition:
     """A comparison of a quantity with a constant.
 
     Attributes:
@@ -87,7 +87,7 @@ class Quantities:
         products = [self.table[:, one] * self.table[:, other] for one, other in pairs]
         return Quantities([*self.names, *names], np.column_stack([self.table, *products]))
 
-    def holds(self, condition: Condition) -> Mask:
+    def holds(self, condition: QuantityCondition) -> Mask:
         """Return which rows meet a condition."""
         if isinstance(condition.value, str):
             is_pipeline = self.table[:, self.names.index(_PIPELINE + condition.value)] > 0
@@ -97,19 +97,23 @@ class Quantities:
             column <= condition.value if condition.relation == "<=" else column >= condition.value
         )
 
-    def condition(self, column: int, threshold: float, *, is_above: bool) -> Condition:
+    def condition(self, column: int, threshold: float, *, is_above: bool) -> QuantityCondition:
         """Return the condition of one side of a split, with a value that occurs instead of the threshold."""
         name, values = self.names[column], self.table[:, column]
         if name.startswith(_PIPELINE):
-            return Condition("pipeline", "==" if is_above else "!=", name.removeprefix(_PIPELINE))
+            return QuantityCondition(
+                "pipeline", "==" if is_above else "!=", name.removeprefix(_PIPELINE)
+            )
         if is_above:
-            return Condition(name, ">=", float(values[values > threshold].min()))
-        return Condition(name, "<=", float(values[values <= threshold].max()))
+            return QuantityCondition(name, ">=", float(values[values > threshold].min()))
+        return QuantityCondition(name, "<=", float(values[values <= threshold].max()))
 
-    def leaves(self, tree: Any) -> Iterator[tuple[Condition, ...]]:
+    def leaves(self, tree: Any) -> Iterator[tuple[QuantityCondition, ...]]:
         """Yield the conditions of the path to each leaf of a tree of scikit-learn."""
 
-        def below(node: int, path: tuple[Condition, ...]) -> Iterator[tuple[Condition, ...]]:
+        def below(
+            node: int, path: tuple[QuantityCondition, ...]
+        ) -> Iterator[tuple[QuantityCondition, ...]]:
             if tree.children_left[node] < 0:
                 yield path
                 return

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.tuning.problems.problem import (
     LARGEST_SIZE,
     Convolution,
-    Element,
+    ElementType,
     Layout,
     ProblemError,
     Product,
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _MIOPEN_TYPES: Final = {
-    "conv": Element.F32,
-    "convfp16": Element.F16,
-    "convbfp16": Element.BF16,
-    "convint8": Element.I8,
+    "conv": ElementType.F32,
+    "convfp16": ElementType.F16,
+    "convbfp16": ElementType.BF16,
+    "convint8": ElementType.I8,
 }
 """The operations of MIOpen's driver that are convolutions, with the type of their operands."""
 
 _HIPBLASLT_TYPES: Final = {
-    "f32_r": Element.F32,
-    "f16_r": Element.F16,
-    "bf16_r": Element.BF16,
-    "i8_r": Element.I8,
+    "f32_r": ElementType.F32,
+    "f16_r": ElementType.F16,
+    "bf16_r": ElementType.BF16,
+    "i8_r": ElementType.I8,
 }
 
 _LONG_NAMES: Final = {
@@ -211,7 +211,7 @@ def _is_transposed(flags: _Flags, name: str) -> bool:
     return value == "T"
 
 
-def _element(flags: _Flags, name: str, precision: str) -> Element:
+def _element(flags: _Flags, name: str, precision: str) -> ElementType:
     value = flags.text(name, precision)
     if value not in _HIPBLASLT_TYPES:
         raise ProblemError.unknown("type", value, _HIPBLASLT_TYPES, flags.column(name))

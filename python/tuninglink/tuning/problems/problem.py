@@ -43,7 +43,7 @@ def read_size(text: str, least: int = 1) -> int | None:
     return size if least <= size <= LARGEST_SIZE else None
 
 
-class Element(Enum):
+class ElementType(Enum):
     """The type of the operands. The values are those of the words and of MLIR."""
 
     F16 = "f16"
@@ -77,7 +77,7 @@ class Product:
     m: int
     n: int
     k: int
-    element: Element
+    element: ElementType
     batch: int | None = None
     transposes_a: bool = False
     transposes_b: bool = False
@@ -113,7 +113,7 @@ class Convolution:
     size: tuple[int, int]
     outputs: int
     kernel: tuple[int, int]
-    element: Element
+    element: ElementType
     strides: tuple[int, int] = (1, 1)
     padding: tuple[int, int] = (0, 0)
     dilations: tuple[int, int] = (1, 1)
@@ -167,7 +167,7 @@ class Attention:
     queries: int
     keys: int
     features: int
-    element: Element
+    element: ElementType
 
     def __str__(self) -> str:
         sizes = _times(self.heads, self.queries, self.keys, self.features)

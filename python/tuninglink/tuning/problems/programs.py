@@ -14,7 +14,7 @@ from tuninglink.payloads.op_templates import Value
 from tuninglink.tuning.problems.problem import (
     Attention,
     Convolution,
-    Element,
+    ElementType,
     Layout,
     Problem,
     Product,
@@ -145,18 +145,18 @@ def _map(loops: Sequence[str], access: str) -> mlir.AffineMap:
     return mlir.AffineMap.get(len(loops), 0, dims)
 
 
-def _zeros(shape: Sequence[int], element: Element) -> Value:
+def _zeros(shape: Sequence[int], element: ElementType) -> Value:
     """Return zeros of the type in which sums are computed."""
     kind = _accumulator(element)
     return _value(linalg.fill(_zero(kind), outs=[tensor.empty(list(shape), kind)]))
 
 
-def _narrowed(result: Any, element: Element) -> Value:
+def _narrowed(result: Any, element: ElementType) -> Value:
     """Return sums in the type of the operands, as PyTorch does for floating-point types."""
     value = _value(result)
     shaped = mlir.RankedTensorType(value.type)
     narrow = mlir.RankedTensorType.get(shaped.shape, _type(element))
-    is_same = element is Element.I8 or narrow == shaped
+    is_same = element is ElementType.I8 or narrow == shaped
     return value if is_same else _value(arith.truncf(narrow, value))
 
 
@@ -181,12 +181,12 @@ def _zero(kind: mlir.Type) -> Value:
     return _value(arith.constant(kind, 0 if isinstance(kind, mlir.IntegerType) else 0.0))
 
 
-def _type(element: Element) -> mlir.Type:
+def _type(element: ElementType) -> mlir.Type:
     return mlir.Type.parse(element.value)
 
 
-def _accumulator(element: Element) -> mlir.Type:
-    return mlir.Type.parse("i32" if element is Element.I8 else "f32")
+def _accumulator(element: ElementType) -> mlir.Type:
+    return mlir.Type.parse("i32" if element is ElementType.I8 else "f32")
 
 
 def _value(op: Any) -> Value:

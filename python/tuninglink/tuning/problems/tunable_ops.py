@@ -8,13 +8,13 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from tuninglink.tuning.problems.problem import Element, ProblemError, Product, read_size
+from tuninglink.tuning.problems.problem import ElementType, ProblemError, Product, read_size
 
 _TYPES: Final = {
-    "float": Element.F32,
-    "tf32": Element.F32,
-    "Half": Element.F16,
-    "BFloat16": Element.BF16,
+    "float": ElementType.F32,
+    "tf32": ElementType.F32,
+    "Half": ElementType.F16,
+    "BFloat16": ElementType.BF16,
 }
 _OPERATIONS: Final = ("GemmTunableOp", "GemmAndBiasTunableOp", "GemmStridedBatchedTunableOp")
 _BATCHED: Final = "GemmStridedBatchedTunableOp"

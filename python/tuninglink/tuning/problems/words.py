@@ -9,7 +9,7 @@ from tuninglink.tuning.problems.problem import (
     LARGEST_SIZE,
     Attention,
     Convolution,
-    Element,
+    ElementType,
     Layout,
     Problem,
     ProblemError,
@@ -89,12 +89,12 @@ def read_words(text: str) -> Problem:
 
 def _read_matmul(words: _Words) -> Product:
     m, n, k = words.sizes("MxNxK")
-    return Product(m, n, k, words.member("type", Element), None, *_transposes(words))
+    return Product(m, n, k, words.member("type", ElementType), None, *_transposes(words))
 
 
 def _read_batch_matmul(words: _Words) -> Product:
     batch, m, n, k = words.sizes("BxMxNxK")
-    return Product(m, n, k, words.member("type", Element), batch, *_transposes(words))
+    return Product(m, n, k, words.member("type", ElementType), batch, *_transposes(words))
 
 
 def _transposes(words: _Words) -> tuple[bool, bool]:
@@ -111,7 +111,7 @@ def _transposes(words: _Words) -> tuple[bool, bool]:
 def _read_convolution(words: _Words) -> Convolution:
     images, channels, rows, columns = words.sizes("NxCxHxW")
     outputs, kernel_rows, kernel_columns = words.sizes("FxKHxKW")
-    element = words.member("type", Element)
+    element = words.member("type", ElementType)
     steps = {"stride": (1, 1), "padding": (0, 0), "dilation": (1, 1)}
     layout = Layout.NCHW_FCHW
     while words:
@@ -143,8 +143,8 @@ def _step(words: _Words, text: str, least: int) -> tuple[int, int]:
 
 def _read_attention(words: _Words) -> Attention:
     heads, queries, keys, features = words.sizes("HEADSxQUERIESxKEYSxFEATURES")
-    element = words.member("type", Element)
-    if element is Element.I8:
+    element = words.member("type", ElementType)
+    if element is ElementType.I8:
         raise ProblemError("attention needs a floating-point type", words.column)
     if words:
         word = words.take("")
