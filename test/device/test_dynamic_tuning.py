@@ -21,7 +21,7 @@ from tuninglink.tuning.calls import tune
 from tuninglink.tuning.candidates.candidate import CandidateOrigin
 from tuninglink.tuning.candidates.compilation import CandidateCompiler, Compiled
 from tuninglink.tuning.candidates.preparation import PreparedTask, prepare
-from tuninglink.tuning.deciding.size_checks import SizeChecks
+from tuninglink.tuning.deciding.winner_checks import SizeChecks
 from tuninglink.tuning.devices.timing import Timing
 from tuninglink.tuning.programs.benchmark import Benchmark
 from tuninglink.tuning.programs.dispatches import read_program

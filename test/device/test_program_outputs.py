@@ -12,9 +12,9 @@ from tuning_programs import matmul
 
 from tuninglink.compiler.phases import Phase
 from tuninglink.errors import CompileError
-from tuninglink.tuning.deciding.entry_verdict import judge_default
 from tuninglink.tuning.deciding.model_run import ModelRuns
 from tuninglink.tuning.deciding.output_judge import OutputJudge
+from tuninglink.tuning.deciding.verdicts import judge_default
 from tuninglink.tuning.devices.device_interface import Device
 from tuninglink.tuning.flag_sets.compilation import ProgramSource
 from tuninglink.tuning.flag_sets.source_reference import SourceReference

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.cli.process import SUCCESS
 from tuninglink.cli.progress import progress
 from tuninglink.cli.terminal import print_table
+from tuninglink.cli.tune_progress import outcome
 from tuninglink.cli.usage import Usage
 from tuninglink.compiler import compile as compile_program
 from tuninglink.compiler.flags import COMPILE_FLAGS
@@ -24,7 +25,6 @@ from tuninglink.mlir.diagnostics import error
 from tuninglink.specs.default_library import default_spec
 from tuninglink.specs.loading import load_spec
 from tuninglink.tuning.devices.timing import duration
-from tuninglink.tuning.results.summary import outcome
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -20,9 +20,14 @@ from tuninglink.plain_data import to_json
 from tuninglink.specs.sources import SpecFiles, read_specs
 from tuninglink.tuning.devices.local import default_device
 from tuninglink.tuning.programs.dispatches import read_program
-from tuninglink.tuning.retuning.results import EntryResult, EntryVerdict
+from tuninglink.tuning.retuning.results import (
+    COLUMNS,
+    EntryResult,
+    EntryVerdict,
+    retuned_spec,
+    rows,
+)
 from tuninglink.tuning.retuning.retuner import Retuner, target_of
-from tuninglink.tuning.retuning.writing import COLUMNS, retuned_spec, rows
 from tuninglink.tuning.scheduling.budget import Budget
 from tuninglink.tuning.scheduling.timeline import Timeline
 

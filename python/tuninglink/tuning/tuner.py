@@ -17,11 +17,11 @@ from tuninglink.tuning.devices.hardware import COMPUTE_UNITS, compute_units
 from tuninglink.tuning.devices.local import may_run
 from tuninglink.tuning.program_guard import ProgramGuard
 from tuninglink.tuning.programs.dispatches import Omission
-from tuninglink.tuning.ranges.range_tuner import RangeTuner
+from tuninglink.tuning.range_tuner import RangeTuner
 from tuninglink.tuning.results.task_result import TaskOutcome, TuningResult
+from tuninglink.tuning.scheduling.budget import Account
 from tuninglink.tuning.scheduling.generalization import Generalizer
 from tuninglink.tuning.scheduling.isolation import FATAL, reason_of
-from tuninglink.tuning.scheduling.ledger import Account
 from tuninglink.tuning.scheduling.prices import least_race_seconds
 from tuninglink.tuning.scheduling.scheduler import Scheduler
 from tuninglink.tuning.scheduling.timeline import Stage
@@ -32,9 +32,8 @@ if TYPE_CHECKING:
     from tuninglink.specs.spec import Spec
     from tuninglink.tuning.programs.dispatches import DispatchedProgram, TuningTask
     from tuninglink.tuning.results.task_result import TaskResult
-    from tuninglink.tuning.scheduling.budget import Budget
+    from tuninglink.tuning.scheduling.budget import Budget, Ledger
     from tuninglink.tuning.scheduling.default_queue import DefaultQueue
-    from tuninglink.tuning.scheduling.ledger import Ledger
     from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 
 _GENERALIZING: Final = 0.3

@@ -10,9 +10,8 @@ from tuninglink.solver.answers import AssignmentError, Limits, UndecidedError, V
 from tuninglink.spaces.configuration import Configuration, MismatchError
 from tuninglink.spaces.knobs import OneOfKnob
 from tuninglink.spaces.miscompilation import intrinsics_are_miscompiled
-from tuninglink.tuning.candidates.candidate import Candidate, CandidateOrigin
+from tuninglink.tuning.candidates.candidate import Candidate, CandidateOrigin, SearchProblem
 from tuninglink.tuning.candidates.sampling import CHECKING, CandidateMaker, SpaceSampler, written
-from tuninglink.tuning.candidates.search_problem import SearchProblem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -8,12 +8,10 @@ from itertools import chain, zip_longest
 from typing import Final, Protocol, Self
 
 from tuninglink.errors import TuninglinkError
-from tuninglink.tuning.candidates.candidate import Candidate
-from tuninglink.tuning.candidates.search_problem import SearchProblem, distance
+from tuninglink.tuning.candidates.candidate import Candidate, SearchProblem, distance, operand_bytes
 from tuninglink.tuning.database import Database, EnvironmentRecord, Trial
 from tuninglink.tuning.database.tables import problem_of_program, recorded_candidate
 from tuninglink.tuning.search.base import MeasuredProblem
-from tuninglink.tuning.search.sides import operand_bytes
 
 _MOST_WINNERS: Final = 8
 """How many of the fastest configurations of other problems are tried first."""

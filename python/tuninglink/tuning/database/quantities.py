@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tuninglink.tuning.candidates.search_problem import SearchProblem
+    from tuninglink.tuning.candidates.candidate import SearchProblem
     from tuninglink.tuning.database.records import Trial
 
     Table = NDArray[np.float64]

@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tuninglink.tuning.devices.measurement import difference
-from tuninglink.tuning.references.output_verdict import Correctness, OutputVerdict
 from tuninglink.tuning.results.failures import Failure, FailureKind
+from tuninglink.tuning.results.output_verdict import Correctness, OutputVerdict
 from tuninglink.tuning.settings import Numerics
 
 if TYPE_CHECKING:

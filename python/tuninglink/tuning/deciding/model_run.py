@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.programs.compiled_program import CompiledProgram
     from tuninglink.tuning.programs.dispatches import DispatchedProgram
     from tuninglink.tuning.programs.program_calls import FunctionCall, ProgramCalls
-    from tuninglink.tuning.results.output_comparison import OutputComparison
+    from tuninglink.tuning.results.output_verdict import OutputComparison
 
     Outputs = dict[str, tuple[NDArray[Any], ...]]
     Samples = list[tuple[float, ...]]

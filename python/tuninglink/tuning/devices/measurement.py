@@ -53,9 +53,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tuninglink.tuning.devices.buffers import DispatchTrace
     from tuninglink.tuning.devices.inputs import Bytes
     from tuninglink.tuning.devices.running import Runnable
-    from tuninglink.tuning.devices.value_traces import DispatchTrace
     from tuninglink.tuning.programs.benchmark import Benchmark, BufferLayout, SizedFunction
     from tuninglink.tuning.programs.compiled_program import CompiledProgram
 

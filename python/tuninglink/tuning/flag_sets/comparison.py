@@ -6,8 +6,12 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.tuning.deciding.output_errors import are_identical
-from tuninglink.tuning.deciding.output_judge import DEFAULT_SOURCE, Expectation, OutputJudge
+from tuninglink.tuning.deciding.output_judge import (
+    DEFAULT_SOURCE,
+    Expectation,
+    OutputJudge,
+    are_identical,
+)
 from tuninglink.tuning.flag_sets.program_times import ProgramTimer, callable_functions
 from tuninglink.tuning.flag_sets.results import FlagsResult, SetResult
 from tuninglink.tuning.programs.compiled_program import PLAIN_INTEGERS

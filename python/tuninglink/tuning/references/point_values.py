@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 
     from tuninglink.tuning.devices.inputs import Bytes
     from tuninglink.tuning.programs.benchmark import BufferLayout
-    from tuninglink.tuning.references.drawn_inputs import DrawnInputs
     from tuninglink.tuning.references.scalar_ops import Array
+    from tuninglink.tuning.references.stored_tensors import DrawnInputs
 
     Value = mlir.Value[Any]
 

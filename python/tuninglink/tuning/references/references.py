@@ -12,9 +12,9 @@ from tuninglink.tuning.references.compiled_reference import (
     set_up_process,
 )
 from tuninglink.tuning.references.dispatch_function import summation_error
-from tuninglink.tuning.references.output_verdict import Correctness, OutputVerdict
 from tuninglink.tuning.references.points import PointQuestion, compare_points
 from tuninglink.tuning.references.retargeting import SCALAR_BACKEND, reference_targets
+from tuninglink.tuning.results.output_verdict import Correctness, OutputVerdict
 from tuninglink.workers import JobError, JobTimeoutError, Pool, WorkerCrashedError
 
 if TYPE_CHECKING:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.candidates.preparation import TunableTask
     from tuninglink.tuning.programs.dispatches import TuningTask
     from tuninglink.tuning.references.failing_run_script import RunnableBenchmark
-    from tuninglink.tuning.references.output_verdict import OutputVerdict
+    from tuninglink.tuning.results.output_verdict import OutputVerdict
 
 _SCRIPT: Final = "reproduce.py"
 

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.plain_data import FLAT, HIDDEN
 from tuninglink.tuning.deciding.decision import ConfidenceInterval
-from tuninglink.tuning.references.output_verdict import Correctness
 from tuninglink.tuning.results.failures import FailureKind
-from tuninglink.tuning.results.output_comparison import OutputComparison
+from tuninglink.tuning.results.output_verdict import Correctness, OutputComparison
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,12 +19,12 @@ if TYPE_CHECKING:
     from tuninglink.tuning.candidates.candidate import Candidate
     from tuninglink.tuning.candidates.preparation import TunableTask
     from tuninglink.tuning.deciding.decision import Decision
-    from tuninglink.tuning.deciding.size_checks import SizeComparison
+    from tuninglink.tuning.deciding.winner_checks import SizeComparison
     from tuninglink.tuning.devices.timing import Timing
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.programs.dispatches import Omission, TuningTask
-    from tuninglink.tuning.references.output_verdict import OutputVerdict
     from tuninglink.tuning.results.failures import Failure
+    from tuninglink.tuning.results.output_verdict import OutputVerdict
     from tuninglink.tuning.scheduling.timeline import Stage, StageTime
 
 

@@ -22,8 +22,7 @@ from tuninglink.tuning.devices.hardware import COMPUTE_UNITS, compute_units
 from tuninglink.tuning.devices.local import may_run
 from tuninglink.tuning.results.failures import Failure, FailureKind
 from tuninglink.tuning.results.task_result import TaskOutcome, TaskResult, TrialResult
-from tuninglink.tuning.retuning.entry_task import RefusedError
-from tuninglink.tuning.retuning.problems import EntryProblems
+from tuninglink.tuning.retuning.entry_task import EntryProblems, RefusedError
 from tuninglink.tuning.retuning.results import (
     EntryComparison,
     EntryResult,

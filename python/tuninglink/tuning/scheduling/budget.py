@@ -1,10 +1,14 @@
-"""The budget of tuning: time, trials and early stops."""
+"""The budget of tuning, time, trials and early stops, and the ledger of its uses."""
 
 from __future__ import annotations
 
 import math
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import Enum
+from typing import Final
 
 
 class Budget:
@@ -64,3 +68,95 @@ class Budget:
     def part(self, fraction: float) -> Budget:
         """Return a budget for a fraction of the remaining time; it stops with this one."""
         return Budget(self.remaining * fraction, self.trials, self._stopped)
+
+
+class Account(Enum):
+    """A use of the time of a run."""
+
+    TASKS = "tasks"
+    """Trials and races of candidates. Gets all time that is not reserved."""
+
+    FLAGS = "flags"
+    """Comparison of sets of compiler flags."""
+
+    REFERENCE = "reference"
+    """Comparison of the outputs of defaults with a reference."""
+
+    RANGES = "ranges"
+    """Search for ranges of sizes in which winners do not lose."""
+
+    GUARD = "guard"
+    """Runs of the whole program with and without the spec."""
+
+
+_MOST: Final = {
+    Account.FLAGS: 0.25,
+    Account.REFERENCE: 0.10,
+    Account.RANGES: 0.40,
+    Account.GUARD: 0.40,
+}
+"""The largest fraction of a run that an account may reserve."""
+
+
+class Ledger:
+    """The time of a run: reservations, and the rest for the tasks.
+
+    Reserved time that an account does not need goes back to the tasks.
+
+    Args:
+        seconds: the duration of the run, from now on; infinity for no limit.
+        trials: the limit on the candidates of a task; None for no limit.
+
+    Attributes:
+        seconds: the duration of the run.
+        whole: the budget of the whole run. Stopping it stops all others.
+    """
+
+    def __init__(self, seconds: float = math.inf, trials: int | None = None) -> None:
+        self.seconds = seconds
+        self.whole = Budget(seconds, trials)
+        self._reserved: dict[Account, float] = {}
+
+    @property
+    def elapsed(self) -> float:
+        """The seconds since the run began."""
+        return time.monotonic() - self.whole.began
+
+    def reserve(self, account: Account, seconds: float) -> bool:
+        """Reserve time for later, or change a reservation.
+
+        Returns:
+            Whether the time is reserved; more than the limit of the account is not.
+        """
+        if math.isinf(self.seconds):
+            return True  # unlimited time
+        if seconds > self.limit(account):
+            self.release(account)
+            return False
+        self._reserved[account] = seconds
+        return True
+
+    def limit(self, account: Account) -> float:
+        """Return the most seconds that an account may reserve."""
+        return _MOST[account] * self.seconds
+
+    def release(self, account: Account) -> None:
+        """Give back the reservation of an account."""
+        self._reserved.pop(account, None)
+
+    def reserved(self, account: Account) -> float:
+        """Return the seconds reserved for an account."""
+        return self._reserved.get(account, 0.0)
+
+    def budget(self, account: Account) -> Budget:
+        """Return the budget of an account: all time that other accounts have not reserved."""
+        others = sum(seconds for key, seconds in self._reserved.items() if key is not account)
+        return self.whole.until(self.whole.deadline - others)
+
+    @contextmanager
+    def spending(self, account: Account) -> Iterator[Budget]:
+        """Yield the budget of an account for a block, then drop the reservation."""
+        try:
+            yield self.budget(account)
+        finally:
+            self.release(account)

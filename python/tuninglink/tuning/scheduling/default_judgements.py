@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.tuning.deciding.judged_outputs import judge_default
 from tuninglink.tuning.references.compiled_reference import Reference
-from tuninglink.tuning.references.output_verdict import Correctness, OutputVerdict
 from tuninglink.tuning.results.failures import Failure
+from tuninglink.tuning.results.output_verdict import Correctness, OutputVerdict
 from tuninglink.tuning.scheduling.isolation import FATAL, reason_of
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.tuning.deciding.contestants import Contestant, race_seconds
-from tuninglink.tuning.deciding.size_checks import SIZE_ROUNDS, SIZE_SECONDS
+from tuninglink.tuning.deciding.winner_checks import SIZE_ROUNDS, SIZE_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

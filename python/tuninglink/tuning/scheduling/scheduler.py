@@ -6,9 +6,9 @@ import math
 import time
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.tuning.scheduling.budget import Account
 from tuninglink.tuning.scheduling.default_queue import DefaultQueue
 from tuninglink.tuning.scheduling.isolation import FATAL, reason_of
-from tuninglink.tuning.scheduling.ledger import Account
 from tuninglink.tuning.scheduling.open_tasks import SMALL, OpenTask, share_now
 from tuninglink.tuning.scheduling.task_choice import TaskChoice
 from tuninglink.tuning.scheduling.task_endings import TaskEndings
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.candidates.preparation import PreparedTask
     from tuninglink.tuning.programs.dispatches import Omission, TuningTask
     from tuninglink.tuning.results.task_result import TaskResult
-    from tuninglink.tuning.scheduling.budget import Budget
-    from tuninglink.tuning.scheduling.ledger import Ledger
+    from tuninglink.tuning.scheduling.budget import Budget, Ledger
     from tuninglink.tuning.scheduling.task_run import TaskRun
     from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 

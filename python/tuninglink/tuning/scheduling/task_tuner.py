@@ -11,8 +11,7 @@ from tuninglink.tuning.deciding.contestants import Contestant, RaceRules, contes
 from tuninglink.tuning.deciding.decision import Decision, Outcome, decide
 from tuninglink.tuning.deciding.judged_outputs import JudgedOutputs
 from tuninglink.tuning.deciding.race import Race
-from tuninglink.tuning.deciding.size_checks import SizeChecks
-from tuninglink.tuning.deciding.winner_verification import WinnerVerification
+from tuninglink.tuning.deciding.winner_checks import SizeChecks, WinnerVerification
 from tuninglink.tuning.listener import Listener
 from tuninglink.tuning.results.failures import Failure
 from tuninglink.tuning.results.task_result import TaskOutcome, TaskResult, TrialResult
