@@ -16,8 +16,7 @@ from mkdocs.structure.files import File
 
 import tuninglink
 from tuninglink.cli import command_reference
-from tuninglink.cli.summaries import SUMMARIES
-from tuninglink.cli.usage import usage_of
+from tuninglink.cli.usage import SUMMARIES, usage_of
 from tuninglink.passes import PASSES
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 from programs import PROGRAMS
 
 from tuninglink.tuning.candidates.compilation import Compiled, compile_program
-from tuninglink.tuning.devices.measurement import Outputs
+from tuninglink.tuning.devices.numerics import Outputs
 from tuninglink.tuning.programs.benchmark import Benchmark
 from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.references.retargeting import HOST

@@ -16,9 +16,9 @@ from tuninglink.tuning.devices.device_process import DeviceProcess
 from tuninglink.tuning.listener import Listener
 from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.references.references import References
-from tuninglink.tuning.results.task_result import TaskOutcome
+from tuninglink.tuning.results.task_result import WRONG_DEFAULT, TaskOutcome
 from tuninglink.tuning.scheduling.budget import Ledger
-from tuninglink.tuning.scheduling.task_tuner import WRONG_DEFAULT, TaskTuner
+from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 from tuninglink.tuning.settings import TuningSettings
 from tuninglink.tuning.tuner import Tuner
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tuninglink.tuning.candidates.preparation import TunableTask
-    from tuninglink.tuning.devices.measurement import Outputs
+    from tuninglink.tuning.devices.numerics import Outputs
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.programs.dispatches import TuningTask
     from tuninglink.tuning.results.output_verdict import OutputVerdict

@@ -16,7 +16,7 @@ import option_tables
 import release
 import spell_tests
 
-from tuninglink.cli.summaries import SUMMARIES
+from tuninglink.cli.usage import SUMMARIES
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli.process import SUCCESS
-from tuninglink.cli.progress import progress
-from tuninglink.cli.terminal import print_table
+from tuninglink.cli.terminal import print_table, progress
 from tuninglink.cli.tune_progress import outcome
 from tuninglink.cli.usage import Usage
 from tuninglink.compiler import compile as compile_program

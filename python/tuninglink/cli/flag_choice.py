@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli.measuring import time_left
-from tuninglink.cli.verbosity import is_quiet
+from tuninglink.cli.terminal import is_quiet
 from tuninglink.files import STANDARD_STREAM, write_output
 from tuninglink.tuning.deciding.output_judge import OutputJudge
 from tuninglink.tuning.devices.device import DeviceError

@@ -13,7 +13,7 @@ from tuninglink.cli.startup import (
     exit_on_interrupt,
     occupy_standard_streams,
 )
-from tuninglink.cli.verbosity import take_verbosity
+from tuninglink.cli.terminal import take_verbosity
 from tuninglink.lazy import load_on_use
 
 

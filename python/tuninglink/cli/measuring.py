@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
-from tuninglink.cli.database_opening import open_database
+from tuninglink.cli.database import open_database
+from tuninglink.cli.terminal import is_quiet
 from tuninglink.cli.tune_progress import ProgressLines
-from tuninglink.cli.verbosity import is_quiet
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import check_directory, check_output
 from tuninglink.mlir.diagnostics import error, note

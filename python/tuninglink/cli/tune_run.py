@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
 from tuninglink.cli.measuring import Measuring, stopping, time_left
-from tuninglink.cli.progress import progress
+from tuninglink.cli.terminal import progress
 from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note

@@ -16,8 +16,8 @@ from tuninglink.cli import process
 from tuninglink.cli.flag_choice import choose_flags, say, write_flags
 from tuninglink.cli.measuring import check_outputs, stopping
 from tuninglink.cli.startup import end_with, exit_on_interrupt
+from tuninglink.cli.terminal import Verbosity, set_verbosity, verbosity
 from tuninglink.cli.tune_run import tune
-from tuninglink.cli.verbosity import Verbosity, set_verbosity, verbosity
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.emission.spec_writer import write_spec
 from tuninglink.errors import TuninglinkError

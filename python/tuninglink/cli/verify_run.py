@@ -8,10 +8,8 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
-from tuninglink.cli.progress import progress
-from tuninglink.cli.report_format import ReportFormat
-from tuninglink.cli.terminal import print_table
-from tuninglink.cli.verbosity import is_quiet
+from tuninglink.cli.terminal import is_quiet, print_table, progress
+from tuninglink.cli.usage import ReportFormat
 from tuninglink.cli.verify_traces import verify_traces
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import check_directory

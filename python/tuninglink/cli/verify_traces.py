@@ -7,9 +7,8 @@ import sys
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final
 
-from tuninglink.cli.progress import progress
-from tuninglink.cli.report_format import ReportFormat
-from tuninglink.cli.terminal import print_table
+from tuninglink.cli.terminal import print_table, progress
+from tuninglink.cli.usage import ReportFormat
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error
 from tuninglink.plain_data import to_json

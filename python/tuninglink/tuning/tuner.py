@@ -190,7 +190,8 @@ class Tuner:
         """Return the entry of a winner, which tasks prepared by the tuner always have."""
         if result.winner is None or not isinstance(result.prepared, PreparedTask):
             return None
-        entry = result.prepared.entry(result.winner.candidate, self._task_tuner.provenance(result))
+        provenance = result.provenance(self._task_tuner.devices.first.description)
+        entry = result.prepared.entry(result.winner.candidate, provenance)
         boxes = tuple(part.task.bounds for part in result.ranges)
         return replace(entry, specializations=boxes)
 

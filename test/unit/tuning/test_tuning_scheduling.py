@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tuninglink.tuning.deciding.contestants import Contestant, RaceRules, race_seconds
-from tuninglink.tuning.devices.sized_benchmarks import repetition, weighted_mean
+from tuninglink.tuning.devices.sampling import repetition, weighted_mean
 from tuninglink.tuning.programs.benchmark import Benchmark, BufferLayout, SizedFunction
 from tuninglink.tuning.scheduling.budget import Account, Ledger
 from tuninglink.tuning.scheduling.prices import guard_seconds, task_race_seconds

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error, note
-from tuninglink.tuning.devices.sized_benchmarks import repetition
+from tuninglink.tuning.devices.sampling import repetition
 from tuninglink.tuning.devices.timing import Settings
 from tuninglink.tuning.results.failures import Failure, FailureKind
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tuninglink.tuning.devices.device import DeviceDescription
-    from tuninglink.tuning.devices.measurement import Outputs
+    from tuninglink.tuning.devices.numerics import Outputs
     from tuninglink.tuning.devices.timing import Rounds, Timing
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.programs.compiled_program import CompiledProgram

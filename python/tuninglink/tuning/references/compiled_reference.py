@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import TuninglinkError
 from tuninglink.tuning.candidates.compilation import compile_program
-from tuninglink.tuning.devices.measurement import Measurer, Outputs
+from tuninglink.tuning.devices.measurement import Measurer
+from tuninglink.tuning.devices.numerics import Outputs
 from tuninglink.tuning.devices.running import MeasurementError
 from tuninglink.tuning.devices.timing import Settings
 from tuninglink.tuning.programs.benchmark import Benchmark, BufferLayout

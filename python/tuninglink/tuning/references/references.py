@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from tuninglink.tuning.devices.inputs import Bytes
-    from tuninglink.tuning.devices.measurement import Outputs
+    from tuninglink.tuning.devices.numerics import Outputs
     from tuninglink.tuning.programs.dispatches import TuningTask
     from tuninglink.tuning.references.points import PointComparison
     from tuninglink.tuning.results.failures import Failure

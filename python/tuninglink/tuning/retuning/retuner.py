@@ -213,9 +213,8 @@ class Retuner:
         won = [comparison for comparison in decided if comparison.standing is Standing.FASTER]
         first = (won or decided)[0]
         us, verdict = first.measured.default_us, TaskOutcome.WON
-        values = self.tuner.provenance(
-            TaskResult(first.task, 1.0, us, (), verdict, decision=first.decision)
-        )
+        result = TaskResult(first.task, 1.0, us, (), verdict, decision=first.decision)
+        values = result.provenance(self.tuner.devices.first.description)
         del values["trials"]  # they belong to the original search
         return values
 
