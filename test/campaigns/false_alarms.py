@@ -31,7 +31,7 @@ from tuninglink.tuning.results.output_verdict import Correctness
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tuninglink.tuning.devices.device_interface import Device
+    from tuninglink.tuning.devices.device_process import Device
     from tuninglink.tuning.programs.dispatches import TuningTask
 
 HOST: Final = (

@@ -17,7 +17,7 @@ from tuninglink.emission.spec_writer import write_spec
 from tuninglink.iree.given_sizes import GivenSizes
 from tuninglink.iree.size_ranges import UNBOUNDED, SizeRange
 from tuninglink.spaces.provider_registry import ProviderRegistry
-from tuninglink.tuning.calls import tune
+from tuninglink.tuning.api import tune
 from tuninglink.tuning.candidates.candidate import CandidateOrigin
 from tuninglink.tuning.candidates.compilation import CandidateCompiler, Compiled
 from tuninglink.tuning.candidates.preparation import PreparedTask, prepare

@@ -18,7 +18,7 @@ from recorded_tuning import without_pauses
 import tuninglink
 from tuninglink.errors import CompileError
 from tuninglink.scaffolding import init_spec
-from tuninglink.tuning.calls import tune
+from tuninglink.tuning.api import tune
 from tuninglink.tuning.settings import TuningSettings
 
 if TYPE_CHECKING:

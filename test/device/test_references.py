@@ -18,7 +18,7 @@ from tuning_programs import ATTENTION, CONVOLUTION, REDUCTION, matmul
 
 from tuninglink.tuning.candidates.compilation import Compiled, compile_program
 from tuninglink.tuning.deciding.judged_outputs import JudgedOutputs
-from tuninglink.tuning.devices.device_interface import Device
+from tuninglink.tuning.devices.device_process import Device
 from tuninglink.tuning.devices.numerics import Outputs
 from tuninglink.tuning.programs.benchmark import Benchmark
 from tuninglink.tuning.programs.dispatches import read_program

@@ -159,7 +159,7 @@ def export_command(arguments: Sequence[str]) -> int:
     """
     values, (file,) = USAGES["export"].parse(arguments)
     form, output = values.get("form"), values.get("output", STANDARD_STREAM)
-    from tuninglink.tuning.database.exporting import export, to_t4  # noqa: PLC0415
+    from tuninglink.tuning.database.exchange import export, to_t4  # noqa: PLC0415
 
     if form is not ExportFormat.TABLES:
         check_output(output)
@@ -204,7 +204,7 @@ def import_command(arguments: Sequence[str]) -> int:
         TuninglinkError: the arguments are wrong, a table cannot be read, or the database cannot be written.
     """
     _, (file, *tables) = USAGES["import"].parse(arguments)
-    from tuninglink.tuning.database.importing import read_trials  # noqa: PLC0415
+    from tuninglink.tuning.database.exchange import read_trials  # noqa: PLC0415
 
     with open_database(file) as opened:
         for table in tables:
@@ -215,7 +215,7 @@ def import_command(arguments: Sequence[str]) -> int:
 
 def _export_tables(trials: Sequence[Trial], directory: str) -> None:
     """Write a file for each problem and environment, named after the problem."""
-    from tuninglink.tuning.database.exporting import to_tables  # noqa: PLC0415
+    from tuninglink.tuning.database.exchange import to_tables  # noqa: PLC0415
 
     if directory == STANDARD_STREAM:
         raise TuninglinkError(

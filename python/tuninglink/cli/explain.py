@@ -91,7 +91,7 @@ def _recorded_times(options: CompileOptions, path: str) -> list[MeasuredTimes]:
         return []
     # The runtime need not be installed.
     from tuninglink.cli.database import open_database  # noqa: PLC0415
-    from tuninglink.tuning.database.recorded_times import recorded_times  # noqa: PLC0415
+    from tuninglink.tuning.database.prior_data import recorded_times  # noqa: PLC0415
 
     with open_database(options.database, read_only=True) as opened:
         return [recorded_times(opened, path, options.flags, options.compile_from)]

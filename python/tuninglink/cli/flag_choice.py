@@ -18,10 +18,9 @@ from tuninglink.tuning.devices.device_process import DeviceProcess
 from tuninglink.tuning.devices.local import default_device
 from tuninglink.tuning.devices.timing import Settings
 from tuninglink.tuning.flag_sets.comparison import FlagComparison
-from tuninglink.tuning.flag_sets.compilation import ProgramSource, SetCompiler
+from tuninglink.tuning.flag_sets.compilation import ProgramSource, SetCompiler, SourceReference
 from tuninglink.tuning.flag_sets.results import FlagsResult, tuning_bases
 from tuninglink.tuning.flag_sets.sets import DEFAULT, NONE, flag_sets
-from tuninglink.tuning.flag_sets.source_reference import SourceReference
 from tuninglink.tuning.settings import Numerics
 
 if TYPE_CHECKING:

@@ -19,10 +19,9 @@ from tuninglink.tuning.program_guard import ProgramGuard
 from tuninglink.tuning.programs.dispatches import Omission
 from tuninglink.tuning.range_tuner import RangeTuner
 from tuninglink.tuning.results.task_result import TaskOutcome, TuningResult
-from tuninglink.tuning.scheduling.budget import Account
+from tuninglink.tuning.scheduling.budget import Account, least_race_seconds
 from tuninglink.tuning.scheduling.generalization import Generalizer
 from tuninglink.tuning.scheduling.isolation import FATAL, reason_of
-from tuninglink.tuning.scheduling.prices import least_race_seconds
 from tuninglink.tuning.scheduling.scheduler import Scheduler
 from tuninglink.tuning.scheduling.timeline import Stage
 

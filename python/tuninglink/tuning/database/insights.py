@@ -13,21 +13,22 @@ import numpy as np
 from sklearn.tree import DecisionTreeRegressor
 
 from tuninglink.plain_data import FLAT
-from tuninglink.tuning.database.database import ranked_among
-from tuninglink.tuning.database.failure_rules import FailureRule, failure_rules
-from tuninglink.tuning.database.quantities import (
+from tuninglink.tuning.database.conditions import (
     FEWEST,
     MOST_CONDITIONS,
+    FailureRule,
     Quantities,
     QuantityCondition,
+    failure_rules,
 )
+from tuninglink.tuning.database.database import ranked_among
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from tuninglink.tuning.database.quantities import Mask
+    from tuninglink.tuning.database.conditions import Mask
     from tuninglink.tuning.database.records import Trial
 
 FORMAT: Final = "tuninglink.insights"

@@ -12,7 +12,7 @@ from tuninglink.tuning.results.output_verdict import Correctness, OutputVerdict
 from tuninglink.tuning.settings import Numerics
 
 if TYPE_CHECKING:
-    from tuninglink.tuning.devices.device_interface import Device
+    from tuninglink.tuning.devices.device_process import Device
     from tuninglink.tuning.devices.numerics import Outputs
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.programs.dispatches import TuningTask

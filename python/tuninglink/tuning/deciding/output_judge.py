@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import ml_dtypes
 import numpy as np
 
-from tuninglink.tuning.programs.element_types import element_type
+from tuninglink.tuning.programs.compiled_program import element_type
 from tuninglink.tuning.results.output_verdict import OutputComparison
 from tuninglink.tuning.settings import Numerics
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.candidates.candidate import Candidate
     from tuninglink.tuning.candidates.compilation import CandidateCompiler, Compiled
     from tuninglink.tuning.candidates.preparation import TunableTask
-    from tuninglink.tuning.devices.device_interface import Device
+    from tuninglink.tuning.devices.device_process import Device
     from tuninglink.tuning.devices.timing import Rounds
     from tuninglink.tuning.programs.benchmark import Benchmark, SizedFunction
 

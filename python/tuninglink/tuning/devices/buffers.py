@@ -11,7 +11,7 @@ import iree.runtime as rt
 import numpy as np
 
 from tuninglink.tuning.devices.running import MeasurementError
-from tuninglink.tuning.programs.element_types import element_type
+from tuninglink.tuning.programs.compiled_program import element_type
 from tuninglink.tuning.results.failures import Failure, FailureKind
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from distributed import KilledWorker
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.tuning.devices.cluster_workers import DeviceKey, ask_device, describe_device
 from tuninglink.tuning.devices.device import DeviceError
-from tuninglink.tuning.devices.device_interface import Device
+from tuninglink.tuning.devices.device_process import Device
 from tuninglink.tuning.devices.device_set import REPEATS, DefaultTimes, screen
 from tuninglink.tuning.results.failures import Failure
 from tuninglink.tuning.scheduling.timeline import UseMeter, mean_use
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from tuninglink.tuning.devices.cluster_workers import Cluster
     from tuninglink.tuning.devices.device import DeviceDescription
-    from tuninglink.tuning.devices.device_interface import Answer, Request
+    from tuninglink.tuning.devices.device_process import Answer, Request
     from tuninglink.tuning.devices.device_set import Measurement
     from tuninglink.tuning.devices.timing import Settings
     from tuninglink.tuning.programs.benchmark import Benchmark

@@ -22,7 +22,7 @@ from tuninglink.workers import Pool
 
 if TYPE_CHECKING:
     from tuninglink.tuning.devices.device import DeviceDescription
-    from tuninglink.tuning.devices.device_interface import Answer, Request
+    from tuninglink.tuning.devices.device_process import Answer, Request
     from tuninglink.tuning.devices.timing import Settings
     from tuninglink.tuning.results.failures import Failure
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import ml_dtypes
 import numpy as np
 
-from tuninglink.tuning.programs.element_types import element_type, is_float
+from tuninglink.tuning.programs.compiled_program import element_type, is_float
 from tuninglink.tuning.results.failures import Failure, FailureKind
 
 if TYPE_CHECKING:

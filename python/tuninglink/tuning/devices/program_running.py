@@ -13,7 +13,7 @@ import numpy as np
 from tuninglink.tuning.devices.buffers import ValueTracer, hal_type, to_device, to_host
 from tuninglink.tuning.devices.inputs import random_bytes
 from tuninglink.tuning.devices.running import Loader, MeasurementError
-from tuninglink.tuning.programs.element_types import element_type, is_float
+from tuninglink.tuning.programs.compiled_program import element_type, is_float
 from tuninglink.tuning.results.failures import Failure, FailureKind
 
 if TYPE_CHECKING:

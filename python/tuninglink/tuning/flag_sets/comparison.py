@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
     from typing import TypeVar
 
-    from tuninglink.tuning.devices.device_interface import Device
+    from tuninglink.tuning.devices.device_process import Device
     from tuninglink.tuning.flag_sets.compilation import CompiledSource, ProgramSource, SetCompiler
     from tuninglink.tuning.flag_sets.program_times import ProgramTimes
     from tuninglink.tuning.flag_sets.sets import FlagSet

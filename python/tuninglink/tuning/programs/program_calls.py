@@ -14,9 +14,9 @@ from tuninglink.tuning.programs.compiled_program import (
     CompiledProgram,
     ParameterSource,
     ProgramInput,
+    element_type,
     read_parameters,
 )
-from tuninglink.tuning.programs.element_types import element_type
 from tuninglink.tuning.programs.entry_functions import is_stateful, read_entry_functions
 from tuninglink.tuning.programs.given_inputs import read_expected, read_input
 

@@ -18,7 +18,7 @@ from iree.compiler.passmanager import PassManager
 
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import collect
-from tuninglink.tuning.programs.element_types import element_type
+from tuninglink.tuning.programs.compiled_program import element_type
 from tuninglink.tuning.references.loop_nests import NestEvaluation
 from tuninglink.tuning.references.ordered_ops import ORDERED_OPERATIONS
 from tuninglink.tuning.references.point_query import PointQuery, defining_operation, static_shape

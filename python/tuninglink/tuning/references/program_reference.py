@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tuninglink.tuning.candidates.compilation import CandidateCompiler
-    from tuninglink.tuning.devices.device_interface import Device
+    from tuninglink.tuning.devices.device_process import Device
     from tuninglink.tuning.programs.compiled_program import CompiledProgram
     from tuninglink.tuning.programs.dispatches import TuningTask
     from tuninglink.tuning.programs.program_calls import FunctionCall, ProgramCalls

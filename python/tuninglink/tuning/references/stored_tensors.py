@@ -14,7 +14,7 @@ from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.walk import collect
 from tuninglink.tuning.programs.benchmark import Access, Binding
 from tuninglink.tuning.programs.benchmark_building import DISPATCH, passed_constants
-from tuninglink.tuning.programs.element_types import element_type
+from tuninglink.tuning.programs.compiled_program import element_type
 from tuninglink.tuning.references.scalar_ops import UnsupportedOperationError
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from tuninglink.mlir.serialization import to_text
 from tuninglink.plain_data import named, written
 from tuninglink.tuning.candidates.compilation import prepare_worker
 from tuninglink.tuning.deciding.output_judge import relative_error, tolerance_of
-from tuninglink.tuning.devices.device_interface import Request
+from tuninglink.tuning.devices.device_process import Request
 from tuninglink.tuning.devices.measurement import Measurer
 from tuninglink.tuning.devices.running import MeasurementError
 from tuninglink.tuning.programs.dispatches import form_dispatches
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from tuninglink.iree.given_sizes import GivenSizes
     from tuninglink.tuning.candidates.compilation import CandidateCompiler
     from tuninglink.tuning.devices.buffers import DispatchTrace, TracedTensor
-    from tuninglink.tuning.devices.device_interface import Device
+    from tuninglink.tuning.devices.device_process import Device
     from tuninglink.tuning.programs.call_options import CallOptions
     from tuninglink.tuning.programs.compiled_program import CompiledProgram
     from tuninglink.tuning.programs.program_calls import FunctionCall, ProgramCalls

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.tuning.scheduling.isolation import FATAL, reason_of
-from tuninglink.tuning.scheduling.progress import Progress
+from tuninglink.tuning.scheduling.task_trials import Progress
 from tuninglink.tuning.scheduling.timeline import Stage
 
 if TYPE_CHECKING:

@@ -10,9 +10,8 @@ from tuninglink.tuning.scheduling.budget import Account
 from tuninglink.tuning.scheduling.default_queue import DefaultQueue
 from tuninglink.tuning.scheduling.isolation import FATAL, reason_of
 from tuninglink.tuning.scheduling.open_tasks import SMALL, OpenTask, share_now
-from tuninglink.tuning.scheduling.task_choice import TaskChoice
+from tuninglink.tuning.scheduling.task_choice import PreparationAhead, TaskChoice, TaskStart
 from tuninglink.tuning.scheduling.task_endings import TaskEndings
-from tuninglink.tuning.scheduling.task_start import PreparationAhead, TaskStart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

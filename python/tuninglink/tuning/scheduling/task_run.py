@@ -10,8 +10,7 @@ from tuninglink.tuning.deciding.contestants import FINALISTS, Contestant, best_t
 from tuninglink.tuning.results.failures import Failure, FailureKind
 from tuninglink.tuning.results.output_verdict import Correctness
 from tuninglink.tuning.results.task_result import Ending, TaskOutcome, TaskResult, TrialResult
-from tuninglink.tuning.scheduling.budget import Budget
-from tuninglink.tuning.scheduling.prices import least_race_seconds, task_race_seconds
+from tuninglink.tuning.scheduling.budget import Budget, least_race_seconds, task_race_seconds
 from tuninglink.tuning.scheduling.task_race import TaskRace
 from tuninglink.tuning.scheduling.task_trials import TaskTrials
 from tuninglink.tuning.scheduling.timeline import Stage
