@@ -1,4 +1,4 @@
-"""Judgement of the outputs of a whole program, with and without a spec."""
+"""Judgement of the outputs of a whole program, with and without a spec, by their errors and tolerances."""
 
 from __future__ import annotations
 

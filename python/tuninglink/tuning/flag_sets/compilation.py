@@ -1,4 +1,4 @@
-"""Compilation of a whole program under sets of flags, each in a separate process: flags are global to a process."""
+"""Compilation of a program and its reference in separate processes, one for each set of flags, which are global there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading files with a problem on each line, in any of the supported forms."""
+"""Reading files with a problem on each line, in any of the supported forms; the lines that PyTorch's TunableOp writes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ SIGNATURE: Final = re.compile(r"\s*(\w+TunableOp)_")
 
 
 def read_tunable_op(line: str) -> Product:
-    """Read a product.
+    """Read a line that TunableOp writes, such as `GemmTunableOp_Half_NT,nt_25088_4096_64,…`.
 
     Raises:
         ProblemError: the operation, its type or its sizes are not known.

@@ -1,4 +1,4 @@
-"""Benchmarks of dispatches: the compiled module, and the buffer that it runs on.
+"""Benchmarks of dispatches: the compiled module, the buffer that it runs on, and the key of the problem.
 
 A benchmark runs one dispatch on one buffer. The buffer holds `sets` copies of the dispatch's bindings, `stride`
 bytes apart, each binding between guards:

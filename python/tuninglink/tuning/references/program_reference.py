@@ -1,4 +1,4 @@
-"""The reference of a whole program: the same dispatches, compiled for another target and run on the same inputs."""
+"""The reference of a whole program, the same dispatches compiled for another target, and verification by dispatch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tensors that a dispatch stores, where they lie in its bindings, and integers that its benchmark fixes."""
+"""The tensors that a dispatch stores: their places in its bindings, and elements of them without the whole tensors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reproducers of wrong results that run with the stock tools alone."""
+"""Reproducers of wrong results that run with the stock tools alone, and what those of failing runs share with them."""
 
 from __future__ import annotations
 

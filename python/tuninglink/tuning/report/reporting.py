@@ -1,4 +1,4 @@
-"""Reports of what tuning came to."""
+"""Reports of what tuning came to, and their files: `report.json`, and `index.html`, one page that loads nothing."""
 
 from __future__ import annotations
 

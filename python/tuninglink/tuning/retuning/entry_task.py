@@ -1,4 +1,4 @@
-"""Problems that an entry configures, as tasks of the tuner."""
+"""The problems of entries as tasks of the tuner: generated programs, and the dispatches of a model."""
 
 from __future__ import annotations
 

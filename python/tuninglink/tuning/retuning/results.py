@@ -1,4 +1,4 @@
-"""The results of retuning, as data."""
+"""The results of retuning: as data, as new specs, and as the rows of a report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Search with a model: an ensemble of trees on what was measured so far."""
+"""Search with a model: ensembles of randomized trees on what was measured so far, and on other problems."""
 
 from __future__ import annotations
 
