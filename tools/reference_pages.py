@@ -58,7 +58,7 @@ def passes() -> str:
 def api() -> str:
     """Returns the reference of what the public modules export."""
     return "\n".join(
-        ("# Python API\n", *_exported(), *_functions("tuning.api"), *_functions("torch"))
+        ("# Python API\n", *_exported(), *_functions("tuning.tune"), *_functions("torch"))
     )
 
 

@@ -13,7 +13,7 @@ from tuninglink.tuning.candidates.compilation import Compiled, compile_program
 from tuninglink.tuning.devices.numerics import Outputs
 from tuninglink.tuning.programs.benchmark import Benchmark
 from tuninglink.tuning.programs.dispatches import read_program
-from tuninglink.tuning.references.retargeting import HOST
+from tuninglink.tuning.references.compiled_reference import HOST
 from tuninglink.tuning.results.output_verdict import Correctness
 
 if TYPE_CHECKING:

@@ -140,8 +140,8 @@ def _tune(seconds: float) -> None:
     if find_spec("iree.runtime") is None or find_spec("sklearn") is None:
         sys.stdout.write("\nto see a dispatch tuned as well: pip install 'tuninglink[tune]'\n")
         return
-    from tuninglink.tuning.api import tune  # noqa: PLC0415 - the extra may be missing
     from tuninglink.tuning.settings import TuningSettings  # noqa: PLC0415
+    from tuninglink.tuning.tune import tune  # noqa: PLC0415 - the extra may be missing
 
     sys.stdout.write(f"\ntuning {_shown(TUNED)} on this machine for {seconds:.0f} s\n\n")
     settings = TuningSettings(devices=(DEVICE,), seconds=seconds, runs_model=False)

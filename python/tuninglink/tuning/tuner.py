@@ -18,10 +18,10 @@ from tuninglink.tuning.devices.local import may_run
 from tuninglink.tuning.program_guard import ProgramGuard
 from tuninglink.tuning.programs.dispatches import Omission
 from tuninglink.tuning.range_tuner import RangeTuner
+from tuninglink.tuning.results.failures import FatalError, reason_of
 from tuninglink.tuning.results.task_result import TaskOutcome, TuningResult
 from tuninglink.tuning.scheduling.budget import Account, least_race_seconds
 from tuninglink.tuning.scheduling.generalization import Generalizer
-from tuninglink.tuning.scheduling.isolation import FATAL, reason_of
 from tuninglink.tuning.scheduling.scheduler import Scheduler
 from tuninglink.tuning.scheduling.timeline import Stage
 
@@ -102,7 +102,7 @@ class Tuner:
         try:
             tasks = self._selected(self._program.tasks)
             scheduler.run(tasks, partial(self._reserve, guard), guard.begin)
-        except FATAL as fatal:
+        except FatalError as fatal:
             failure = fatal  # the results so far are kept
         results = sorted(scheduler.results, key=lambda result: -result.share)
         if self._is_dynamic and failure is None:
@@ -218,7 +218,7 @@ class Tuner:
                 break
             try:
                 improved[number] = ranges.improve(results[number], part)
-            except FATAL:
+            except FatalError:
                 break  # the results so far are kept
             except Exception as failure:  # noqa: BLE001 - an error loses the ranges of one task only
                 reason = f"no ranges for {results[number].task.name}: {reason_of(failure)}"
@@ -237,7 +237,7 @@ class Tuner:
             try:
                 entry = self._entry(result) if result.verdict is TaskOutcome.WON else None
                 general = generalizer.generalize(entry) if entry is not None else None
-            except FATAL:
+            except FatalError:
                 return  # the entries for single sizes are kept
             except Exception as failure:  # noqa: BLE001 - an error loses one range only
                 reason = f"no range for {result.task.name}: {reason_of(failure)}"

@@ -13,7 +13,8 @@ import numpy as np
 from sklearn.tree import DecisionTreeRegressor
 
 from tuninglink.plain_data import FLAT
-from tuninglink.tuning.database.conditions import (
+from tuninglink.tuning.database.database import ranked_among
+from tuninglink.tuning.database.quantity_conditions import (
     FEWEST,
     MOST_CONDITIONS,
     FailureRule,
@@ -21,14 +22,13 @@ from tuninglink.tuning.database.conditions import (
     QuantityCondition,
     failure_rules,
 )
-from tuninglink.tuning.database.database import ranked_among
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from tuninglink.tuning.database.conditions import Mask
+    from tuninglink.tuning.database.quantity_conditions import Mask
     from tuninglink.tuning.database.records import Trial
 
 FORMAT: Final = "tuninglink.insights"

@@ -14,9 +14,8 @@ from tuninglink.tuning.deciding.judged_outputs import judge_default
 from tuninglink.tuning.devices.sampling import repetition
 from tuninglink.tuning.devices.timing import Settings
 from tuninglink.tuning.references.compiled_reference import Reference
-from tuninglink.tuning.results.failures import Failure, FailureKind
+from tuninglink.tuning.results.failures import Failure, FailureKind, FatalError, reason_of
 from tuninglink.tuning.results.output_verdict import Correctness, OutputVerdict
-from tuninglink.tuning.scheduling.isolation import FATAL, reason_of
 
 if TYPE_CHECKING:
     from tuninglink.mlir.diagnostics import Diagnostic
@@ -215,7 +214,7 @@ class DefaultJudgements:
         """Judge a default. May be called from any thread."""
         try:
             verdict = judge_default(self._device, default, task, self._references)
-        except FATAL:
+        except FatalError:
             raise
         except Exception as failure:  # noqa: BLE001 - an error loses one verdict only
             return OutputVerdict(Correctness.UNCHECKED, reason_of(failure))

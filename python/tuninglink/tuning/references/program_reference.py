@@ -10,11 +10,12 @@ from tuninglink.errors import TuninglinkError
 from tuninglink.plain_data import FLAT, HIDDEN, written
 from tuninglink.tuning.candidates.compilation import Compiled, compile_program
 from tuninglink.tuning.devices.running import MeasurementError
-from tuninglink.tuning.references.compiled_reference import reference_measurer, set_up_process
-from tuninglink.tuning.references.retargeting import (
+from tuninglink.tuning.references.compiled_reference import (
     ReferenceTarget,
     program_reference_target,
+    reference_measurer,
     retarget_program,
+    set_up_process,
 )
 from tuninglink.tuning.results.failures import Failure
 from tuninglink.tuning.results.output_verdict import Correctness, OutputVerdict

@@ -7,13 +7,14 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final, Self
 
 from tuninglink.tuning.references.compiled_reference import (
+    SCALAR_BACKEND,
     Reference,
     compute_reference,
+    reference_targets,
     set_up_process,
 )
 from tuninglink.tuning.references.dispatch_function import summation_error
 from tuninglink.tuning.references.points import PointQuestion, compare_points
-from tuninglink.tuning.references.retargeting import SCALAR_BACKEND, reference_targets
 from tuninglink.tuning.results.output_verdict import Correctness, OutputVerdict
 from tuninglink.workers import JobError, JobTimeoutError, Pool, WorkerCrashedError
 

@@ -27,9 +27,12 @@ from tuninglink.tuning.devices.measurement import Measurer
 from tuninglink.tuning.devices.running import MeasurementError
 from tuninglink.tuning.programs.dispatches import form_dispatches
 from tuninglink.tuning.programs.invocations import compiler_run
-from tuninglink.tuning.references.compiled_reference import reference_measurer, set_up_process
+from tuninglink.tuning.references.compiled_reference import (
+    program_reference_target,
+    reference_measurer,
+    set_up_process,
+)
 from tuninglink.tuning.references.program_reference import compile_reference
-from tuninglink.tuning.references.retargeting import program_reference_target
 from tuninglink.tuning.results.failures import Failure
 from tuninglink.workers import JobError, JobTimeoutError, Pool, WorkerCrashedError
 

@@ -17,8 +17,7 @@ from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.walk import visit
 from tuninglink.tuning.deciding.defaults import measure_default, nothing_runs
 from tuninglink.tuning.programs.dispatches import Omission
-from tuninglink.tuning.results.failures import Failure
-from tuninglink.tuning.scheduling.isolation import FATAL, reason_of
+from tuninglink.tuning.results.failures import Failure, FatalError, reason_of
 from tuninglink.tuning.scheduling.timeline import Stage
 
 if TYPE_CHECKING:
@@ -179,7 +178,7 @@ class DefaultQueue:
                 if self._tuner.is_local:
                     self._await_compilations()
                 measured = measure_default(task, compiled, self._tuner.devices)
-            except FATAL:
+            except FatalError:
                 raise
             except Exception as failure:  # noqa: BLE001 - an error loses one task only
                 self._omit(Omission(task.dispatches, reason_of(failure)))
@@ -240,7 +239,7 @@ class DefaultQueue:
                     return
                 try:
                     judgements.judge_by_points(measured.task, measured.benchmark)
-                except FATAL:
+                except FatalError:
                     raise
                 except Exception:  # noqa: BLE001, S112 - its race judges it again
                     continue

@@ -6,9 +6,9 @@ import math
 import time
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.tuning.results.failures import FatalError, reason_of
 from tuninglink.tuning.scheduling.budget import Account
 from tuninglink.tuning.scheduling.default_queue import DefaultQueue
-from tuninglink.tuning.scheduling.isolation import FATAL, reason_of
 from tuninglink.tuning.scheduling.open_tasks import SMALL, OpenTask, share_now
 from tuninglink.tuning.scheduling.task_choice import PreparationAhead, TaskChoice, TaskStart
 from tuninglink.tuning.scheduling.task_endings import TaskEndings
@@ -168,7 +168,7 @@ class Scheduler:
                 self._begin(task)
             if task.run is not None:
                 self._continue(task, task.run)
-        except FATAL:
+        except FatalError:
             raise
         except Exception as failure:  # noqa: BLE001 - an error loses one task only
             self._endings.lose(task, reason_of(failure))
@@ -198,7 +198,7 @@ class Scheduler:
             self._begin(following)
             if following.run is not None:
                 following.run.begin_mending(budget)
-        except FATAL:
+        except FatalError:
             raise
         except Exception as failure:  # noqa: BLE001 - an error loses one task only
             self._endings.lose(following, reason_of(failure))
