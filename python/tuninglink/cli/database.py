@@ -42,6 +42,7 @@ class ExportFormat(Enum):
     JSON = "json"
     T4 = "t4"
     TABLES = "tables"
+    CSV = "csv"
 
 
 USAGES: Final = {
@@ -68,8 +69,8 @@ USAGES: Final = {
             "format": choice(
                 "form",
                 ExportFormat,
-                "All that is known (json), Kernel Tuner's T4 results (t4), or a recorded table of each problem (tables). "
-                "Default: json.",
+                "All that is known (json), Kernel Tuner's T4 results (t4), a recorded table of each problem (tables), or a "
+                "line for each trial (csv). Default: json.",
             ),
             "output": replace(
                 COMPILE_FLAGS["output"],
@@ -82,6 +83,7 @@ USAGES: Final = {
             "tuninglink database export tuning.db -o trials.json",
             "tuninglink database export tuning.db --format t4 -o results.json",
             "tuninglink database export tuning.db --format tables -o tables",
+            "tuninglink database export tuning.db --format csv -o trials.csv",
         ),
     ),
     "insights": Usage(
@@ -166,7 +168,7 @@ def export_command(arguments: Sequence[str]) -> int:
     values, (file,) = USAGES["export"].parse(arguments)
     form, output = values.get("form"), values.get("output", STANDARD_STREAM)
     from tuninglink.cli.database_opening import open_database  # noqa: PLC0415 - takes long to import
-    from tuninglink.tuning.database.exporting import export, to_t4  # noqa: PLC0415
+    from tuninglink.tuning.database.exporting import export, to_csv, to_t4  # noqa: PLC0415
 
     if form is not ExportFormat.TABLES:
         check_output(output)
@@ -176,6 +178,9 @@ def export_command(arguments: Sequence[str]) -> int:
         trials = list(opened.all_trials())
     if form is ExportFormat.TABLES:
         _export_tables(trials, output)
+        return process.SUCCESS
+    if form is ExportFormat.CSV:
+        write_output(output, to_csv(trials).encode())
         return process.SUCCESS
     document = to_t4(trials) if form is ExportFormat.T4 else export(trials)
     write_output(output, to_json(document).encode())
