@@ -14,12 +14,14 @@ from tuninglink.cli.startup import (
     occupy_standard_streams,
 )
 from tuninglink.cli.verbosity import take_verbosity
+from tuninglink.interrupt_hooks import omit_symbols_from_crashes
 from tuninglink.lazy import load_on_use
 
 
 def main() -> NoReturn:
     """Run the command line of this process and end it with the command's exit code."""
     occupy_standard_streams()
+    omit_symbols_from_crashes()
     continue_in_child()
     diagnose_failing_output()
     exit_on_interrupt("tuninglink")
