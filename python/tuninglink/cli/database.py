@@ -40,6 +40,7 @@ class ExportFormat(Enum):
     JSON = "json"
     T4 = "t4"
     TABLES = "tables"
+    CSV = "csv"
 
 
 USAGES: Final = {
@@ -66,8 +67,8 @@ USAGES: Final = {
             "format": choice(
                 "form",
                 ExportFormat,
-                "All that is known (json), Kernel Tuner's T4 results (t4), or a recorded table of each problem (tables). "
-                "Default: json.",
+                "All that is known (json), Kernel Tuner's T4 results (t4), a recorded table of each problem (tables), or a "
+                "line for each trial (csv). Default: json.",
             ),
             "output": replace(
                 COMPILE_FLAGS["output"],
@@ -80,6 +81,7 @@ USAGES: Final = {
             "tuninglink database export tuning.db -o trials.json",
             "tuninglink database export tuning.db --format t4 -o results.json",
             "tuninglink database export tuning.db --format tables -o tables",
+            "tuninglink database export tuning.db --format csv -o trials.csv",
         ),
     ),
     "insights": Usage(
@@ -159,7 +161,7 @@ def export_command(arguments: Sequence[str]) -> int:
     """
     values, (file,) = USAGES["export"].parse(arguments)
     form, output = values.get("form"), values.get("output", STANDARD_STREAM)
-    from tuninglink.tuning.database.exchange import export, to_t4  # noqa: PLC0415
+    from tuninglink.tuning.database.exporting import export, to_csv, to_t4  # noqa: PLC0415
 
     if form is not ExportFormat.TABLES:
         check_output(output)
@@ -169,6 +171,9 @@ def export_command(arguments: Sequence[str]) -> int:
         trials = list(opened.all_trials())
     if form is ExportFormat.TABLES:
         _export_tables(trials, output)
+        return process.SUCCESS
+    if form is ExportFormat.CSV:
+        write_output(output, to_csv(trials).encode())
         return process.SUCCESS
     document = to_t4(trials) if form is ExportFormat.T4 else export(trials)
     write_output(output, to_json(document).encode())
@@ -204,7 +209,7 @@ def import_command(arguments: Sequence[str]) -> int:
         TuninglinkError: the arguments are wrong, a table cannot be read, or the database cannot be written.
     """
     _, (file, *tables) = USAGES["import"].parse(arguments)
-    from tuninglink.tuning.database.exchange import read_trials  # noqa: PLC0415
+    from tuninglink.tuning.database.importing import read_trials  # noqa: PLC0415
 
     with open_database(file) as opened:
         for table in tables:
@@ -215,7 +220,7 @@ def import_command(arguments: Sequence[str]) -> int:
 
 def _export_tables(trials: Sequence[Trial], directory: str) -> None:
     """Write a file for each problem and environment, named after the problem."""
-    from tuninglink.tuning.database.exchange import to_tables  # noqa: PLC0415
+    from tuninglink.tuning.database.exporting import to_tables  # noqa: PLC0415
 
     if directory == STANDARD_STREAM:
         raise TuninglinkError(

@@ -18,6 +18,7 @@ from tuninglink.cli.measuring import check_outputs, stopping
 from tuninglink.cli.startup import end_with, exit_on_interrupt
 from tuninglink.cli.terminal import Verbosity, set_verbosity, verbosity
 from tuninglink.cli.tune_run import tune
+from tuninglink.cli.tune_stages import run_stages
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.emission.spec_writer import write_spec
 from tuninglink.errors import TuninglinkError
@@ -56,6 +57,8 @@ def tune_program(options: TuneOptions, command: str) -> TuninglinkError | None:
     Raises:
         TuninglinkError: the program cannot be tuned, or a result cannot be written.
     """
+    if options.is_partial:
+        return run_stages(options, command)
     check_outputs(options)
     if options.report:
         check_directory(options.report)

@@ -11,6 +11,7 @@ from tuninglink.emission.spec_writer import SpecEntry, write_spec
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
 from tuninglink.spaces.provider_registry import ProviderRegistry
+from tuninglink.spaces.selection import SpaceSelection, check_selection
 from tuninglink.specs.provenance import FLAGS
 from tuninglink.tuning.candidates.preparation import PreparedTask, prepare
 from tuninglink.tuning.devices.hardware import COMPUTE_UNITS, compute_units
@@ -80,6 +81,8 @@ class Tuner:
         self._set_flags = set_flags
         self._warn = warn
         self._registry = ProviderRegistry(warn)
+        settings = task_tuner.settings
+        self._selection = SpaceSelection(settings.pipelines, settings.fixed)
         self._omissions: list[Omission] = []
         self._general: dict[str, SpecEntry] = {}
         self._prepared_tasks: dict[str, PreparedTask] = {}
@@ -207,7 +210,7 @@ class Tuner:
     def _with_ranges(self, results: Sequence[TaskResult], budget: Budget) -> list[TaskResult]:
         """Return the results with ranges of sizes where these are faster than one entry for all sizes."""
         ranges = RangeTuner(
-            self._task_tuner, self._prepare_range, lambda result: self.spec([result])
+            self._task_tuner, self._prepare_with, lambda result: self.spec([result])
         )
         improved = list(results)
         dynamic = [number for number, result in enumerate(results) if result.task.is_dynamic]
@@ -227,8 +230,9 @@ class Tuner:
                 self._task_tuner.listener.ended(improved[number])
         return improved
 
-    def _prepare_range(self, task: TuningTask, specs: Sequence[Spec]) -> PreparedTask:
-        return prepare(task, self._flags, specs, self._registry, self._device_limits())
+    def _prepare_with(self, task: TuningTask, specs: Sequence[Spec]) -> PreparedTask:
+        limits = self._device_limits()
+        return prepare(task, self._flags, specs, self._registry, limits, selection=self._selection)
 
     def _generalize(self, results: Sequence[TaskResult], budget: Budget) -> None:
         """Search for ranges of sizes in which winners do not lose."""
@@ -271,6 +275,8 @@ class Tuner:
             reasons = [note(str(omission)) for omission in self._omissions]
             what = "that --only means" if patterns and tasks and not reasons else "to tune"
             raise TuninglinkError(error(f"there is no dispatch {what}", notes=reasons))
+        if self._selection:
+            check_selection(partial(self._prepare, task) for task in selected)
         return selected
 
     def _prepare(self, task: TuningTask) -> PreparedTask:
@@ -282,9 +288,7 @@ class Tuner:
         """
         prepared = self._prepared_tasks.get(task.key)
         if prepared is None:
-            prepared = prepare(
-                task, self._flags, self._specs, self._registry, self._device_limits()
-            )
+            prepared = self._prepare_with(task, self._specs)
             self._prepared_tasks[task.key] = prepared
         return prepared
 

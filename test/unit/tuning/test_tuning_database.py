@@ -28,7 +28,8 @@ from tuninglink.plain_data import plain, to_json
 from tuninglink.tuning.candidates.candidate import SearchProblem
 from tuninglink.tuning.database import Database, DatabaseError
 from tuninglink.tuning.database.database import winners_among
-from tuninglink.tuning.database.exchange import export, read_trials, to_t4
+from tuninglink.tuning.database.exporting import export, to_t4
+from tuninglink.tuning.database.importing import read_trials
 from tuninglink.tuning.database.prior_data import PriorData
 from tuninglink.tuning.database.schema import VERSION
 from tuninglink.tuning.database.tables import RecordedPool, load_table, problem_of_table

@@ -1,94 +1,49 @@
-"""Reading files with a problem on each line, in any of the supported forms; the lines that PyTorch's TunableOp writes."""
+"""Reading files with a problem on each line, in any of the supported forms."""
 
 from __future__ import annotations
 
-import re
+import sys
+from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tuninglink.errors import TuninglinkError
-from tuninglink.files import cannot
-from tuninglink.mlir.diagnostics import Place, error
+from tuninglink.files import STANDARD_STREAM, cannot
+from tuninglink.mlir.diagnostics import Place, error, note
 from tuninglink.tuning.problems.commands import (
+    FUSILLI_COMMAND,
     HIPBLASLT_COMMAND,
     MIOPEN_COMMAND,
+    OTHER_COMMAND,
+    read_fusilli,
     read_hipblaslt,
     read_miopen,
 )
-from tuninglink.tuning.problems.problem import (
-    ElementType,
-    Problem,
-    ProblemError,
-    Product,
-    read_size,
-)
+from tuninglink.tuning.problems.problem import Problem, ProblemError, UnsupportedError
+from tuninglink.tuning.problems.tunable_ops import SIGNATURE, VALIDATOR, read_tunable_op
 from tuninglink.tuning.problems.words import read_words
 
-_TYPES: Final = {
-    "float": ElementType.F32,
-    "tf32": ElementType.F32,
-    "Half": ElementType.F16,
-    "BFloat16": ElementType.BF16,
-}
-_OPERATIONS: Final = ("GemmTunableOp", "GemmAndBiasTunableOp", "GemmStridedBatchedTunableOp")
-_BATCHED: Final = "GemmStridedBatchedTunableOp"
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
-_SIZES: Final = re.compile(r"([nt])([nt])_(\d+)_(\d+)_(\d+)(?:_B_(\d+))?(?=_|$)")
-
-VALIDATOR: Final = "Validator,"
-"""The beginning of lines with the versions of the libraries."""
-
-SIGNATURE: Final = re.compile(r"\s*(\w+TunableOp)_")
-"""The beginning of a line with a problem."""
+    from tuninglink.mlir.diagnostics import Diagnostic
 
 
-def read_tunable_op(line: str) -> Product:
-    """Read a line that TunableOp writes, such as `GemmTunableOp_Half_NT,nt_25088_4096_64,…`.
-
-    Raises:
-        ProblemError: the operation, its type or its sizes are not known.
-    """
-    indent = len(line) - len(line.lstrip())
-    operation_text, _, rest = line.strip().partition(",")
-    sizes_text = rest.partition(",")[0]
-    operation, _, type_and_letters = operation_text.partition("_")
-    if operation not in _OPERATIONS:
-        raise ProblemError.unknown("operation", operation, _OPERATIONS, indent + 1)
-    type_text = type_and_letters.rpartition("_")[0]
-    if type_text not in _TYPES:
-        column = indent + len(operation) + 2
-        raise ProblemError.unknown("type", type_text, _TYPES, column)
-    letters_and_sizes = _SIZES.match(sizes_text)
-    is_batched = operation == _BATCHED
-    first, second, *texts = letters_and_sizes.groups() if letters_and_sizes else ("", "")
-    sizes = [read_size(text) for text in texts if text is not None]
-    valid = [size for size in sizes if size is not None]
-    if len(valid) < len(sizes) or len(sizes) != (4 if is_batched else 3):
-        form = "nt_M_N_K_B_BATCH" if is_batched else "nt_M_N_K"
-        column = indent + len(operation_text) + 2
-        raise ProblemError(f"invalid sizes '{sizes_text}': expected {form}", column)
-    columns, rows, terms, *batch = valid
-    return Product(
-        rows,
-        columns,
-        terms,
-        _TYPES[type_text],
-        batch[0] if batch else None,
-        transposes_a=second == "t",
-        transposes_b=first == "t",
-    )
+_NO_PROBLEM: Final = ("#", VALIDATOR, "[SKIP]")
+"""The beginnings of lines without a problem."""
 
 
 def read_problem(line: str) -> Problem | None:
     """Read a line of a file.
 
     Returns:
-        The problem; None for an empty line, a comment, or a header of TunableOp.
+        The problem; None for an empty line, a comment, a header of TunableOp, or a line that Fusilli skips.
 
     Raises:
-        ProblemError: the line has none of the supported forms.
+        ProblemError: the line has none of the supported forms, or its problem is not supported.
     """
-    if not line.strip() or line.lstrip().startswith(("#", VALIDATOR)):
+    if not line.strip() or line.lstrip().startswith(_NO_PROBLEM):
         return None
     if SIGNATURE.match(line):
         return read_tunable_op(line)
@@ -96,37 +51,84 @@ def read_problem(line: str) -> Problem | None:
         return read_miopen(line, command)
     if command := HIPBLASLT_COMMAND.search(line):
         return read_hipblaslt(line, command)
+    if command := FUSILLI_COMMAND.search(line):
+        return read_fusilli(line, command)
+    if command := OTHER_COMMAND.search(line):
+        message = f"operation '{command['operation']}' is not supported"
+        raise UnsupportedError(message, command.start("operation") + 1)
     return read_words(line)
 
 
-def read_problem_file(path: str) -> list[Problem]:
+@dataclass(frozen=True)
+class ProblemFile:
+    """The problems of a file.
+
+    Attributes:
+        name: the name of the file.
+        problems: the problems.
+        unsupported: the number of lines of other tools whose problems are not supported, by reason.
+    """
+
+    name: str
+    problems: tuple[Problem, ...]
+    unsupported: Mapping[str, int]
+
+    @property
+    def unsupported_lines(self) -> str:
+        """The number of these lines, in words."""
+        count = sum(self.unsupported.values())
+        return "1 line" if count == 1 else f"{count} lines"
+
+
+def read_problem_file(path: str, *, is_strict: bool = False) -> ProblemFile:
     """Read a file of problems.
+
+    Args:
+        path: the file; `-` for standard input.
+        is_strict: whether lines whose problems are not supported are errors.
 
     Raises:
         TuninglinkError: the file cannot be read or has no problem, or lines have none of the supported forms.
     """
-    try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as failure:
-        reason = failure if isinstance(failure, OSError) else OSError("it is not UTF-8")
-        raise TuninglinkError(cannot("read", path, reason)) from None
-    problems, errors = [], []
-    for number, line in enumerate(lines, 1):
+    name = "<stdin>" if path == STANDARD_STREAM else path
+    problems: list[Problem] = []
+    errors: list[Diagnostic] = []
+    unsupported: Counter[str] = Counter()
+    for number, line in enumerate(_lines(path), 1):
         try:
             problem = read_problem(line)
         except ProblemError as failure:
-            errors.append(error(str(failure), Place(path, number, failure.column)))
+            if isinstance(failure, UnsupportedError) and not is_strict:
+                unsupported[str(failure)] += 1
+            else:
+                errors.append(error(str(failure), Place(name, number, failure.column)))
             continue
         if problem is not None:
             problems.append(problem)
     if len(errors) > _SHOWN_ERRORS:
-        rest = error(f"{len(errors) - _SHOWN_ERRORS} more lines of '{path}' cannot be read")
+        rest = error(f"{len(errors) - _SHOWN_ERRORS} more lines of '{name}' cannot be read")
         errors = [*errors[:_SHOWN_ERRORS], rest]
     if errors:
         raise TuninglinkError(*errors)
     if not problems:
-        raise TuninglinkError(error(f"there is no problem in '{path}'"))
-    return problems
+        notes = [note(f"{reason} ({count})") for reason, count in unsupported.items()]
+        raise TuninglinkError(error(f"there is no problem in '{name}'", notes=notes))
+    return ProblemFile(name, tuple(problems), unsupported)
+
+
+def _lines(path: str) -> list[str]:
+    """Return the lines of a file or of standard input.
+
+    Raises:
+        TuninglinkError: it cannot be read.
+    """
+    try:
+        is_stream = path == STANDARD_STREAM
+        content = sys.stdin.buffer.read() if is_stream else Path(path).read_bytes()
+        return content.decode().splitlines()
+    except (OSError, UnicodeDecodeError) as failure:
+        reason = failure if isinstance(failure, OSError) else OSError("it is not UTF-8")
+        raise TuninglinkError(cannot("read", path, reason)) from None
 
 
 _SHOWN_ERRORS: Final = 10

@@ -1,15 +1,14 @@
-"""Databases as files: exports with all that they hold, recorded tables, and the results of the auto-tuning community (T4).
+"""Databases as JSON or CSV: all that they hold, recorded tables, or results in the form of the auto-tuning community (T4).
 
 T4 is the results schema that Kernel Tuner writes (`kernel_tuner/schema/T4/1.0.0`); times are in milliseconds there.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import csv
+import io
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from hashlib import sha256
-from pathlib import Path
 from typing import Any, Final
 
 from tuninglink.plain_data import FLAT
@@ -21,15 +20,8 @@ from tuninglink.tuning.database.records import (
     ProblemRecord,
     Trial,
 )
-from tuninglink.tuning.database.schema import database_error
-from tuninglink.tuning.database.tables import (
-    RecordedTable,
-    RecordedTrial,
-    load_table,
-    problem_of_table,
-    recorded_candidate,
-)
-from tuninglink.tuning.results.failures import Failure, FailureKind
+from tuninglink.tuning.database.tables import RecordedTable, RecordedTrial, recorded_candidate
+from tuninglink.tuning.results.failures import FailureKind
 
 Object = dict[str, Any]
 
@@ -103,6 +95,71 @@ def to_t4(trials: Iterable[Trial]) -> Object:
     }
 
 
+def to_csv(trials: Iterable[Trial]) -> str:
+    """Return trials as comma-separated values: a line for each trial, and a column for each knob of any of them."""
+    trials = list(trials)
+    results = _results(trials)
+    knobs = sorted({knob for trial in trials for knob in trial.configuration.knobs})
+    text = io.StringIO()
+    writer = csv.DictWriter(text, [*_COLUMNS, *map(_knob_column, knobs)], lineterminator="\n")
+    writer.writeheader()
+    for trial in trials:
+        values = trial.configuration.knobs.items()
+        row = {_knob_column(knob): value for knob, value in values}
+        writer.writerow({**_row(trial, results[_key(trial)]), **row})
+    return text.getvalue()
+
+
+_COLUMNS: Final = (
+    *(
+        "problem",
+        "kind",
+        "target",
+        "sku",
+        "device",
+        "driver",
+        "compiler",
+        "runtime",
+        "flags",
+        "cores",
+    ),
+    *("stage", "origin", "result", "pipeline", "median_us", "samples", "batch", "caches"),
+    *("failure", "message", "time", "configuration"),
+)
+
+
+def _row(trial: Trial, result: str) -> Object:
+    environment, failure, median = trial.environment, trial.failure, trial.median
+    return {
+        "problem": trial.problem.description,
+        "kind": trial.problem.kind,
+        "target": environment.target,
+        "sku": environment.sku,
+        "device": environment.device,
+        "driver": environment.driver,
+        "compiler": environment.compiler,
+        "runtime": environment.runtime,
+        "flags": environment.flags,
+        "cores": environment.cores,
+        "stage": trial.stage,
+        "origin": trial.origin,
+        "result": result,
+        "pipeline": trial.configuration.pipeline,
+        "median_us": "" if median is None else round(median, 3),
+        "samples": len(trial.samples),
+        "batch": trial.batch,
+        "caches": trial.caches,
+        "failure": failure.kind.value if failure else "",
+        "message": failure.message if failure else "",
+        "time": trial.time,
+        "configuration": trial.configuration.attribute,
+    }
+
+
+def _knob_column(knob: str) -> str:
+    return f"knob {knob}"
+
+
 def to_tables(
     trials: Iterable[Trial],
 ) -> dict[tuple[ProblemRecord, EnvironmentRecord], RecordedTable | None]:
@@ -144,19 +201,19 @@ def _table(
             for trial in candidates
             if trial.configuration.knobs
         ),
-        default=_recorded_candidate(configuration) if configuration.knobs else None,
+        default=_candidate(configuration) if configuration.knobs else None,
     )
 
 
 def _recorded(trial: Trial, result: str) -> RecordedTrial:
     """Return a trial of a table; one that turned out to fail later has no time."""
-    candidate, median = _recorded_candidate(trial.configuration), trial.median
+    candidate, median = _candidate(trial.configuration), trial.median
     if median is None or result not in (RIGHT, NOT_CHECKED):
         return RecordedTrial(candidate, None, trial.failure.kind.value if trial.failure else result)
     return RecordedTrial(candidate, round(median, 3), None)
 
 
-def _recorded_candidate(configuration: ConfigurationRecord) -> Candidate:
+def _candidate(configuration: ConfigurationRecord) -> Candidate:
     return recorded_candidate(configuration.pipeline, configuration.knobs)
 
 
@@ -199,91 +256,3 @@ def _t4(trial: Trial, result: str) -> Object:
         "correctness": int(result == RIGHT),
         "measurements": measurements,
     }
-
-
-def read_trials(path: Path) -> list[Trial]:
-    """Read the trials of a recorded table or of an export.
-
-    Raises:
-        TuninglinkError: the file cannot be read, or is neither.
-    """
-    data = _data(path)
-    if isinstance(data, dict) and data.get("format") == FORMAT:
-        try:
-            return list(_exported(data))
-        except (KeyError, TypeError, ValueError) as failure:
-            reason = f"{type(failure).__name__}: {failure}"
-            raise database_error(
-                f"'{path}' is not an export of version {VERSION} ({reason})"
-            ) from None
-    return list(_trials_of(load_table(path)))
-
-
-def _data(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None  # reading it as a table says what is wrong
-
-
-def _exported(data: Mapping[str, Any]) -> Iterator[Trial]:
-    if data["version"] != VERSION:
-        raise ValueError(f"version {data['version']}")
-    problems = {problem["key"]: ProblemRecord(**problem) for problem in data["problems"]}
-    for row in data["trials"]:
-        failure = row["failure"]
-        yield Trial(
-            problem=problems[row["problem"]],
-            environment=EnvironmentRecord(**row["environment"]),
-            configuration=ConfigurationRecord(**row["configuration"]),
-            stage=row["stage"],
-            origin=row["origin"],
-            samples=tuple(row["samples_us"]),
-            batch=row["batch"],
-            caches=row["caches"],
-            clocks_mhz=tuple(row["clocks_mhz"]),
-            failure=Failure(FailureKind(failure["kind"]), failure["message"]) if failure else None,
-            time=row["time"],
-        )
-
-
-def _trials_of(table: RecordedTable) -> Iterator[Trial]:
-    """Yield the trials of a table. It has no samples, drivers and flags: those are empty."""
-    facts = problem_of_table(table)
-    key = _hash(table.program, table.target)
-    problem = ProblemRecord(key, facts.kind, str(facts), table.program)
-    environment = EnvironmentRecord(table.target, "", table.device, "", table.compiler, "")
-    default = ConfigurationRecord(
-        _hash(key, "default"),
-        table.default.pipeline if table.default else "",
-        table.default.knobs if table.default else {},
-    )
-    samples = (table.default_us,)
-    yield Trial(problem, environment, default, "screen", "default", samples, time=table.date)
-    for trial in table.trials:
-        yield _recorded_trial(problem, environment, trial, table.date)
-
-
-def _recorded_trial(
-    problem: ProblemRecord, environment: EnvironmentRecord, trial: RecordedTrial, date: str
-) -> Trial:
-    candidate = trial.candidate
-    kinds = {kind.value for kind in FailureKind}
-    kind = trial.failure if trial.failure in kinds else FailureKind.RUN.value
-    failed = trial.microseconds is None
-    return Trial(
-        problem,
-        environment,
-        ConfigurationRecord(_hash(candidate.key), candidate.pipeline, candidate.knobs),
-        "screen",
-        "space",
-        () if trial.microseconds is None else (trial.microseconds,),
-        failure=Failure(FailureKind(kind), trial.failure or "recorded as failed")
-        if failed
-        else None,
-        time=date,
-    )
-
-
-def _hash(*parts: str) -> str:
-    return sha256("\n".join(parts).encode()).hexdigest()
