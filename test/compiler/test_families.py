@@ -15,10 +15,9 @@ from tuninglink.iree.compile_flags import compile_flags
 from tuninglink.iree.targets import Target
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.payloads import PayloadError, Synthesizer
-from tuninglink.spaces.compiler_constraints import FixedSize, UnsizedConstraints
+from tuninglink.spaces.compiler_constraints import FamilyConstraints, FixedSize, UnsizedConstraints
 from tuninglink.spaces.compiler_provider import CompilerProvider
 from tuninglink.spaces.configuration import read_configuration
-from tuninglink.spaces.family_constraints import FamilyConstraints
 from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.spaces.verification import verify_configuration
 from tuninglink.specs.loading import load_spec

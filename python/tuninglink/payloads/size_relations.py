@@ -10,7 +10,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.matching.predicates import STEPS, Dimension, role_name
-from tuninglink.mlir.affine import value_range
+from tuninglink.mlir.attributes import value_range
 from tuninglink.payloads.op_templates import Template, Value, destination_count
 from tuninglink.solver.expressions import Expression, number, unknown
 from tuninglink.solver.terms import Kind

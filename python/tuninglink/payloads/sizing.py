@@ -16,7 +16,7 @@ from tuninglink.solver.answers import DEFAULT_LIMITS, Verdict
 from tuninglink.solver.expressions import Expression, all_of, number, unknown
 from tuninglink.solver.propagation import forced_values
 from tuninglink.solver.terms import evaluate
-from tuninglink.solver.to_z3 import TermWriter
+from tuninglink.solver.z3_solver import TermWriter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

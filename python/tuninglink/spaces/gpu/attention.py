@@ -21,8 +21,7 @@ from tuninglink.spaces.gpu.form_rules import FormRules
 from tuninglink.spaces.gpu.gpu_rules import MOST_INTRINSICS, clip, product
 from tuninglink.spaces.gpu.gpu_space import GpuSpace, Outline
 from tuninglink.spaces.gpu.knob_table import gpu_template, knob_name
-from tuninglink.spaces.gpu.promotion import promotion_slots, tile_bits
-from tuninglink.spaces.gpu.thread_layouts import require_derivable
+from tuninglink.spaces.gpu.promotion import promotion_slots, require_derivable, tile_bits
 from tuninglink.spaces.slots import OptionSlot
 
 if TYPE_CHECKING:
