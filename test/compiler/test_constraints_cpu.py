@@ -30,8 +30,8 @@ from tuninglink.iree.op_kinds import OpKind
 from tuninglink.mlir import names
 from tuninglink.solver.answers import AssignmentError, Limits, UndecidedError, Verdict
 from tuninglink.spaces.configuration import read_configuration
-from tuninglink.spaces.cpu.cpu_pipelines import PIPELINES
 from tuninglink.spaces.cpu.cpu_provider import CpuProvider
+from tuninglink.spaces.cpu.cpu_rules import PIPELINES
 from tuninglink.spaces.cpu.cpu_space import CpuSpace
 from tuninglink.spaces.cpu.neighboring_ops import neighbors
 from tuninglink.spaces.cpu.tiles import LOOP_PEELING

@@ -13,8 +13,7 @@ from iree.compiler import ir as mlir
 from tuninglink.compiler import native
 from tuninglink.compiler.callers import callers
 from tuninglink.errors import CompileError
-from tuninglink.mlir.c_interface import object_at
-from tuninglink.mlir.native_diagnostics import attach, read_diagnostic
+from tuninglink.mlir.c_interface import attach, object_at, read_diagnostic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -13,7 +13,7 @@ from tuninglink.iree.op_words import layout
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.iree.targets import Target
 from tuninglink.matching.derivation.deriver import DerivableList
-from tuninglink.matching.derivation.root_forms import root_form
+from tuninglink.matching.derivation.problem_forms import root_form
 from tuninglink.matching.op_info import OpInfo
 from tuninglink.matching.prunable import PrunableSpec
 from tuninglink.mlir.contexts import thread_context

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from tuninglink.iree.op_kinds import Role
     from tuninglink.iree.structured_op import Sizes
-    from tuninglink.matching.derivation.problem_form import ProblemForm
+    from tuninglink.matching.derivation.problem_forms import ProblemForm
     from tuninglink.matching.op_info import OpInfo
     from tuninglink.specs.sequences import Handle
     from tuninglink.specs.structure import Entry

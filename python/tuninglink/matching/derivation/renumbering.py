@@ -19,7 +19,7 @@ from tuninglink.mlir.attributes import entries_of, named_parameters
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tuninglink.matching.derivation.problem_form import ProblemForm
+    from tuninglink.matching.derivation.problem_forms import ProblemForm
 
 _BOTH: Final = frozenset({PARALLEL, REDUCTION})
 _TILES: Final[Mapping[str, frozenset[str]]] = {

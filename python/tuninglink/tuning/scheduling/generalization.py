@@ -17,7 +17,7 @@ from tuninglink.emission.spec_writer import SpecEntry, write_spec
 from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.iree.size_ranges import SizeRange
 from tuninglink.iree.structured_op import StructuredOp
-from tuninglink.payloads.preferred_sizes import constants, tiles
+from tuninglink.payloads.unsized_ops import constants, tiles
 from tuninglink.specs.loading import load_spec
 from tuninglink.specs.revision import alone
 from tuninglink.tuning.retuning.results import Standing
