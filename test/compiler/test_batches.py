@@ -15,7 +15,7 @@ from tuninglink.iree.targets import Target
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.payloads import PayloadError, Synthesizer, drafts
 from tuninglink.solver.answers import DEFAULT_LIMITS
-from tuninglink.specs.loading import load_spec
+from tuninglink.specs.spec import load_spec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -25,7 +25,7 @@ from tuninglink.payloads import payload_for, spec_of
 from tuninglink.plain_data import to_json
 from tuninglink.solver.answers import Verdict
 from tuninglink.specs import shipped
-from tuninglink.specs.loading import load_spec
+from tuninglink.specs.spec import load_spec
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -20,7 +20,7 @@ from tuninglink.spaces.compiler_provider import CompilerProvider
 from tuninglink.spaces.configuration import read_configuration
 from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.spaces.verification import verify_configuration
-from tuninglink.specs.loading import load_spec
+from tuninglink.specs.spec import load_spec
 
 if TYPE_CHECKING:
     from tuninglink.spaces.workload import Workload

@@ -25,9 +25,9 @@ from tuninglink.solver.answers import DEFAULT_LIMITS, Verdict
 from tuninglink.spaces.knob_reference import entries_of_knob
 from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.specs.applicability import is_bound_for
-from tuninglink.specs.knob_places import KnobPlaces
-from tuninglink.specs.loading import load_spec
+from tuninglink.specs.spec import load_spec
 from tuninglink.specs.verification import check_configurations, verify_spec
+from tuninglink.specs.verification.faults import KnobPlaces
 
 if TYPE_CHECKING:
     import os

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.checking.check_report import CheckReport, SpecReport
 from tuninglink.checking.compiling import CompileLimits, Model
-from tuninglink.checking.findings import Rule
-from tuninglink.checking.review_formats import to_github, to_sarif
+from tuninglink.checking.findings import Rule, to_github, to_sarif
 from tuninglink.cli import process
 from tuninglink.cli.check_tables import tables
 from tuninglink.cli.progress import progress

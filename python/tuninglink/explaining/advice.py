@@ -19,8 +19,7 @@ from tuninglink.matching.prunable import PrunableSpec
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.specs.applicability import Selection
 from tuninglink.specs.libraries import shipped_libraries
-from tuninglink.specs.loading import load_spec
-from tuninglink.specs.spec import Spec
+from tuninglink.specs.spec import Spec, load_spec
 
 _OPERANDS: Final = 3
 

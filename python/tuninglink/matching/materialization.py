@@ -20,7 +20,7 @@ from tuninglink.specs.embedding import (
     load_embedded_spec,
     spec_attribute,
 )
-from tuninglink.specs.loading import check_is_program, in_context
+from tuninglink.specs.spec import check_is_program, in_context
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

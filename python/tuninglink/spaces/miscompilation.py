@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.iree.structured_op import StructuredOp
-from tuninglink.iree.target_attributes import read_executable_target
+from tuninglink.iree.targets import read_executable_target
 
 if TYPE_CHECKING:
     from tuninglink.spaces.configuration import Configuration

@@ -14,8 +14,8 @@ from tuninglink.mlir import names
 from tuninglink.mlir.attributes import entries_of
 from tuninglink.mlir.symbols import split_path
 from tuninglink.specs.bindings import BINDING
+from tuninglink.specs.entry_settings import DERIVED, PROVENANCE
 from tuninglink.specs.foreach_match import named_pair_attributes
-from tuninglink.specs.provenance import DERIVED, PROVENANCE
 from tuninglink.specs.spec import Spec
 from tuninglink.specs.transform_ops import add_kernel_config, any_op, named_sequence, yield_
 

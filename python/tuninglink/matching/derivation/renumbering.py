@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
-from tuninglink.iree import gpu_configurations as gpu
-from tuninglink.iree.cpu_configurations import CpuLevel, is_cpu_configuration
+from tuninglink.iree import lowering_configs as gpu
+from tuninglink.iree.lowering_configs import CpuLevel, is_cpu_configuration
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.iree.structured_op import PARALLEL, REDUCTION
 from tuninglink.mlir import names

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.iree.cpu_configurations import CpuLevel
+from tuninglink.iree.lowering_configs import CpuLevel
 from tuninglink.solver.expressions import Expression, all_of, any_of, negation, number, select
 from tuninglink.solver.terms import Grade
 from tuninglink.spaces.cpu.nest import PACKED_LOOPS

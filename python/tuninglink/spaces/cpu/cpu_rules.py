@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.iree.cpu_configurations import CpuLevel
+from tuninglink.iree.lowering_configs import CpuLevel
 from tuninglink.iree.worker_stack import LARGEST_FRAME_BYTES, WORKER_STACK_BYTES
 from tuninglink.solver.expressions import Expression, all_of, any_of, negation, number
 from tuninglink.solver.terms import Grade

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
 
-from tuninglink.iree.cpu_configurations import CpuLevel, cpu_lowering_config, read_cpu_configuration
+from tuninglink.iree.lowering_configs import CpuLevel, cpu_lowering_config, read_cpu_configuration
 from tuninglink.mlir.attributes import entries_of
 from tuninglink.mlir.diagnostics import error
 from tuninglink.solver.answers import AssignmentError
@@ -33,7 +33,7 @@ from tuninglink.spaces.providers import Space
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tuninglink.iree.cpu_configurations import Tiling
+    from tuninglink.iree.lowering_configs import Tiling
     from tuninglink.spaces.configuration import Configuration
     from tuninglink.spaces.constraint_set import ConstraintSet
     from tuninglink.spaces.cpu.nest import LoopNest

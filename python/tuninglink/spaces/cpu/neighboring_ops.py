@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree.cpu_configurations import CpuLevel, read_cpu_configuration
+from tuninglink.iree.lowering_configs import CpuLevel, read_cpu_configuration
 from tuninglink.iree.root_ops import function_ops
 from tuninglink.iree.structured_op import StructuredOp, element_type, shape
 from tuninglink.mlir import names

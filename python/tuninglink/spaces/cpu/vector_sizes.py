@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tuninglink.iree.cpu_configurations import CpuLevel
+from tuninglink.iree.lowering_configs import CpuLevel
 from tuninglink.solver.expressions import any_of, negation, number, select
 from tuninglink.solver.terms import Grade
 from tuninglink.spaces.cpu.neighboring_ops import WIDENED

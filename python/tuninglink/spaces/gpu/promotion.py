@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree.gpu_configurations import PROMOTED_OPERANDS, PROMOTION_TYPES
+from tuninglink.iree.lowering_configs import PROMOTED_OPERANDS, PROMOTION_TYPES
 from tuninglink.solver.expressions import all_of, any_of, negation, select
 from tuninglink.spaces.configuration import integer, promotion_types
 from tuninglink.spaces.slots import ConstantSlot, ImpliedSlot, OptionSlot

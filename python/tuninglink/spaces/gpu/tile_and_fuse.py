@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree.gpu_configurations import (
+from tuninglink.iree.lowering_configs import (
     CONVERTS,
     MMA_KIND,
     PADDING,

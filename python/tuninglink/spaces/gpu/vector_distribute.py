@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.iree.gpu_configurations import MMA_KIND, REDUCTION, SUBGROUP_BASIS, WORKGROUP
+from tuninglink.iree.lowering_configs import MMA_KIND, REDUCTION, SUBGROUP_BASIS, WORKGROUP
 from tuninglink.solver.expressions import all_of, any_of, negation, number
 from tuninglink.spaces.gpu.contraction_tiles import ContractionTiles, vector_distribute_limits
 from tuninglink.spaces.gpu.contractions import intrinsics_for, read_contraction, static_sizes

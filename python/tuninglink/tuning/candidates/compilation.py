@@ -20,7 +20,7 @@ from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.matching.specialization_ranges import has_ranges
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.serialization import to_bytecode
-from tuninglink.specs.loading import load_spec
+from tuninglink.specs.spec import load_spec
 from tuninglink.tuning.candidates.templates import apply_candidate
 from tuninglink.tuning.programs.benchmark import Benchmark
 from tuninglink.tuning.programs.export_selection import select_exports

@@ -11,7 +11,7 @@ from tuninglink.emission.spec_writer import SpecEntry, matcher_key, write_spec
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import collect
-from tuninglink.specs.loading import load_spec
+from tuninglink.specs.spec import load_spec
 from tuninglink.tuning.candidates.candidate import CandidateOrigin
 from tuninglink.tuning.candidates.candidate_spaces import CandidateSpaces
 from tuninglink.tuning.candidates.compilation import BenchmarkTemplate

@@ -15,7 +15,7 @@ from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
 from tuninglink.payloads import PayloadError
 from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.specs.applicability import Applicability
-from tuninglink.specs.provenance import provenance_of
+from tuninglink.specs.entry_settings import provenance_of
 from tuninglink.tuning.deciding.decision import Outcome
 from tuninglink.tuning.deciding.defaults import measure_default
 from tuninglink.tuning.devices.hardware import COMPUTE_UNITS, compute_units
