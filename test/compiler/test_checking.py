@@ -18,7 +18,7 @@ from tuninglink.checking import compiling
 from tuninglink.checking.check_report import CheckReport
 from tuninglink.checking.checker import Checker
 from tuninglink.checking.compiling import CompileLimits, Job, compile_all
-from tuninglink.iree.compile_flags import compile_flags
+from tuninglink.compiler.target_flags import compile_flags
 from tuninglink.iree.targets import Target
 from tuninglink.mlir.diagnostics import Severity
 from tuninglink.payloads import payload_for, spec_of

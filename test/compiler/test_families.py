@@ -10,8 +10,7 @@ from long_specs import long_spec
 from sized_specs import SIZES, sized_spec
 
 from tuninglink.checking.checker import Checker
-from tuninglink.compiler.executable_targets import executable_target
-from tuninglink.iree.compile_flags import compile_flags
+from tuninglink.compiler.target_flags import compile_flags, executable_target
 from tuninglink.iree.targets import Target
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.payloads import PayloadError, Synthesizer

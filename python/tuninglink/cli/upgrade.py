@@ -12,12 +12,11 @@ from tuninglink.checking.configuration_checks import ConfigurationChecks
 from tuninglink.cli import process
 from tuninglink.cli.progress import progress
 from tuninglink.cli.usage import TARGET_FLAG, Positional, Usage
-from tuninglink.compiler.executable_targets import executable_target
 from tuninglink.compiler.flags import COMPILE_FLAGS
 from tuninglink.compiler.session import set_up_command_line
+from tuninglink.compiler.target_flags import compile_flags, executable_target
 from tuninglink.errors import SpecError, TuninglinkError
 from tuninglink.files import STANDARD_STREAM, check_output, write_output
-from tuninglink.iree.compile_flags import compile_flags
 from tuninglink.llvm_flags import Flag, switch
 from tuninglink.mlir.diagnostics import Diagnostic, Place, Severity, error
 from tuninglink.mlir.serialization import is_bytecode, parse_module

@@ -15,8 +15,8 @@ from tuninglink.compiler.compilation import Compiler
 from tuninglink.compiler.flags import CompileOptions
 from tuninglink.compiler.phases import Phase
 from tuninglink.compiler.session import set_up_command_line
-from tuninglink.compiler.stack_frames import stack_overflow, stack_report_flag
 from tuninglink.errors import CompileError, TuninglinkError
+from tuninglink.iree.worker_stack import stack_overflow, stack_report_flag
 from tuninglink.matching.specialization_ranges import has_ranges
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.serialization import to_bytecode

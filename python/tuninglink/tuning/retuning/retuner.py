@@ -6,8 +6,8 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.compiler.executable_targets import executable_target
 from tuninglink.compiler.session import session_flags
+from tuninglink.compiler.target_flags import executable_target
 from tuninglink.errors import TuninglinkError
 from tuninglink.iree.targets import Target
 from tuninglink.mlir.contexts import thread_context
