@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.compiler.api import compile as compile_program
 from tuninglink.iree import known_targets
 from tuninglink.mlir import names
 from tuninglink.mlir.serialization import parse_module
@@ -42,6 +41,8 @@ def executable_target(flags: Iterable[str], context: mlir.Context) -> mlir.Attri
 @lru_cache(maxsize=64)
 def _executable_target(flags: tuple[str, ...]) -> str:
     """Return the attribute as text, which is valid in any context."""
+    from tuninglink.compiler.api import compile as compile_program  # noqa: PLC0415 - flags need no compilation
+
     result = compile_program(
         _PROGRAM,
         default_specs=False,
