@@ -21,9 +21,8 @@ from tuninglink.tuning.database import Database
 from tuninglink.tuning.devices.timing import Rounds
 from tuninglink.tuning.results.failures import Failure, FailureKind
 from tuninglink.tuning.results.journal import Journal
-from tuninglink.tuning.retuning.results import EntryVerdict, RetuningResult, Standing
+from tuninglink.tuning.retuning.results import EntryVerdict, RetuningResult, Standing, retuned_spec
 from tuninglink.tuning.retuning.retuner import Retuner, target_of
-from tuninglink.tuning.retuning.writing import retuned_spec
 from tuninglink.tuning.scheduling.budget import Budget
 from tuninglink.tuning.scheduling.generalization import Generalizer
 from tuninglink.tuning.scheduling.task_tuner import TaskTuner

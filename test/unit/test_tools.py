@@ -17,7 +17,7 @@ import release
 import rule_reference
 import spell_tests
 
-from tuninglink.cli.summaries import SUMMARIES
+from tuninglink.cli.usage import SUMMARIES
 from tuninglink.upgrading.rules import RULES
 
 if TYPE_CHECKING:

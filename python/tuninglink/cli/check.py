@@ -12,8 +12,8 @@ from tuninglink.checking.compiling import CompileLimits, Model
 from tuninglink.checking.findings import Rule, to_github, to_sarif
 from tuninglink.cli import process
 from tuninglink.cli.check_tables import tables
-from tuninglink.cli.progress import progress
 from tuninglink.cli.project_options import SPEC_PROJECT_FLAGS, project_specs
+from tuninglink.cli.terminal import progress
 from tuninglink.cli.usage import JOBS_FLAG, TARGET_FLAG, Positional, Usage
 from tuninglink.compiler.flags import COMPILE_FLAGS, FlagReader
 from tuninglink.compiler.session import set_up_command_line

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
-from tuninglink.cli.progress import progress
+from tuninglink.cli.terminal import progress
 from tuninglink.cli.usage import Positional, Usage
 from tuninglink.compiler.flags import COMPILE_FLAGS
 from tuninglink.compiler.session import set_up_command_line

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
-from tuninglink.cli.progress import progress
 from tuninglink.cli.project_options import SPEC_PROJECT_FLAGS, project_specs
+from tuninglink.cli.terminal import progress
 from tuninglink.cli.usage import TARGET_FLAG, Positional, Usage
 from tuninglink.compiler.flags import COMPILE_FLAGS
 from tuninglink.compiler.session import set_up_command_line

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from tuninglink.cli.known_values import known_devices, known_searches
+from tuninglink.cli.known_values import known_devices, known_pipelines, known_searches
 from tuninglink.cli.usage import JOBS_FLAG
 from tuninglink.compiler.flags import COMPILE_FLAGS
 from tuninglink.errors import CompileError
@@ -20,6 +20,7 @@ from tuninglink.llvm_flags import (
     switch,
 )
 from tuninglink.mlir.diagnostics import error
+from tuninglink.spaces.knobs import FixedKnob
 from tuninglink.tuning.devices.timing import Caches
 from tuninglink.tuning.settings import Numerics, TuningSettings
 
@@ -127,6 +128,25 @@ MEASURING_FLAGS: Final = {
     ),
 }
 """The flags of all commands that measure candidates."""
+
+SELECTION_FLAGS: Final = {
+    "pipeline": Flag(
+        "pipelines",
+        repeats=True,
+        metavar="NAME",
+        values=known_pipelines,
+        help="Choose candidates of this pipeline, such as TileAndFuse. May be repeated.",
+    ),
+    "fix": Flag(
+        "fixed",
+        FixedKnob.parse,
+        repeats=True,
+        metavar="KNOB=VALUE",
+        help="Choose candidates with this value of a knob, which has the name that init and explain show, as in "
+        "workgroup[0]=64 or mma_kind=MFMA_F32_16x16x16_F16. May be repeated.",
+    ),
+}
+"""The flags that select a part of the spaces."""
 
 _SETTINGS: Final = frozenset(TuningSettings.__dataclass_fields__)
 

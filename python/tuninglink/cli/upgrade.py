@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.checking.configuration_checks import ConfigurationChecks
 from tuninglink.cli import process
-from tuninglink.cli.progress import progress
+from tuninglink.cli.terminal import progress
 from tuninglink.cli.usage import TARGET_FLAG, Positional, Usage
 from tuninglink.compiler.flags import COMPILE_FLAGS
 from tuninglink.compiler.session import set_up_command_line

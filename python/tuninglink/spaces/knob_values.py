@@ -134,14 +134,14 @@ def _valid(
     constraints = space.constraints
     broken = constraints.broken_heuristics(assignment)
     yield assignment[knob.name]
-    for value in _worth_trying(knob, problem):
+    for value in values_worth_trying(knob, problem):
         changed = {**assignment, knob.name: value}
         if changed != assignment and constraints.accepts(changed, _LIMITS, without=broken):
             yield value
 
 
-def _worth_trying(knob: Knob, problem: Problem) -> list[int]:
-    """Return all options, or the divisors of the loop and the powers of two."""
+def values_worth_trying(knob: Knob, problem: Problem) -> list[int]:
+    """Return the values of a knob to check: all options, or the divisors of its loop and powers of two."""
     if isinstance(knob, OneOfKnob):
         return list(range(len(knob.options)))
     loop = re.search(r"_(\d+)$", knob.name)

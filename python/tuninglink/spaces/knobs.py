@@ -113,3 +113,24 @@ def _integer(name: str, value: object) -> int:
     if number.bit_length() > MOST_BITS:
         raise AssignmentError(error(f"the value of knob '{name}' has more than {MOST_BITS} bits"))
     return number
+
+
+@dataclass(frozen=True)
+class FixedKnob:
+    """A knob with the value that all configurations should have.
+
+    Attributes:
+        name: the name of the knob, in a space (`wg_0`) or in a configuration (`workgroup[0]`).
+        value: the value as text: a number, or an option such as `MFMA_F32_16x16x16_F16`.
+    """
+
+    name: str
+    value: str
+
+    @classmethod
+    def parse(cls, text: str) -> FixedKnob:
+        """Read `KNOB=VALUE`. The message of a `ValueError` is the expected form."""
+        name, _, value = map(str.strip, text.partition("="))
+        if not (name and value):
+            raise ValueError("expected KNOB=VALUE, such as workgroup[0]=64")
+        return cls(name, value)

@@ -10,9 +10,9 @@ from tuninglink.solver.answers import AssignmentError, Limits, UndecidedError, V
 from tuninglink.spaces.configuration import Configuration, MismatchError
 from tuninglink.spaces.configuration_answers import intrinsics_are_miscompiled
 from tuninglink.spaces.knobs import OneOfKnob
-from tuninglink.tuning.candidates.candidate import Candidate, CandidateOrigin
+from tuninglink.spaces.selection import EVERYTHING
+from tuninglink.tuning.candidates.candidate import Candidate, CandidateOrigin, SearchProblem
 from tuninglink.tuning.candidates.sampling import CHECKING, CandidateMaker, SpaceSampler, written
-from tuninglink.tuning.candidates.search_problem import SearchProblem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tuninglink.spaces.knobs import Knob
     from tuninglink.spaces.provider_registry import ProviderRegistry
     from tuninglink.spaces.providers import Space
+    from tuninglink.spaces.selection import SpaceSelection
     from tuninglink.spaces.workload import Workload
 
 _SEARCHING: Final = Limits(seconds=2.0, steps=5000)
@@ -40,13 +41,17 @@ class CandidateSpaces:
         given: configurations from specs.
         registry: the providers of spaces.
         limits: the limits of the device.
+        selection: the part of the spaces that candidates come from.
 
     Attributes:
         problem: the computation of the root op.
         program: the function of the dispatch with its target, as MLIR text.
         default: the compiler's choice, as a candidate.
         given: candidates from specs, other than the default.
-        spaces: the spaces.
+        spaces: the selected spaces.
+
+    Raises:
+        SelectionError: the selection leaves no space.
     """
 
     def __init__(
@@ -56,17 +61,21 @@ class CandidateSpaces:
         given: Sequence[Configuration],
         registry: ProviderRegistry,
         limits: Mapping[str, int],
+        *,
+        selection: SpaceSelection = EVERYTHING,
     ) -> None:
         self.problem = SearchProblem.of(dispatch.problem, limits)
         self.program = _text(dispatch)
         self._reasons: list[str] = []
-        self.spaces: tuple[Space, ...] = tuple(self._find_spaces(dispatch, default, registry))
+        self._all_spaces = tuple(self._find_spaces(dispatch, default, registry))
+        self.spaces: tuple[Space, ...] = tuple(selection.of(self._all_spaces))
         self._sampler = SpaceSampler(self.spaces, self._maker)
         self.default = self._in_space(default, CandidateOrigin.DEFAULT)
         unlike = {self.default.key: self.default}
         for configuration in given:
             candidate = self._in_space(configuration, CandidateOrigin.SPEC)
-            unlike.setdefault(candidate.key, candidate)
+            if not selection or candidate.space >= 0:
+                unlike.setdefault(candidate.key, candidate)
         self.given = tuple(unlike.values())[1:]
 
     def around(self, start: Candidate) -> CandidateSpaces:
@@ -157,7 +166,7 @@ class CandidateSpaces:
         space = self.spaces[number]
         judges = [
             judge
-            for judge in self.spaces
+            for judge in self._all_spaces
             if judge.is_sufficient and judge.constraints.pipeline == space.constraints.pipeline
         ]
         return CandidateMaker(space, number, () if space.is_sufficient else judges)

@@ -23,8 +23,8 @@ from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.specs.spec import load_spec
 from tuninglink.tuning.candidates.templates import apply_candidate
 from tuninglink.tuning.programs.benchmark import Benchmark
-from tuninglink.tuning.programs.export_selection import select_exports
 from tuninglink.tuning.programs.invocations import compiler_run
+from tuninglink.tuning.programs.specialized_dispatches import select_exports
 from tuninglink.tuning.results.failures import Failure, FailureKind
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError, do_nothing
 

@@ -8,7 +8,13 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from tuninglink.tuning.problems.problem import ElementType, ProblemError, Product, read_size
+from tuninglink.tuning.problems.problem import (
+    ElementType,
+    ProblemError,
+    Product,
+    UnsupportedError,
+    read_size,
+)
 
 _TYPES: Final = {
     "float": ElementType.F32,
@@ -39,11 +45,11 @@ def read_tunable_op(line: str) -> Product:
     sizes_text = rest.partition(",")[0]
     operation, _, type_and_letters = operation_text.partition("_")
     if operation not in _OPERATIONS:
-        raise ProblemError.unknown("operation", operation, _OPERATIONS, indent + 1)
+        raise UnsupportedError.unknown("operation", operation, _OPERATIONS, indent + 1)
     type_text = type_and_letters.rpartition("_")[0]
     if type_text not in _TYPES:
         column = indent + len(operation) + 2
-        raise ProblemError.unknown("type", type_text, _TYPES, column)
+        raise UnsupportedError.unknown("type", type_text, _TYPES, column)
     letters_and_sizes = _SIZES.match(sizes_text)
     is_batched = operation == _BATCHED
     first, second, *texts = letters_and_sizes.groups() if letters_and_sizes else ("", "")

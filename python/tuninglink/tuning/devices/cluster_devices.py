@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final, Self, TypeVar
 from distributed import KilledWorker
 
 from tuninglink.mlir.diagnostics import error, note
-from tuninglink.tuning.devices.cluster.on_worker import DeviceKey, ask_device, describe_device
+from tuninglink.tuning.devices.cluster_workers import DeviceKey, ask_device, describe_device
 from tuninglink.tuning.devices.device import DeviceError
-from tuninglink.tuning.devices.device_interface import Device
+from tuninglink.tuning.devices.device_process import Device
 from tuninglink.tuning.devices.device_set import REPEATS, DefaultTimes, screen
 from tuninglink.tuning.results.failures import Failure
 from tuninglink.tuning.scheduling.timeline import UseMeter, mean_use
@@ -21,13 +21,14 @@ from tuninglink.tuning.scheduling.timeline import UseMeter, mean_use
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tuninglink.tuning.devices.cluster.connection import Cluster
+    from tuninglink.tuning.devices.cluster_workers import Cluster
     from tuninglink.tuning.devices.device import DeviceDescription
-    from tuninglink.tuning.devices.device_interface import Answer, Request
+    from tuninglink.tuning.devices.device_process import Answer, Request
     from tuninglink.tuning.devices.device_set import Measurement
     from tuninglink.tuning.devices.timing import Settings
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.scheduling.timeline import DeviceUse
+
 
 Returned = TypeVar("Returned")
 

@@ -20,7 +20,7 @@ from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.references.references import References
 from tuninglink.tuning.results.journal import Journal
 from tuninglink.tuning.results.task_result import TuningResult
-from tuninglink.tuning.scheduling.ledger import Ledger
+from tuninglink.tuning.scheduling.budget import Ledger
 from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 from tuninglink.tuning.settings import TuningSettings
 from tuninglink.tuning.tuner import Tuner

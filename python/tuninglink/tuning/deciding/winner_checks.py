@@ -1,20 +1,27 @@
-"""Comparison of candidates for a dynamic dispatch with the default at each of its sizes."""
+"""Checks of winners: their times at each size of a dynamic dispatch, and the binary that a spec for them gives."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.errors import TuninglinkError
+from tuninglink.mlir.diagnostics import error, note
 from tuninglink.plain_data import FLAT
 from tuninglink.tuning.deciding.decision import ConfidenceInterval, decide
 from tuninglink.tuning.results.failures import Failure, FailureKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from concurrent.futures import Future
 
-    from tuninglink.tuning.devices.device_interface import Device
+    from tuninglink.tuning.candidates.candidate import Candidate
+    from tuninglink.tuning.candidates.compilation import CandidateCompiler, Compiled
+    from tuninglink.tuning.candidates.preparation import TunableTask
+    from tuninglink.tuning.devices.device_process import Device
     from tuninglink.tuning.devices.timing import Rounds
     from tuninglink.tuning.programs.benchmark import Benchmark, SizedFunction
+
 
 SIZE_ROUNDS: Final = 11
 """The rounds at each size. With fewer, the interval is too wide to show small losses."""
@@ -177,3 +184,44 @@ def _comparison(rounds: Rounds, function: SizedFunction, seed: int) -> SizeCompa
     return SizeComparison(
         function.sizes, function.weight, decision.default_us, decision.tuned_us, decision.speedup
     )
+
+
+@dataclass(frozen=True)
+class WinnerVerification:
+    """Compiles a task with specs for its winners, and compares the binaries with the measured ones.
+
+    Attributes:
+        prepared: the task.
+        compiler: compiles it.
+        seconds: the time limit of a compilation.
+    """
+
+    prepared: TunableTask
+    compiler: CandidateCompiler
+    seconds: float
+    _begun: dict[str, Future[Compiled | Failure]] = field(default_factory=dict)
+
+    def begin(self, winner: Candidate) -> Future[Compiled | Failure]:
+        """Start to compile the task with the spec for a winner, without provenance."""
+        job = self._begun.get(winner.key)
+        if job is None:
+            spec, source = self.prepared.spec(winner, {}), self.prepared.task.source
+            job = self.compiler.submit_program(source, spec, self.seconds)
+            self._begun[winner.key] = job
+        return job
+
+    def finish(self, winner: Candidate, measured: Benchmark) -> None:
+        """Wait for the compilation of a winner, and compare the binaries.
+
+        Raises:
+            TuninglinkError: the binaries differ, which is a bug in the tuner.
+        """
+        compiled = self.begin(winner).result()
+        if isinstance(compiled, Failure):
+            why = compiled.message
+        elif compiled.image == measured.image:
+            return
+        else:
+            why = "the binaries differ"
+        message = f"the spec for {self.prepared.task.name} does not give what was measured: {why}"
+        raise TuninglinkError(error(message, notes=[note(str(winner))]))

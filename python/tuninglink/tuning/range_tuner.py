@@ -13,9 +13,13 @@ from tuninglink.specs.spec import load_spec
 from tuninglink.tuning.candidates.preparation import NotTunableError, PreparedTask
 from tuninglink.tuning.deciding.decision import ConfidenceInterval, Decision, Outcome
 from tuninglink.tuning.deciding.defaults import measure_default
-from tuninglink.tuning.deciding.size_checks import SizeComparison, compare_at, first_slow
-from tuninglink.tuning.programs.specialized_dispatches import dynamic_loops, specialize
-from tuninglink.tuning.ranges.boxes import box_above, boxes_around
+from tuninglink.tuning.deciding.winner_checks import SizeComparison, compare_at, first_slow
+from tuninglink.tuning.programs.specialized_dispatches import (
+    box_above,
+    boxes_around,
+    dynamic_loops,
+    specialize,
+)
 from tuninglink.tuning.results.failures import Failure
 from tuninglink.tuning.results.task_result import TaskOutcome, TrialResult
 from tuninglink.tuning.scheduling.task_run import tune_task
@@ -31,6 +35,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 
     Prepare = Callable[[TuningTask, Sequence[Spec]], PreparedTask]
+
 
 _TUNING: Final = 0.7
 """The part of the time for a range in which it is tuned; in the rest it is compared."""
