@@ -14,8 +14,7 @@ from tuning_programs import dispatched, matmul, prepared
 import tuninglink
 from tuninglink.emission.spec_writer import SpecEntry, write_spec
 from tuninglink.plain_data import plain
-from tuninglink.specs.entry_settings import settings_of
-from tuninglink.specs.provenance import provenance_of
+from tuninglink.specs.entry_settings import provenance_of, settings_of
 from tuninglink.specs.revision import Revision, alone
 from tuninglink.tuning.candidates.templates import apply_specs
 from tuninglink.tuning.database import Database

@@ -22,7 +22,7 @@ from tuninglink.files import check_output_directory, make_directory, write_file
 from tuninglink.llvm_flags import Flag, read_duration
 from tuninglink.mlir.diagnostics import error
 from tuninglink.specs.default_library import default_spec
-from tuninglink.specs.loading import load_spec
+from tuninglink.specs.spec import load_spec
 from tuninglink.tuning.devices.timing import duration
 
 if TYPE_CHECKING:

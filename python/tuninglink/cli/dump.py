@@ -15,7 +15,7 @@ from tuninglink.llvm_flags import switch
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, note
 from tuninglink.mlir.serialization import parse_module
-from tuninglink.specs.dumping import collect_specs
+from tuninglink.specs.embedding import collect_specs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

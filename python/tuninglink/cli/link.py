@@ -24,9 +24,8 @@ from tuninglink.specs.default_library import default_spec
 from tuninglink.specs.libraries import spec_names
 from tuninglink.specs.linking.link_form import LinkForm
 from tuninglink.specs.linking.linker import LINKED_SPEC_NAME, link_specs
-from tuninglink.specs.loading import load_spec
 from tuninglink.specs.sources import SpecFiles, read_specs
-from tuninglink.specs.spec import Spec
+from tuninglink.specs.spec import Spec, load_spec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

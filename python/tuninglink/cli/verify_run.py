@@ -16,8 +16,8 @@ from tuninglink.files import check_directory
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.plain_data import to_json
 from tuninglink.specs.linking.precedence import link
-from tuninglink.specs.loading import load_spec
 from tuninglink.specs.sources import SpecFiles, read_specs
+from tuninglink.specs.spec import load_spec
 from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.deciding.model_run import ModelRuns
 from tuninglink.tuning.deciding.output_judge import OutputJudge

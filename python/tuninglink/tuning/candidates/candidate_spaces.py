@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.mlir import names
 from tuninglink.solver.answers import AssignmentError, Limits, UndecidedError, Verdict
 from tuninglink.spaces.configuration import Configuration, MismatchError
+from tuninglink.spaces.configuration_answers import intrinsics_are_miscompiled
 from tuninglink.spaces.knobs import OneOfKnob
-from tuninglink.spaces.miscompilation import intrinsics_are_miscompiled
 from tuninglink.spaces.selection import EVERYTHING
 from tuninglink.tuning.candidates.candidate import Candidate, CandidateOrigin, SearchProblem
 from tuninglink.tuning.candidates.sampling import CHECKING, CandidateMaker, SpaceSampler, written

@@ -6,8 +6,8 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.compiler.executable_targets import executable_target
 from tuninglink.compiler.session import session_flags
+from tuninglink.compiler.target_flags import executable_target
 from tuninglink.errors import TuninglinkError
 from tuninglink.iree.targets import Target
 from tuninglink.mlir.contexts import thread_context
@@ -15,7 +15,7 @@ from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
 from tuninglink.payloads import PayloadError
 from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.specs.applicability import Applicability
-from tuninglink.specs.provenance import provenance_of
+from tuninglink.specs.entry_settings import provenance_of
 from tuninglink.tuning.deciding.decision import Outcome
 from tuninglink.tuning.deciding.defaults import measure_default
 from tuninglink.tuning.devices.hardware import COMPUTE_UNITS, compute_units

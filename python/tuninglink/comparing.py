@@ -1,4 +1,4 @@
-"""The changes between two reports: explanations, or tuning reports."""
+"""Comparison of reports: the changes from an explanation, or a tuning report, to a later one."""
 
 from __future__ import annotations
 
@@ -235,3 +235,6 @@ def _time_changes(
         yield Change(ChangeKind.REGRESSION, what, text)
     elif before > after * (1 + least):
         yield Change(ChangeKind.IMPROVEMENT, what, text)
+
+
+__all__ = ["Change", "ChangeKind", "compare_reports"]

@@ -1,12 +1,16 @@
-"""The table of rules in docs/upgrade.md, printed by `python -m tuninglink.upgrading.rule_reference`."""
+"""The table of rules in docs/upgrade.md, printed by `python tools/rule_reference.py`."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from tuninglink.upgrading.rule_definition import UpgradeRule
 from tuninglink.upgrading.rules import RULES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tuninglink.upgrading.rule_definition import UpgradeRule
 
 
 def table(rules: Iterable[UpgradeRule]) -> str:
