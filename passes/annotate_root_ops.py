@@ -12,7 +12,7 @@ from tuninglink.iree.dispatch_roots import find_root_ops
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import DiagnosticSink
 from tuninglink.mlir.passes import Pass, option
-from tuninglink.specs.loading import check_is_program
+from tuninglink.specs.spec import check_is_program
 
 
 @dataclass(frozen=True)

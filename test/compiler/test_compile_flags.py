@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tuninglink.compiler import compile as compile_program
-from tuninglink.iree.compile_flags import compile_flags
+from tuninglink.compiler.target_flags import compile_flags
 from tuninglink.iree.targets import Target
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import thread_context

@@ -23,7 +23,7 @@ from tuninglink.spaces.cpu.cpu_space import CpuSpace
 from tuninglink.spaces.workload import Workload, read_workload
 from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.candidates.preparation import prepare
-from tuninglink.tuning.deciding.winner_verification import WinnerVerification
+from tuninglink.tuning.deciding.winner_checks import WinnerVerification
 from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.programs.invocations import compiler_run
 from tuninglink.tuning.results.failures import Failure

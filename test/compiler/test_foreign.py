@@ -7,9 +7,8 @@ from elementwise_specs import PROGRAM, configuration, spec
 from iree.compiler import ir as mlir
 
 import tuninglink
-from tuninglink.compiler.executable_targets import executable_target
+from tuninglink.compiler.target_flags import compile_flags, executable_target
 from tuninglink.errors import CompileError
-from tuninglink.iree.compile_flags import compile_flags
 from tuninglink.iree.foreign import foreign_reason
 from tuninglink.iree.intrinsics import instruction_set, is_nvidia
 from tuninglink.iree.targets import Target

@@ -24,7 +24,7 @@ from tuninglink.iree.op_kinds import Role
 from tuninglink.iree.size_ranges import SizeRange
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.specs.applicability import Applicability
-from tuninglink.specs.provenance import provenance_of
+from tuninglink.specs.entry_settings import provenance_of
 from tuninglink.tuning.candidates.templates import apply_candidate, apply_specs
 from tuninglink.tuning.programs.invocations import compiler_run
 

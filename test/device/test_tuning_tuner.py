@@ -26,7 +26,7 @@ from tuninglink.tuning.database import (
     Trial,
 )
 from tuninglink.tuning.deciding.defaults import MeasuredTask
-from tuninglink.tuning.deciding.winner_verification import WinnerVerification
+from tuninglink.tuning.deciding.winner_checks import WinnerVerification
 from tuninglink.tuning.devices import local as devices_module
 from tuninglink.tuning.devices.device import DeviceError, physical_cores
 from tuninglink.tuning.devices.device_set import Measurement

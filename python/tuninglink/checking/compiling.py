@@ -8,8 +8,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.checking.entry_answers import Answer
-from tuninglink.compiler.stack_frames import stack_overflow, stack_report_flag
 from tuninglink.errors import TuninglinkError
+from tuninglink.iree.worker_stack import stack_overflow, stack_report_flag
 from tuninglink.solver.answers import Verdict
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
-from tuninglink.cli.progress import progress
+from tuninglink.cli.terminal import progress
 from tuninglink.cli.usage import Positional, Usage
 from tuninglink.compiler.flags import COMPILE_FLAGS
 from tuninglink.compiler.session import set_up_command_line
@@ -15,7 +15,7 @@ from tuninglink.llvm_flags import switch
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, note
 from tuninglink.mlir.serialization import parse_module
-from tuninglink.specs.dumping import collect_specs
+from tuninglink.specs.embedding import collect_specs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

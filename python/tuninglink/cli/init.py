@@ -9,7 +9,7 @@ from tuninglink.cli import process
 from tuninglink.cli.compile import USAGE as COMPILE_USAGE
 from tuninglink.cli.known_values import known_dispatches
 from tuninglink.cli.measuring_options import SELECTION_FLAGS
-from tuninglink.cli.progress import progress
+from tuninglink.cli.terminal import progress
 from tuninglink.cli.usage import Usage
 from tuninglink.compiler.flags import COMPILE_FLAGS, DIM_FLAG, CompileOptions, FlagReader
 from tuninglink.compiler.probing import check_targets

@@ -52,7 +52,7 @@ def known_searches() -> Iterable[str]:
 
 def known_pipelines() -> Iterable[str]:
     """Return the names of the compiler's pipelines."""
-    from tuninglink.upgrading.enumerators import CPU_PIPELINES, gpu_enumerators  # noqa: PLC0415
+    from tuninglink.iree.release import CPU_PIPELINES, gpu_enumerators  # noqa: PLC0415
 
     return sorted(CPU_PIPELINES | gpu_enumerators("LoweringPipeline"))
 

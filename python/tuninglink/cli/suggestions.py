@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tuninglink.cli import process
-from tuninglink.cli.progress import progress
+from tuninglink.cli.terminal import progress
 from tuninglink.errors import CompileError
 from tuninglink.files import STANDARD_STREAM, check_output_directory, make_directory, write_output
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note

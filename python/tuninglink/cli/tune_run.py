@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
 from tuninglink.cli.measuring import Measuring, stopping, time_left
-from tuninglink.cli.progress import progress
+from tuninglink.cli.terminal import progress
 from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
@@ -16,7 +16,7 @@ from tuninglink.specs.sources import SpecFiles, read_specs
 from tuninglink.tuning.devices.local import default_device
 from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.report.reporting import report_of
-from tuninglink.tuning.scheduling.ledger import Ledger
+from tuninglink.tuning.scheduling.budget import Ledger
 from tuninglink.tuning.scheduling.timeline import Stage, Timeline
 from tuninglink.tuning.tuner import Tuner
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
 from tuninglink.cli.measuring import check_outputs
-from tuninglink.cli.progress import progress
-from tuninglink.cli.terminal import print_table
+from tuninglink.cli.terminal import print_table, progress
 from tuninglink.cli.tune_run import candidate_specs, read_input, run_tuner
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import TuninglinkError
@@ -28,11 +27,9 @@ from tuninglink.spaces.selection import (
 from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.candidates.preparation import NotTunableError, PreparedTask, prepare
 from tuninglink.tuning.programs.dispatches import Omission
-from tuninglink.tuning.report.reporting import report_of
-from tuninglink.tuning.report.writing import write_report
-from tuninglink.tuning.results.failures import Failure
+from tuninglink.tuning.report.reporting import report_of, write_report
+from tuninglink.tuning.results.failures import Failure, reason_of
 from tuninglink.tuning.scheduling.default_queue import estimated_work
-from tuninglink.tuning.scheduling.isolation import reason_of
 from tuninglink.tuning.settings import LastStage
 from tuninglink.tuning.suggestions import promising_candidates, space_sizes
 

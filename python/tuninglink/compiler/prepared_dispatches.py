@@ -14,7 +14,7 @@ from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
 
 from tuninglink.iree.dispatches import containers, find_dispatches
-from tuninglink.iree.target_attributes import read_executable_target
+from tuninglink.iree.targets import read_executable_target
 from tuninglink.mlir import names
 from tuninglink.mlir.contexts import collected_diagnostics, thread_context
 from tuninglink.mlir.serialization import to_bytecode

@@ -9,7 +9,7 @@ from tuninglink.errors import CompileError
 from tuninglink.files import STANDARD_STREAM, cannot
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.mlir.serialization import is_bytecode, to_bytecode, without_byte_order_mark
-from tuninglink.specs.loading import is_only_a_spec
+from tuninglink.specs.spec import is_only_a_spec
 
 if TYPE_CHECKING:
     from iree.compiler import ir as mlir

@@ -16,7 +16,7 @@ from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.serialization import to_text
 from tuninglink.mlir.symbols import FreshNames
 from tuninglink.specs.bindings import bind
-from tuninglink.specs.provenance import PROVENANCE, provenance_attribute
+from tuninglink.specs.entry_settings import PROVENANCE, provenance_attribute
 from tuninglink.specs.transform_ops import yield_
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from tuninglink.iree.targets import Target
 from tuninglink.matching.op_info import OpInfo
 from tuninglink.mlir.contexts import thread_context
 from tuninglink.specs.applicability import Selection
-from tuninglink.specs.provenance import provenance_of
+from tuninglink.specs.entry_settings import provenance_of
 from tuninglink.specs.spec import Spec
 
 _SHOWN: Final = 3

@@ -9,7 +9,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree.dispatches import ancestors
 from tuninglink.iree.root_ops import FunctionOps, RootOpRule, chosen_ops, function_ops, root_op
-from tuninglink.iree.target_attributes import read_executable_target
+from tuninglink.iree.targets import read_executable_target
 from tuninglink.mlir import names
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body, visit

@@ -13,9 +13,8 @@ from iree.compiler import ir as mlir
 from tuninglink.iree.op_kinds import ROLES, OpKind, affine_maps
 from tuninglink.iree.structured_op import StructuredOp, ValueType
 from tuninglink.matching import predicates as pred
-from tuninglink.matching.graphs import NAME_ONLY, Graph, computation_of, regions_key
-from tuninglink.matching.matcher import NotUnderstoodError
-from tuninglink.matching.meanings import RoleRef
+from tuninglink.matching.matcher import NotUnderstoodError, RoleRef
+from tuninglink.matching.op_info import NAME_ONLY, Graph, computation_of, regions_key
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import integer_value
 from tuninglink.mlir.walk import body
@@ -23,8 +22,8 @@ from tuninglink.mlir.walk import body
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from tuninglink.matching.matcher import ReadingCache
     from tuninglink.matching.matcher_reading import OpReader, Reading
-    from tuninglink.matching.meanings import ReadingCache
 
 _ANY_SIZE: Final = -1
 """The value in `dims_equal` that stands for any size."""

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from iree.compiler import ir as mlir
 
-from tuninglink.matching.matcher import Matcher, Stop
+from tuninglink.matching.matcher import Matcher, ReadingCache, Stop
 from tuninglink.matching.matcher_ops import READERS
 from tuninglink.matching.matcher_reading import Reading
-from tuninglink.matching.meanings import ReadingCache
 from tuninglink.specs.sequences import SequenceTable
 
 

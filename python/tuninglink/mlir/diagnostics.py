@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from iree.compiler import ir as mlir
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
 
 class Severity(Enum):
@@ -157,3 +157,23 @@ def _place(at: Anchor) -> Place | None:
     if isinstance(at, mlir.Location):
         return place_of(at)
     return place_of(at.location)
+
+
+def callers(location: mlir.Location) -> Iterator[Diagnostic]:
+    """Yield a note for each caller of a location, the innermost first."""
+    site = _call_site(location)
+    while site is not None:
+        yield note("called from", site.caller)
+        site = _call_site(site.caller)
+
+
+def _call_site(location: mlir.Location) -> mlir.CallSiteLoc | None:
+    """Return the first call site in `location`, through names and fusions, or None."""
+    if isinstance(location, mlir.CallSiteLoc):
+        return location
+    if isinstance(location, mlir.NameLoc):
+        return _call_site(location.child_loc)
+    if isinstance(location, mlir.FusedLoc):
+        parts = (part for part in location.locations if isinstance(part, mlir.Location))
+        return next(filter(None, map(_call_site, parts)), None)
+    return None

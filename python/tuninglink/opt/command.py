@@ -14,8 +14,8 @@ from iree.compiler import ir as mlir
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import STANDARD_STREAM, write_output
 from tuninglink.llvm_flags import UsageError
+from tuninglink.mlir.c_interface import handled
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Place, Severity, error
-from tuninglink.mlir.native_diagnostics import handled
 from tuninglink.mlir.rendering import Sources, render, wants_color
 from tuninglink.mlir.serialization import without_byte_order_mark
 from tuninglink.opt.arguments import dump, resolve

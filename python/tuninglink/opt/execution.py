@@ -15,8 +15,7 @@ from iree.compiler import ir as mlir
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error, from_mlir, note
 from tuninglink.mlir.serialization import is_undecodable
-from tuninglink.opt.building import PipelineBuilder
-from tuninglink.opt.instrumentation import Instrumentation, split_names
+from tuninglink.opt.building import Instrumentation, PipelineBuilder, split_names
 from tuninglink.opt.pass_registry import PassLookup
 
 if TYPE_CHECKING:

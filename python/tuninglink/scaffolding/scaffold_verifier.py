@@ -20,7 +20,7 @@ from tuninglink.mlir.contexts import thread_context
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.scaffolding.scaffold import StartingPoint
-from tuninglink.specs.loading import load_spec
+from tuninglink.specs.spec import load_spec
 
 
 @dataclass(frozen=True)

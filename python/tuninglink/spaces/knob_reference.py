@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.iree.gpu_configurations import SUBGROUP_SIZE, WORKGROUP_SIZE
+from tuninglink.iree.lowering_configs import SUBGROUP_SIZE, WORKGROUP_SIZE
 
 if TYPE_CHECKING:
     from tuninglink.spaces.workload import Problem

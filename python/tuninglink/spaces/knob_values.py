@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree.cpu_configurations import read_cpu_configuration
-from tuninglink.iree.gpu_configurations import (
+from tuninglink.iree.lowering_configs import (
     PIPELINE_OPTIONS,
     SUBGROUP_SIZE,
     USE_IGEMM,
     WORKGROUP_SIZE,
+    read_cpu_configuration,
 )
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.mlir import names

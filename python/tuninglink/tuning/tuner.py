@@ -12,18 +12,17 @@ from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
 from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.spaces.selection import SpaceSelection, check_selection
-from tuninglink.specs.provenance import FLAGS
+from tuninglink.specs.entry_settings import FLAGS
 from tuninglink.tuning.candidates.preparation import PreparedTask, prepare
 from tuninglink.tuning.devices.hardware import COMPUTE_UNITS, compute_units
 from tuninglink.tuning.devices.local import may_run
 from tuninglink.tuning.program_guard import ProgramGuard
 from tuninglink.tuning.programs.dispatches import Omission
-from tuninglink.tuning.ranges.range_tuner import RangeTuner
+from tuninglink.tuning.range_tuner import RangeTuner
+from tuninglink.tuning.results.failures import FatalError, reason_of
 from tuninglink.tuning.results.task_result import TaskOutcome, TuningResult
+from tuninglink.tuning.scheduling.budget import Account, least_race_seconds
 from tuninglink.tuning.scheduling.generalization import Generalizer
-from tuninglink.tuning.scheduling.isolation import FATAL, reason_of
-from tuninglink.tuning.scheduling.ledger import Account
-from tuninglink.tuning.scheduling.prices import least_race_seconds
 from tuninglink.tuning.scheduling.scheduler import Scheduler
 from tuninglink.tuning.scheduling.timeline import Stage
 
@@ -33,9 +32,8 @@ if TYPE_CHECKING:
     from tuninglink.specs.spec import Spec
     from tuninglink.tuning.programs.dispatches import DispatchedProgram, TuningTask
     from tuninglink.tuning.results.task_result import TaskResult
-    from tuninglink.tuning.scheduling.budget import Budget
+    from tuninglink.tuning.scheduling.budget import Budget, Ledger
     from tuninglink.tuning.scheduling.default_queue import DefaultQueue
-    from tuninglink.tuning.scheduling.ledger import Ledger
     from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 
 _GENERALIZING: Final = 0.3
@@ -107,7 +105,7 @@ class Tuner:
         try:
             tasks = self._selected(self._program.tasks)
             scheduler.run(tasks, partial(self._reserve, guard), guard.begin)
-        except FATAL as fatal:
+        except FatalError as fatal:
             failure = fatal  # the results so far are kept
         results = sorted(scheduler.results, key=lambda result: -result.share)
         if self._is_dynamic and failure is None:
@@ -194,7 +192,8 @@ class Tuner:
         """Return the entry of a winner, which tasks prepared by the tuner always have."""
         if result.winner is None or not isinstance(result.prepared, PreparedTask):
             return None
-        entry = result.prepared.entry(result.winner.candidate, self._task_tuner.provenance(result))
+        provenance = result.provenance(self._task_tuner.devices.first.description)
+        entry = result.prepared.entry(result.winner.candidate, provenance)
         boxes = tuple(part.task.bounds for part in result.ranges)
         return replace(entry, specializations=boxes)
 
@@ -222,7 +221,7 @@ class Tuner:
                 break
             try:
                 improved[number] = ranges.improve(results[number], part)
-            except FATAL:
+            except FatalError:
                 break  # the results so far are kept
             except Exception as failure:  # noqa: BLE001 - an error loses the ranges of one task only
                 reason = f"no ranges for {results[number].task.name}: {reason_of(failure)}"
@@ -242,7 +241,7 @@ class Tuner:
             try:
                 entry = self._entry(result) if result.verdict is TaskOutcome.WON else None
                 general = generalizer.generalize(entry) if entry is not None else None
-            except FATAL:
+            except FatalError:
                 return  # the entries for single sizes are kept
             except Exception as failure:  # noqa: BLE001 - an error loses one range only
                 reason = f"no range for {result.task.name}: {reason_of(failure)}"

@@ -15,7 +15,7 @@ from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
 
 from tuninglink.mlir.contexts import collected_diagnostics
-from tuninglink.upgrading.edits import Edit, Edits
+from tuninglink.upgrading.outline_parts import Edit, Edits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,7 +8,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree.op_kinds import OpKind, affine_maps
 from tuninglink.iree.structured_op import PARALLEL, REDUCTION
-from tuninglink.matching.derivation.problem_form import ProblemForm, problem_form
+from tuninglink.matching.derivation.problem_forms import ProblemForm, problem_form
 from tuninglink.matching.derivation.renumbering import (
     NotDerivableError,
     Renumbering,

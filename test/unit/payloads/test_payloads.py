@@ -17,7 +17,7 @@ from places import ROOT, SHARED
 from programs import SEPARATOR, all_programs
 
 import tuninglink
-from tuninglink.iree.compile_flags import compile_flags
+from tuninglink.compiler.target_flags import compile_flags
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.iree.targets import Target
 from tuninglink.mlir import names

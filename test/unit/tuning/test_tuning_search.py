@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tuninglink.errors import TuninglinkError
-from tuninglink.tuning.candidates.search_problem import SearchProblem, distance
+from tuninglink.tuning.candidates.candidate import SearchProblem, distance
 from tuninglink.tuning.database.tables import (
     RecordedPool,
     load_table,
@@ -22,11 +22,10 @@ from tuninglink.tuning.database.tables import (
 )
 from tuninglink.tuning.devices.hardware import TYPICAL, compute_units
 from tuninglink.tuning.search import registry, search_named
-from tuninglink.tuning.search.base import MeasuredProblem
+from tuninglink.tuning.search.base import MeasuredProblem, RandomSearch
 from tuninglink.tuning.search.cpu_shape import cpu_estimate, cpu_shape_of
 from tuninglink.tuning.search.features import features
 from tuninglink.tuning.search.gpu_shape import estimate, shape_of
-from tuninglink.tuning.search.model_free import RandomSearch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

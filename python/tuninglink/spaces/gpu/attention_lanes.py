@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.iree.gpu_configurations import (
+from tuninglink.iree.lowering_configs import (
     LANE_BASIS,
     PARTIAL_REDUCTION,
     SUBGROUP_BASIS,

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from tuninglink.solver.expressions import Assumptions, SizeParameter
 from tuninglink.spaces.gpu.gpu_rules import GpuRules
 from tuninglink.spaces.gpu.gpu_space import Form
 from tuninglink.spaces.gpu.knob_table import KnobTable, gpu_template
-from tuninglink.spaces.parameterized import parameters
+from tuninglink.spaces.workload import Dimension, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +22,28 @@ if TYPE_CHECKING:
     from tuninglink.spaces.gpu.target_gpu import Gpu
     from tuninglink.spaces.knob_templates import KnobTemplate
     from tuninglink.spaces.slots import Slot
-    from tuninglink.spaces.workload import Problem
+
+
+def parameter_values(sizes: Sequence[int]) -> dict[str, int]:
+    """Return the values of the parameters for the sizes of a problem."""
+    return dict(zip(_names(len(sizes)), sizes, strict=True))
+
+
+def parameterized(problem: Problem, assumptions: Assumptions) -> Problem:
+    """Return a problem with static sizes as one whose sizes are parameters."""
+    sizes: list[Any] = [assumptions.parameter(name) for name in _names(len(problem.dimensions))]
+    roles = (dimension.role for dimension in problem.dimensions)
+    return replace(problem, dimensions=tuple(map(Dimension, roles, sizes)))
+
+
+def parameters(problem: Problem) -> list[str]:
+    """Return the names of the parameters of a problem."""
+    sizes: list[Any] = [dimension.size for dimension in problem.dimensions]
+    return [size.term.name for size in sizes if isinstance(size, SizeParameter)]
+
+
+def _names(count: int) -> list[str]:
+    return [f"size {loop}" for loop in range(count)]
 
 
 class FormRules(ABC):

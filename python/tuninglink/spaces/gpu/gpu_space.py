@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tuninglink.iree.gpu_configurations import (
+from tuninglink.iree.lowering_configs import (
     PIPELINE_OPTIONS,
     PROMOTED_OPERANDS,
     PROMOTION_TYPES,

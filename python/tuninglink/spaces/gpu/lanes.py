@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.iree.gpu_configurations import (
+from tuninglink.iree.lowering_configs import (
     LANE_BASIS,
     PARTIAL_REDUCTION,
     SERIAL,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.iree.gpu_configurations import REDUCTION, THREAD, WORKGROUP
+from tuninglink.iree.lowering_configs import REDUCTION, THREAD, WORKGROUP
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.solver.answers import UndecidedError
 from tuninglink.solver.expressions import all_of, any_of, number, select

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree.gpu_configurations import (
+from tuninglink.iree.lowering_configs import (
     CONVERTS,
     MMA_KIND,
     PADDING,
@@ -20,8 +20,11 @@ from tuninglink.iree.gpu_configurations import (
 )
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.solver.expressions import all_of, any_of, number, select
-from tuninglink.spaces.gpu.compiler_limits import tile_and_fuse_limits
-from tuninglink.spaces.gpu.contraction_tiles import ExactIntrinsicSlot, intrinsic_slot
+from tuninglink.spaces.gpu.contraction_tiles import (
+    ExactIntrinsicSlot,
+    intrinsic_slot,
+    tile_and_fuse_limits,
+)
 from tuninglink.spaces.gpu.contractions import FOR_FEW_ROWS, intrinsics_for, read_open_contraction
 from tuninglink.spaces.gpu.convolutions import has_innermost_channels, read_igemm
 from tuninglink.spaces.gpu.copies import Copies

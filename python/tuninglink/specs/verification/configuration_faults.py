@@ -13,10 +13,15 @@ from typing import Final
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
-from tuninglink.iree.cpu_configurations import CpuLevel, read_cpu_configuration
 from tuninglink.iree.foreign import foreign_reason
-from tuninglink.iree.gpu_configurations import MMA_KIND, PIPELINE_OPTIONS, uses_igemm
 from tuninglink.iree.intrinsics import element_types, intrinsic_name
+from tuninglink.iree.lowering_configs import (
+    MMA_KIND,
+    PIPELINE_OPTIONS,
+    CpuLevel,
+    read_cpu_configuration,
+    uses_igemm,
+)
 from tuninglink.iree.targets import Target
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import entries_of, is_dialect_attribute
@@ -24,9 +29,8 @@ from tuninglink.mlir.diagnostics import DiagnosticSink, note, place_of
 from tuninglink.mlir.walk import body
 from tuninglink.specs.applicability import is_bound_for
 from tuninglink.specs.entry_settings import settings_of
-from tuninglink.specs.knob_places import KnobPlaces
 from tuninglink.specs.spec import Spec
-from tuninglink.specs.verification.faults import Fault, misspelt
+from tuninglink.specs.verification.faults import Fault, KnobPlaces, misspelt
 from tuninglink.specs.verification.gpu_knobs import (
     intrinsic_faults,
     knob_faults,

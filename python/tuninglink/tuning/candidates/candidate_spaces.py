@@ -11,13 +11,12 @@ from iree.compiler import ir as mlir
 from tuninglink.mlir import names
 from tuninglink.solver.answers import AssignmentError, Limits, UndecidedError, Verdict
 from tuninglink.spaces.configuration import Configuration, MismatchError
+from tuninglink.spaces.configuration_answers import intrinsics_are_miscompiled
 from tuninglink.spaces.gpu.code_options import code_options, read_options, with_options
 from tuninglink.spaces.knobs import OneOfKnob
-from tuninglink.spaces.miscompilation import intrinsics_are_miscompiled
 from tuninglink.spaces.selection import EVERYTHING
-from tuninglink.tuning.candidates.candidate import Candidate, CandidateOrigin
+from tuninglink.tuning.candidates.candidate import Candidate, CandidateOrigin, SearchProblem
 from tuninglink.tuning.candidates.sampling import CHECKING, CandidateMaker, SpaceSampler, written
-from tuninglink.tuning.candidates.search_problem import SearchProblem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

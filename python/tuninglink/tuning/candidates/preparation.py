@@ -12,7 +12,7 @@ from tuninglink.errors import TuninglinkError
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import collect
 from tuninglink.spaces.selection import EVERYTHING
-from tuninglink.specs.loading import load_spec
+from tuninglink.specs.spec import load_spec
 from tuninglink.tuning.candidates.candidate import CandidateOrigin
 from tuninglink.tuning.candidates.candidate_spaces import CandidateSpaces
 from tuninglink.tuning.candidates.compilation import BenchmarkTemplate

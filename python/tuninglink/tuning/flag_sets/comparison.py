@@ -6,8 +6,12 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.tuning.deciding.output_errors import are_identical
-from tuninglink.tuning.deciding.output_judge import DEFAULT_SOURCE, Expectation, OutputJudge
+from tuninglink.tuning.deciding.output_judge import (
+    DEFAULT_SOURCE,
+    Expectation,
+    OutputJudge,
+    are_identical,
+)
 from tuninglink.tuning.flag_sets.program_times import ProgramTimer, callable_functions
 from tuninglink.tuning.flag_sets.results import FlagsResult, SetResult
 from tuninglink.tuning.programs.compiled_program import PLAIN_INTEGERS
@@ -18,7 +22,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
     from typing import TypeVar
 
-    from tuninglink.tuning.devices.device_interface import Device
+    from tuninglink.tuning.devices.device_process import Device
     from tuninglink.tuning.flag_sets.compilation import CompiledSource, ProgramSource, SetCompiler
     from tuninglink.tuning.flag_sets.program_times import ProgramTimes
     from tuninglink.tuning.flag_sets.sets import FlagSet

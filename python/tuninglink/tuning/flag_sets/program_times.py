@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tuninglink.tuning.devices.device_interface import Device
+    from tuninglink.tuning.devices.device_process import Device
     from tuninglink.tuning.programs.program_calls import FunctionCall, ProgramCalls
 
     Outputs = dict[str, tuple[NDArray[Any], ...]]

@@ -28,7 +28,7 @@ from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body, collect
 from tuninglink.passes.strip_configs import strip_configurations
 from tuninglink.plain_data import named
-from tuninglink.tuning.programs.benchmark import Benchmark, BufferLayout, SizedFunction
+from tuninglink.tuning.programs.benchmark import Benchmark, BufferLayout, SizedFunction, problem_key
 from tuninglink.tuning.programs.benchmark_building import (
     NoBenchmarkError,
     build_benchmark,
@@ -38,7 +38,6 @@ from tuninglink.tuning.programs.benchmark_building import (
 from tuninglink.tuning.programs.call_options import ALL_CALLS, CallOptions
 from tuninglink.tuning.programs.dynamic_benchmarks import DynamicBenchmark, dynamic_benchmarks
 from tuninglink.tuning.programs.invocations import Run, compiler_run
-from tuninglink.tuning.programs.problem_keys import problem_key
 from tuninglink.tuning.programs.program_calls import ProgramCalls, read_calls
 
 

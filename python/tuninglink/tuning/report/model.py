@@ -10,11 +10,10 @@ from typing import Literal
 from tuninglink.plain_data import FLAT, named, written
 from tuninglink.tuning.candidates.candidate import CandidateOrigin
 from tuninglink.tuning.deciding.decision import ConfidenceInterval
-from tuninglink.tuning.deciding.size_checks import SizeComparison
+from tuninglink.tuning.deciding.winner_checks import SizeComparison
 from tuninglink.tuning.flag_sets.results import SetResult
-from tuninglink.tuning.references.output_verdict import Correctness
 from tuninglink.tuning.results.failures import FailureKind
-from tuninglink.tuning.results.output_comparison import OutputComparison
+from tuninglink.tuning.results.output_verdict import Correctness, OutputComparison
 from tuninglink.tuning.results.task_result import Ending, ModelComparison, TaskOutcome
 from tuninglink.tuning.scheduling.timeline import Stage, StageTime
 

@@ -7,8 +7,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.tuning.scheduling.isolation import FATAL, reason_of
-from tuninglink.tuning.scheduling.progress import Progress
+from tuninglink.tuning.results.failures import FatalError, reason_of
+from tuninglink.tuning.scheduling.task_trials import Progress
 from tuninglink.tuning.scheduling.timeline import Stage
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ class OpenRaces:
     def _advance(self, open_race: _OpenRace) -> None:
         try:
             result = open_race.race.advance()
-        except FATAL:
+        except FatalError:
             raise
         except Exception as failure:  # noqa: BLE001 - an error loses one task only
             self._races.remove(open_race)

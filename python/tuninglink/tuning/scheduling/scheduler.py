@@ -6,13 +6,12 @@ import math
 import time
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.tuning.results.failures import FatalError, reason_of
+from tuninglink.tuning.scheduling.budget import Account
 from tuninglink.tuning.scheduling.default_queue import DefaultQueue
-from tuninglink.tuning.scheduling.isolation import FATAL, reason_of
-from tuninglink.tuning.scheduling.ledger import Account
 from tuninglink.tuning.scheduling.open_tasks import SMALL, OpenTask, share_now
-from tuninglink.tuning.scheduling.task_choice import TaskChoice
+from tuninglink.tuning.scheduling.task_choice import PreparationAhead, TaskChoice, TaskStart
 from tuninglink.tuning.scheduling.task_endings import TaskEndings
-from tuninglink.tuning.scheduling.task_start import PreparationAhead, TaskStart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,8 +19,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.candidates.preparation import PreparedTask
     from tuninglink.tuning.programs.dispatches import Omission, TuningTask
     from tuninglink.tuning.results.task_result import TaskResult
-    from tuninglink.tuning.scheduling.budget import Budget
-    from tuninglink.tuning.scheduling.ledger import Ledger
+    from tuninglink.tuning.scheduling.budget import Budget, Ledger
     from tuninglink.tuning.scheduling.task_run import TaskRun
     from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 
@@ -170,7 +168,7 @@ class Scheduler:
                 self._begin(task)
             if task.run is not None:
                 self._continue(task, task.run)
-        except FATAL:
+        except FatalError:
             raise
         except Exception as failure:  # noqa: BLE001 - an error loses one task only
             self._endings.lose(task, reason_of(failure))
@@ -200,7 +198,7 @@ class Scheduler:
             self._begin(following)
             if following.run is not None:
                 following.run.begin_mending(budget)
-        except FATAL:
+        except FatalError:
             raise
         except Exception as failure:  # noqa: BLE001 - an error loses one task only
             self._endings.lose(following, reason_of(failure))

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tuninglink.tuning.programs.dispatches import Omission
+from tuninglink.tuning.results.failures import FatalError, reason_of
 from tuninglink.tuning.results.task_result import TaskOutcome, TaskResult
-from tuninglink.tuning.scheduling.isolation import FATAL, reason_of
-from tuninglink.tuning.scheduling.ledger import Account
+from tuninglink.tuning.scheduling.budget import Account
 from tuninglink.tuning.scheduling.open_tasks import OpenRaces, OpenTask
 from tuninglink.tuning.scheduling.task_race import TaskRace
 from tuninglink.tuning.scheduling.task_run import NOT_RACED
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tuninglink.tuning.programs.dispatches import TuningTask
-    from tuninglink.tuning.scheduling.ledger import Ledger
+    from tuninglink.tuning.scheduling.budget import Ledger
     from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 
 
@@ -120,7 +120,7 @@ class TaskEndings:
                 self.open.append(task)
             else:
                 self._end(task, decided)
-        except FATAL:
+        except FatalError:
             raise
         except Exception as failure:  # noqa: BLE001 - an error loses one task only
             self.lose(task, reason_of(failure))

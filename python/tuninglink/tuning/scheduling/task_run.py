@@ -7,11 +7,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.tuning.deciding.contestants import FINALISTS, Contestant, best_trials, contestant
-from tuninglink.tuning.references.output_verdict import Correctness
 from tuninglink.tuning.results.failures import Failure, FailureKind
+from tuninglink.tuning.results.output_verdict import Correctness
 from tuninglink.tuning.results.task_result import Ending, TaskOutcome, TaskResult, TrialResult
-from tuninglink.tuning.scheduling.budget import Budget
-from tuninglink.tuning.scheduling.prices import least_race_seconds, task_race_seconds
+from tuninglink.tuning.scheduling.budget import Budget, least_race_seconds, task_race_seconds
 from tuninglink.tuning.scheduling.task_race import TaskRace
 from tuninglink.tuning.scheduling.task_trials import TaskTrials
 from tuninglink.tuning.scheduling.timeline import Stage
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.deciding.contestants import RaceRules
     from tuninglink.tuning.deciding.defaults import MeasuredTask
     from tuninglink.tuning.deciding.judged_outputs import JudgedOutputs
-    from tuninglink.tuning.references.output_verdict import OutputVerdict
+    from tuninglink.tuning.results.output_verdict import OutputVerdict
     from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 
 _RACING: Final = 0.3

@@ -9,8 +9,7 @@ from typing import Final
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error, note
-from tuninglink.tuning.search.base import Search
-from tuninglink.tuning.search.model_free import NeighborSearch, RandomSearch
+from tuninglink.tuning.search.base import NeighborSearch, RandomSearch, Search
 
 GROUP: Final = "tuninglink.search"
 """The entry-point group under which a plug-in registers a search: a subclass of `Search`."""
