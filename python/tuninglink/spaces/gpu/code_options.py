@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
-from tuninglink.iree.gpu_configurations import (
+from tuninglink.iree.lowering_configs import (
     NO_BANK_CONFLICT_REDUCTION,
     PIPELINE_OPTIONS,
     STAGES,
@@ -22,7 +22,7 @@ from tuninglink.iree.gpu_configurations import (
     read_integers,
 )
 from tuninglink.iree.op_kinds import OpKind
-from tuninglink.iree.target_attributes import read_executable_target
+from tuninglink.iree.targets import read_executable_target
 from tuninglink.mlir.attributes import entries_of
 
 if TYPE_CHECKING:
