@@ -10,9 +10,9 @@ from cpu_dispatches import flags_for, registry
 from iree.compiler import ir as mlir
 from programs import run
 
-from tuninglink.compiler.encodings import materialize_encodings
 from tuninglink.compiler.phases import Phase
-from tuninglink.iree.dispatch_roots import find_root_ops
+from tuninglink.compiler.prepared_dispatches import materialize_encodings
+from tuninglink.iree.dispatches import find_root_ops
 from tuninglink.mlir import names
 from tuninglink.mlir.serialization import to_text
 from tuninglink.mlir.walk import collect

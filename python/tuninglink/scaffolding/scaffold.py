@@ -9,8 +9,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree.dispatch_cost import DispatchCost
 from tuninglink.mlir import names
-from tuninglink.mlir.contexts import thread_context
-from tuninglink.mlir.diagnostics import place_of
+from tuninglink.mlir.diagnostics import place_of, thread_context
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import collect
 from tuninglink.spaces.configuration import Configuration

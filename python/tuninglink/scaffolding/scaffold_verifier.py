@@ -16,7 +16,7 @@ from tuninglink.compiler.tracing import Applied
 from tuninglink.errors import CompileError
 from tuninglink.iree.dispatches import containers, find_dispatches
 from tuninglink.mlir import names
-from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.scaffolding.scaffold import StartingPoint

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tuninglink.errors import TuninglinkError
+from tuninglink.tuning import search as searches
 from tuninglink.tuning.candidates.candidate import SearchProblem, distance
 from tuninglink.tuning.database.tables import (
     RecordedPool,
@@ -21,7 +22,7 @@ from tuninglink.tuning.database.tables import (
     recorded_candidate,
 )
 from tuninglink.tuning.devices.hardware import TYPICAL, compute_units
-from tuninglink.tuning.search import registry, search_named
+from tuninglink.tuning.search import search_named
 from tuninglink.tuning.search.base import MeasuredProblem, RandomSearch
 from tuninglink.tuning.search.cpu_shape import cpu_estimate, cpu_shape_of
 from tuninglink.tuning.search.features import features
@@ -326,11 +327,11 @@ def test_an_unknown_search_is_one_diagnostic() -> None:
 
 def test_a_plug_in_adds_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
     points = [
-        EntryPoint("mine", f"{RandomSearch.__module__}:RandomSearch", registry.GROUP),
-        EntryPoint("broken", "nowhere:Nothing", registry.GROUP),
-        EntryPoint("other", "json:dumps", registry.GROUP),
+        EntryPoint("mine", f"{RandomSearch.__module__}:RandomSearch", searches.GROUP),
+        EntryPoint("broken", "nowhere:Nothing", searches.GROUP),
+        EntryPoint("other", "json:dumps", searches.GROUP),
     ]
-    monkeypatch.setattr(registry, "entry_points", lambda group: points if group else [])
+    monkeypatch.setattr(searches, "entry_points", lambda group: points if group else [])
     assert search_named("mine") is RandomSearch
     with pytest.raises(TuninglinkError, match="plug-in 'broken'"):
         search_named("broken")

@@ -9,7 +9,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.matching import predicates as pred
-from tuninglink.matching.matcher_ops import STRUCTURED_MATCHERS
+from tuninglink.matching.reader import STRUCTURED_MATCHERS
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import entries_of
 from tuninglink.mlir.symbols import split_path

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
 
-from tuninglink.iree.dispatch_roots import find_root_ops
-from tuninglink.iree.dispatches import Dispatch
+from tuninglink.iree.dispatches import Dispatch, find_root_ops
 from tuninglink.iree.op_kinds import OpKind, Role, indexing_loops
 from tuninglink.matching.op_info import OpInfo
 from tuninglink.mlir import names
-from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.serialization import to_bytecode
 
 if TYPE_CHECKING:

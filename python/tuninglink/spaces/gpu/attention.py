@@ -17,9 +17,8 @@ from tuninglink.spaces.gpu.contractions import (
     read_operand,
     static_sizes,
 )
-from tuninglink.spaces.gpu.form_rules import FormRules
 from tuninglink.spaces.gpu.gpu_rules import MOST_INTRINSICS, clip, product
-from tuninglink.spaces.gpu.gpu_space import GpuSpace, Outline
+from tuninglink.spaces.gpu.gpu_space import FormRules, GpuSpace, Outline
 from tuninglink.spaces.gpu.knob_table import gpu_template, knob_name
 from tuninglink.spaces.gpu.promotion import promotion_slots, require_derivable, tile_bits
 from tuninglink.spaces.slots import OptionSlot

@@ -8,9 +8,8 @@ from tuninglink.iree.lowering_configs import MMA_KIND, REDUCTION, SUBGROUP_BASIS
 from tuninglink.solver.expressions import all_of, any_of, negation, number
 from tuninglink.spaces.gpu.contraction_tiles import ContractionTiles, vector_distribute_limits
 from tuninglink.spaces.gpu.contractions import intrinsics_for, read_contraction, static_sizes
-from tuninglink.spaces.gpu.form_rules import FormRules
 from tuninglink.spaces.gpu.gpu_rules import clip, product
-from tuninglink.spaces.gpu.gpu_space import GpuSpace, Outline
+from tuninglink.spaces.gpu.gpu_space import FormRules, GpuSpace, Outline
 from tuninglink.spaces.gpu.knob_table import knob_name
 from tuninglink.spaces.gpu.promotion import Promotion, is_derivable, require_derivable
 

@@ -13,8 +13,7 @@ from typing import Final
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
-from tuninglink.iree.foreign import foreign_reason
-from tuninglink.iree.intrinsics import element_types, intrinsic_name
+from tuninglink.iree.intrinsics import element_types, foreign_reason, intrinsic_name
 from tuninglink.iree.lowering_configs import (
     MMA_KIND,
     PIPELINE_OPTIONS,

@@ -18,7 +18,7 @@ from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.iree.worker_stack import stack_overflow, stack_report_flag
 from tuninglink.matching.specialization_ranges import has_ranges
-from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.specs.spec import load_spec
 from tuninglink.tuning.candidates.templates import apply_candidate

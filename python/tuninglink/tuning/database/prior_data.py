@@ -11,7 +11,7 @@ from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
 
 from tuninglink.errors import TuninglinkError
-from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.tuning.candidates.candidate import Candidate, SearchProblem, distance, operand_bytes
 from tuninglink.tuning.database import Database, EnvironmentRecord, Trial
 from tuninglink.tuning.database.tables import problem_of_program, recorded_candidate

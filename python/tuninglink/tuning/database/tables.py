@@ -12,7 +12,7 @@ from typing import Any, Final
 from iree.compiler import ir as mlir
 
 from tuninglink.errors import TuninglinkError
-from tuninglink.iree.dispatch_roots import find_root_ops
+from tuninglink.iree.dispatches import find_root_ops
 from tuninglink.mlir.diagnostics import Place, error
 from tuninglink.plain_data import FLAT, HIDDEN, written
 from tuninglink.spaces.workload import read_workload

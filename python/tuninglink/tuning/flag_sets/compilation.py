@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self, TypeVar, TypeVarTuple
 
-from tuninglink.compiler.encodings import has_encodings, materialize_encodings
 from tuninglink.compiler.phases import Phase
+from tuninglink.compiler.prepared_dispatches import has_encodings, materialize_encodings
 from tuninglink.errors import CompileError
 from tuninglink.iree.dispatches import find_dispatches
 from tuninglink.mlir.serialization import to_text

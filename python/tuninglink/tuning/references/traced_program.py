@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
-from tuninglink.compiler.encodings import materialize_encodings
+from tuninglink.compiler.prepared_dispatches import materialize_encodings
 from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.mlir.diagnostics import error
 from tuninglink.mlir.serialization import to_text
