@@ -256,6 +256,17 @@ CASES = {
         compiles=False,
         space=PADDED_LOADS,
     ),
+    "direct loads of several products": Case(
+        matmul(128, 96, 160, "f32", batch=3),
+        "gfx950",
+        TILE_AND_FUSE,
+        of_dimensions("wg", 3, 128, 96)
+        | of_dimensions("sg", 0, 8, 3)
+        | {"red_3": 2, "wg_size_x": 128, "mma_idx": 0, "prefetch_num_stages": 2},
+        Verdict.NOT_DECIDED,
+        compiles=False,
+        space=LOADS,
+    ),
     "the result that a bias is added to": Case(
         product((384, "f32"), (256, "f32"), (128, "f32"), bias=True),
         "gfx942",

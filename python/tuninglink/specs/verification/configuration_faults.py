@@ -51,6 +51,8 @@ _WANTED: Final[Mapping[str, type[mlir.Attribute]]] = {
 """The classes of attributes of which there is one."""
 
 _FUNCTION_ATTRIBUTES: Final = "llvm_func_attrs"
+_PIPELINE: Final = "pipeline"
+
 _TRANSLATION_ENTRIES: Final = (
     *(PIPELINE_OPTIONS, _FUNCTION_ATTRIBUTES, "enable_loop_peeling"),
     "iree_codegen.denormal_fp_math_f32",
@@ -130,10 +132,8 @@ def _findings(
     value: mlir.Attribute, target: Target | None, matched: _Matched | None
 ) -> Iterator[Fault]:
     """Yield faults of a configuration for a target, if any, and for the matched op."""
-    reason = foreign_reason(value, target) if target is not None else ""
-    if reason:
-        remedy = f"bind the entry to what it is for, 'tuninglink.targets' on the matcher, if that is not {target}"
-        yield Fault(reason, remedy, is_error=True)
+    foreign = [*_foreign_parts(value, target)]
+    yield from foreign[:1]
     lowering = value
     if isinstance(value, iree_codegen.CompilationInfoAttr):
         lowering = value.lowering_config
@@ -153,9 +153,27 @@ def _findings(
         sizes = list(translation.workgroup_size or ())
         subgroup_size = translation.subgroup_size or 0
         yield from subgroup_faults(knobs, sizes, subgroup_size)
-        yield from intrinsic_faults(intrinsic_name(lowering.mma_kind), pipeline, subgroup_size)
+        if not foreign:
+            name = intrinsic_name(lowering.mma_kind)
+            yield from intrinsic_faults(name, pipeline, subgroup_size)
     if matched is not None:
         yield from _types(lowering, matched)
+
+
+def _foreign_parts(value: mlir.Attribute, target: Target | None) -> Iterator[Fault]:
+    """Yield faults for the parts of a configuration that the target does not support."""
+    if target is None:
+        return
+    parts = {names.LOWERING_CONFIG: value}
+    if isinstance(value, iree_codegen.CompilationInfoAttr):
+        parts = {_PIPELINE: value.translation_info, names.LOWERING_CONFIG: value.lowering_config}
+    elif isinstance(value, iree_codegen.TranslationInfoAttr):
+        parts = {_PIPELINE: value}
+    remedy = f"bind the entry to what it is for, 'tuninglink.targets' on the matcher, if that is not {target}"
+    for name, part in parts.items():
+        has_intrinsic = isinstance(part, iree_gpu.LoweringConfigAttr) and part.mma_kind is not None
+        if reason := foreign_reason(part, target):
+            yield Fault(reason, remedy, is_error=True, knob=MMA_KIND if has_intrinsic else name)
 
 
 def _translation_faults(
