@@ -60,6 +60,9 @@ def reduced(element: str, operation: str, length: int = 77) -> str:
 INTRINSIC, PADDED, PADDED_LOADS, THREADS = 0, 1, 3, -1
 """Which of the spaces of TileAndFuse."""
 
+LOADS = 1
+"""The space of direct loads on gfx950, which come before padding."""
+
 
 @dataclass(frozen=True)
 class Case:

@@ -170,7 +170,7 @@ class _AttentionRules(FormRules):
         possible = [select(has_same_rows, bits, 0) for bits in exchanged]
         self.rules.memory_bounds([*copies, *certain], possible, self.device)
         for name, operand in zip(("query", "key", "value"), attention.operands, strict=True):
-            # Tiles are no larger than their loops, and are rounded up to whole steps.
+            # Tiles are at most as large as their loops, and rounded up to whole steps.
             is_rounded = any_of(
                 *(self.tiles[loop] > sizes[loop] for loop in operand.loops),
                 negation(all_of(self._qk.is_whole, self._pv.is_whole)),

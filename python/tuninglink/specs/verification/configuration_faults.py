@@ -17,8 +17,6 @@ from tuninglink.iree.intrinsics import element_types, foreign_reason, intrinsic_
 from tuninglink.iree.lowering_configs import (
     MMA_KIND,
     PIPELINE_OPTIONS,
-    CpuLevel,
-    read_cpu_configuration,
     uses_igemm,
 )
 from tuninglink.iree.targets import Target
@@ -29,7 +27,7 @@ from tuninglink.mlir.walk import body
 from tuninglink.specs.applicability import is_bound_for
 from tuninglink.specs.entry_settings import settings_of
 from tuninglink.specs.spec import Spec
-from tuninglink.specs.verification.faults import Fault, KnobPlaces, misspelt
+from tuninglink.specs.verification.faults import Fault, KnobPlaces, level_faults, misspelt
 from tuninglink.specs.verification.gpu_knobs import (
     intrinsic_faults,
     knob_faults,
@@ -51,8 +49,6 @@ _WANTED: Final[Mapping[str, type[mlir.Attribute]]] = {
 """The classes of attributes of which there is one."""
 
 _FUNCTION_ATTRIBUTES: Final = "llvm_func_attrs"
-_PIPELINE: Final = "pipeline"
-
 _TRANSLATION_ENTRIES: Final = (
     *(PIPELINE_OPTIONS, _FUNCTION_ATTRIBUTES, "enable_loop_peeling"),
     "iree_codegen.denormal_fp_math_f32",
@@ -164,16 +160,20 @@ def _foreign_parts(value: mlir.Attribute, target: Target | None) -> Iterator[Fau
     """Yield faults for the parts of a configuration that the target does not support."""
     if target is None:
         return
-    parts = {names.LOWERING_CONFIG: value}
+    parts = [value]
     if isinstance(value, iree_codegen.CompilationInfoAttr):
-        parts = {_PIPELINE: value.translation_info, names.LOWERING_CONFIG: value.lowering_config}
-    elif isinstance(value, iree_codegen.TranslationInfoAttr):
-        parts = {_PIPELINE: value}
+        parts = [value.translation_info, value.lowering_config]
     remedy = f"bind the entry to what it is for, 'tuninglink.targets' on the matcher, if that is not {target}"
-    for name, part in parts.items():
-        has_intrinsic = isinstance(part, iree_gpu.LoweringConfigAttr) and part.mma_kind is not None
+    for part in parts:
         if reason := foreign_reason(part, target):
-            yield Fault(reason, remedy, is_error=True, knob=MMA_KIND if has_intrinsic else name)
+            yield Fault(reason, remedy, is_error=True, knob=_foreign_knob(part))
+
+
+def _foreign_knob(part: mlir.Attribute) -> str:
+    if isinstance(part, iree_codegen.TranslationInfoAttr):
+        return "pipeline"
+    has_intrinsic = isinstance(part, iree_gpu.LoweringConfigAttr) and part.mma_kind is not None
+    return MMA_KIND if has_intrinsic else names.LOWERING_CONFIG
 
 
 def _translation_faults(
@@ -271,35 +271,3 @@ def _constant(matcher: mlir.Operation | None, value: mlir.Attribute) -> mlir.Ope
         return None
     constants = (op for op in body(matcher) if op.name == names.PARAM_CONSTANT)
     return next((constant for constant in constants if constant.attributes["value"] == value), None)
-
-
-_LEVELS: Final = tuple(level.value for level in CpuLevel)
-
-
-def level_faults(lowering: mlir.Attribute, loops: int | None) -> Iterator[Fault]:
-    """Yield faults in the levels of a `#iree_cpu.lowering_config`.
-
-    The compiler ignores levels with unknown names. It rejects a level with a negative size.
-
-    Args:
-        lowering: a lowering config; those of other kinds have no faults.
-        loops: the number of loops of the op, None if unknown.
-    """
-    for name, tiling in (read_cpu_configuration(lowering) or {}).items():
-        if name not in _LEVELS:
-            nearest = misspelt(name, _LEVELS)
-            hint = f"; did you mean '{nearest}'?" if nearest else ""
-            remedy = "" if nearest else f"the levels are {', '.join(_LEVELS)}"
-            message = f"'{name}' is not a level of tiling, and ignored{hint}"
-            yield Fault(message, remedy, is_error=bool(nearest), knob=name)
-            continue
-        sizes = () if tiling is None else tiling.sizes
-        if min(sizes, default=0) < 0:
-            message = f"'{name}' is {list(sizes)}, and none may be negative"
-            yield Fault(message, "0 leaves a loop as it is", is_error=True, knob=name)
-        elif loops is not None and sizes and len(sizes) != loops:
-            yield Fault(
-                f"'{name}' has {len(sizes)} sizes for the {loops} loops that the matcher asks for",
-                f"write one size for each loop, such as {[*sizes[:loops], *[0] * (loops - len(sizes))]}",
-                knob=name,
-            )
