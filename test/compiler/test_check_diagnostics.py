@@ -9,7 +9,7 @@ import pytest
 from programs import EXAMPLES
 
 from tuninglink.checking.checker import Checker
-from tuninglink.checking.review_formats import to_sarif
+from tuninglink.checking.findings import to_sarif
 from tuninglink.iree.targets import Target
 
 if TYPE_CHECKING:

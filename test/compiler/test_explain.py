@@ -24,8 +24,7 @@ from tuninglink.explaining.times import Profile
 from tuninglink.iree.dispatches import find_dispatches
 from tuninglink.json_schema import schema_of
 from tuninglink.mlir import names
-from tuninglink.mlir.contexts import thread_context
-from tuninglink.mlir.diagnostics import DiagnosticSink, error
+from tuninglink.mlir.diagnostics import DiagnosticSink, error, thread_context
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import collect, visit
 from tuninglink.passes.strip_configs import strip_configurations

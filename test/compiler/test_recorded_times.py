@@ -16,7 +16,7 @@ from tuninglink.tuning.database import (
     ProblemRecord,
     Trial,
 )
-from tuninglink.tuning.database.recorded_times import recorded_times
+from tuninglink.tuning.database.prior_data import recorded_times
 from tuninglink.tuning.programs.dispatches import read_program
 
 if TYPE_CHECKING:

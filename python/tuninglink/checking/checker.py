@@ -14,9 +14,8 @@ from tuninglink.checking.entry_answers import Answer, Reachability
 from tuninglink.checking.judging import NO_PROGRAM, Judge, JudgingOptions
 from tuninglink.checking.model_matches import matches_in
 from tuninglink.checking.parallel import Asked, ParallelJudge
-from tuninglink.compiler.executable_targets import executable_target
+from tuninglink.compiler.target_flags import compile_flags, executable_target
 from tuninglink.errors import CompileError, SpecError
-from tuninglink.iree.compile_flags import compile_flags
 from tuninglink.iree.targets import Target
 from tuninglink.matching.specialization_ranges import check_ranges
 from tuninglink.mlir.diagnostics import DiagnosticSink
@@ -25,9 +24,9 @@ from tuninglink.solver.answers import DEFAULT_LIMITS, Verdict
 from tuninglink.spaces.knob_reference import entries_of_knob
 from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.specs.applicability import is_bound_for
-from tuninglink.specs.knob_places import KnobPlaces
-from tuninglink.specs.loading import load_spec
+from tuninglink.specs.spec import load_spec
 from tuninglink.specs.verification import check_configurations, verify_spec
+from tuninglink.specs.verification.faults import KnobPlaces
 
 if TYPE_CHECKING:
     import os

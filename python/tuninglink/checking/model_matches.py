@@ -13,7 +13,7 @@ from tuninglink.compiler.compilation import Compiler
 from tuninglink.compiler.phases import Phase
 from tuninglink.iree.dispatches import find_dispatches
 from tuninglink.mlir import names
-from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.walk import visit
 from tuninglink.solver.answers import Verdict

@@ -7,8 +7,8 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
-from tuninglink.cli.progress import progress
 from tuninglink.cli.project_options import PROJECT_FLAGS, with_project
+from tuninglink.cli.terminal import progress
 from tuninglink.cli.usage import Positional, Usage
 from tuninglink.compiler.flags import COMPILE_FLAGS, ExplanationFormat, parse_arguments
 from tuninglink.compiler.probing import check_targets, iree_compile

@@ -10,7 +10,7 @@ from tuninglink.compiler.flags import ExplanationFormat
 from tuninglink.explaining.explanation import Status
 from tuninglink.pages import render_page
 from tuninglink.plain_data import plain, to_json_by_line
-from tuninglink.specs.provenance import DERIVED
+from tuninglink.specs.entry_settings import DERIVED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli.measuring import time_left
-from tuninglink.cli.verbosity import is_quiet
+from tuninglink.cli.terminal import is_quiet
 from tuninglink.files import STANDARD_STREAM, write_output
 from tuninglink.tuning.deciding.output_judge import OutputJudge
 from tuninglink.tuning.devices.device import DeviceError
@@ -18,10 +18,9 @@ from tuninglink.tuning.devices.device_process import DeviceProcess
 from tuninglink.tuning.devices.local import default_device
 from tuninglink.tuning.devices.timing import Settings
 from tuninglink.tuning.flag_sets.comparison import FlagComparison
-from tuninglink.tuning.flag_sets.compilation import ProgramSource, SetCompiler
+from tuninglink.tuning.flag_sets.compilation import ProgramSource, SetCompiler, SourceReference
 from tuninglink.tuning.flag_sets.results import FlagsResult, tuning_bases
 from tuninglink.tuning.flag_sets.sets import DEFAULT, NONE, flag_sets
-from tuninglink.tuning.flag_sets.source_reference import SourceReference
 from tuninglink.tuning.settings import Numerics
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
-from tuninglink.cli.progress import progress
 from tuninglink.cli.project_options import SPEC_PROJECT_FLAGS, project_specs
+from tuninglink.cli.terminal import progress
 from tuninglink.cli.usage import TARGET_FLAG, Positional, Usage
 from tuninglink.compiler.flags import COMPILE_FLAGS
 from tuninglink.compiler.session import set_up_command_line
@@ -22,9 +22,8 @@ from tuninglink.specs.default_library import default_spec
 from tuninglink.specs.libraries import spec_names
 from tuninglink.specs.linking.link_form import LinkForm
 from tuninglink.specs.linking.linker import LINKED_SPEC_NAME, link_specs
-from tuninglink.specs.loading import load_spec
 from tuninglink.specs.sources import SpecFiles, read_specs
-from tuninglink.specs.spec import Spec
+from tuninglink.specs.spec import Spec, load_spec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,9 +15,8 @@ from tuninglink.errors import CompileError
 from tuninglink.files import STANDARD_STREAM
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, error
 from tuninglink.specs.default_library import DefaultLibrary
-from tuninglink.specs.loading import load_spec
 from tuninglink.specs.sources import SpecFiles, automatic_positions, read_specs
-from tuninglink.specs.spec import Spec
+from tuninglink.specs.spec import Spec, load_spec
 
 
 def compile(  # noqa: A001 - the usual word, as in `re`

@@ -11,10 +11,13 @@ from iree.compiler import ir as mlir
 
 from tuninglink.compiler import native
 from tuninglink.compiler.applying import Application, SpecChoice
-from tuninglink.compiler.encodings import materialize_encodings
-from tuninglink.compiler.failing_dispatches import executables_with_specs, failing_dispatches
 from tuninglink.compiler.flags import CompileOptions, Mode, OutputFormat
 from tuninglink.compiler.phases import Observer, Phase
+from tuninglink.compiler.prepared_dispatches import (
+    executables_with_specs,
+    failing_dispatches,
+    materialize_encodings,
+)
 from tuninglink.compiler.program_sources import open_program, refuse_spec, wrap_program
 from tuninglink.compiler.session import (
     Invocation,

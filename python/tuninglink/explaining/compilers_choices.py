@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from tuninglink.compiler.prepared_dispatches import executable_name
 from tuninglink.explaining.operation_report import ConfigurationText, KnobRow
-from tuninglink.iree.dispatch_roots import find_root_ops
-from tuninglink.iree.dispatches import ancestors, find_dispatches
+from tuninglink.iree.dispatches import ancestors, find_dispatches, find_root_ops
 from tuninglink.mlir import names
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.spaces.configuration import read_configuration

@@ -18,8 +18,7 @@ from tuninglink.explaining.explanation import DispatchReport, Explanation, Statu
 from tuninglink.explaining.operation_report import KnobRow, OperationReport
 from tuninglink.iree.dispatch_calls import count_calls
 from tuninglink.iree.dispatch_cost import dispatch_costs
-from tuninglink.iree.dispatch_roots import find_root_ops
-from tuninglink.iree.dispatches import find_dispatches
+from tuninglink.iree.dispatches import find_dispatches, find_root_ops
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.iree.op_words import describe
 from tuninglink.matching.op_info import OpInfo

@@ -20,9 +20,13 @@ from tuninglink.matching.index_plan import (
     fixed_axes,
     plan_index,
 )
-from tuninglink.matching.matcher_ops import STRUCTURED_MATCHERS, StructuredMatcher
 from tuninglink.matching.predicates import STRUCTURED_OPERANDS, UNMASKED_INPUTS
-from tuninglink.matching.reader import MatcherReader, read_matcher
+from tuninglink.matching.reader import (
+    STRUCTURED_MATCHERS,
+    MatcherReader,
+    StructuredMatcher,
+    read_matcher,
+)
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import DiagnosticSink
 from tuninglink.mlir.walk import body

@@ -12,8 +12,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.errors import SpecError
 from tuninglink.mlir import names
-from tuninglink.mlir.contexts import collected_diagnostics
-from tuninglink.mlir.diagnostics import Place, error, from_mlir, note
+from tuninglink.mlir.diagnostics import Place, collected_diagnostics, error, from_mlir, note
 from tuninglink.spelling import nearest
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
 
 from tuninglink.mlir import names
-from tuninglink.mlir.contexts import collected_diagnostics
+from tuninglink.mlir.diagnostics import collected_diagnostics
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.symbols import FreshNames, split_path, symbols
 from tuninglink.mlir.walk import body, collect

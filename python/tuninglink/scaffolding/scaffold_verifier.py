@@ -16,11 +16,11 @@ from tuninglink.compiler.tracing import Applied
 from tuninglink.errors import CompileError
 from tuninglink.iree.dispatches import containers, find_dispatches
 from tuninglink.mlir import names
-from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.scaffolding.scaffold import StartingPoint
-from tuninglink.specs.loading import load_spec
+from tuninglink.specs.spec import load_spec
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tuninglink.solver.bounds import Bounds
-from tuninglink.solver.compiled_bounds import possibility
+from tuninglink.solver.compiled_checks import possibility
 from tuninglink.solver.compiled_terms import alternatives, conjunction, solutions
 from tuninglink.solver.terms import Kind, Term
 

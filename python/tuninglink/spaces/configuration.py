@@ -10,7 +10,7 @@ from typing import Final
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
-from tuninglink.iree.gpu_configurations import (
+from tuninglink.iree.lowering_configs import (
     NO_BANK_CONFLICT_REDUCTION,
     PIPELINE_OPTIONS,
     PROMOTED_OPERANDS,

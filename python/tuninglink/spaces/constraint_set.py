@@ -17,9 +17,8 @@ from tuninglink.solver.answers import (
 )
 from tuninglink.solver.search import changes, nearest_by_search
 from tuninglink.solver.terms import Grade
-from tuninglink.solver.to_z3 import TermWriter
-from tuninglink.spaces.assignments import MOST_BITS, read_assignment
-from tuninglink.spaces.knobs import IntegerKnob
+from tuninglink.solver.z3_solver import TermWriter
+from tuninglink.spaces.knobs import MOST_BITS, IntegerKnob, read_assignment
 from tuninglink.spaces.solution_set import SolutionSet
 
 if TYPE_CHECKING:

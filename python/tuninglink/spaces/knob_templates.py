@@ -10,7 +10,7 @@ from typing import Any, Final
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
-from tuninglink.iree.gpu_configurations import PIPELINE_OPTIONS, SUBGROUP_SIZE, WORKGROUP_SIZE
+from tuninglink.iree.lowering_configs import PIPELINE_OPTIONS, SUBGROUP_SIZE, WORKGROUP_SIZE
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import integer_value, integers_of
 from tuninglink.mlir.diagnostics import error

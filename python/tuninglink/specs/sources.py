@@ -15,12 +15,10 @@ from typing import Final, overload
 from tuninglink.errors import SpecError
 from tuninglink.files import cannot
 from tuninglink.iree.targets import Target
-from tuninglink.mlir.contexts import thread_context
-from tuninglink.mlir.diagnostics import DiagnosticSink, error
+from tuninglink.mlir.diagnostics import DiagnosticSink, error, thread_context
 from tuninglink.specs.libraries import LIBRARY, library_files, shipped_libraries
-from tuninglink.specs.loading import load_spec
 from tuninglink.specs.remote import changed, fetch, is_url
-from tuninglink.specs.spec import Spec
+from tuninglink.specs.spec import Spec, load_spec
 
 SUFFIXES: Final = (".mlir", ".mlirbc")
 """The names of specs end so, as text and as bytecode; where both are, the text counts."""

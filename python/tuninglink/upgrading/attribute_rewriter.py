@@ -9,7 +9,7 @@ from tuninglink.errors import SpecError
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import error
 from tuninglink.upgrading.compilation_info import TILE_AND_FUSE, VECTOR_DISTRIBUTE, CompilationInfo
-from tuninglink.upgrading.edits import Edits
+from tuninglink.upgrading.outline_parts import Edits
 from tuninglink.upgrading.rule_definition import AttributeSite, Refusal
 from tuninglink.upgrading.trees import Definitions, Expanded, Leaf, Node, as_node, parse, uses
 from tuninglink.upgrading.upgrade_report import RuleChange

@@ -17,6 +17,8 @@ import sys
 import traceback
 from typing import TYPE_CHECKING, BinaryIO, Final
 
+from tuninglink.interrupt_hooks import omit_symbols_from_crashes
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -33,6 +35,7 @@ def main(channel: int, lifeline: int) -> None:
     for descriptor in (channel, lifeline):
         os.set_inheritable(descriptor, False)  # noqa: FBT003 - for example by a linker
     end_with_pipe(lifeline)
+    omit_symbols_from_crashes()
     _, hard_limit = resource.getrlimit(resource.RLIMIT_CORE)
     resource.setrlimit(resource.RLIMIT_CORE, (0, hard_limit))  # crashes are expected
     with open(channel, "rb", closefd=False) as calls, open(channel, "wb") as outcomes:

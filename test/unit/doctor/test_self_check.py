@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tuninglink.doctor import self_check as checks
+from tuninglink import doctor as checks
 from tuninglink.mlir import names
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree.gpu_configurations import (
+from tuninglink.iree.lowering_configs import (
     NO_BANK_CONFLICT_REDUCTION,
     PADDING,
     PARTIAL_REDUCTION,

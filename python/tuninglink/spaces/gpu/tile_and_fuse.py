@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree.gpu_configurations import (
+from tuninglink.iree.lowering_configs import (
     CONVERTS,
     MMA_KIND,
     PADDING,
@@ -20,14 +20,16 @@ from tuninglink.iree.gpu_configurations import (
 )
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.solver.expressions import all_of, any_of, number, select
-from tuninglink.spaces.gpu.compiler_limits import tile_and_fuse_limits
-from tuninglink.spaces.gpu.contraction_tiles import ExactIntrinsicSlot, intrinsic_slot
+from tuninglink.spaces.gpu.contraction_tiles import (
+    ExactIntrinsicSlot,
+    intrinsic_slot,
+    tile_and_fuse_limits,
+)
 from tuninglink.spaces.gpu.contractions import FOR_FEW_ROWS, intrinsics_for, read_open_contraction
 from tuninglink.spaces.gpu.convolutions import has_innermost_channels, read_igemm
 from tuninglink.spaces.gpu.copies import Copies
-from tuninglink.spaces.gpu.form_rules import FormRules
 from tuninglink.spaces.gpu.gpu_rules import MOST_INTRINSICS, product
-from tuninglink.spaces.gpu.gpu_space import GpuSpace, Outline
+from tuninglink.spaces.gpu.gpu_space import FormRules, GpuSpace, Outline
 from tuninglink.spaces.gpu.knob_table import gpu_template
 from tuninglink.spaces.gpu.promotion import DirectLoads, Promotion, direct_load_slots
 from tuninglink.spaces.gpu.tile_and_fuse_tiles import TileAndFuseTiles

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.iree.gpu_configurations import REDUCTION, SUBGROUP, WORKGROUP
+from tuninglink.iree.lowering_configs import REDUCTION, SUBGROUP, WORKGROUP
 from tuninglink.solver.expressions import all_of, any_of, select
 from tuninglink.spaces.gpu.contraction_tiles import ContractionTiles
 from tuninglink.spaces.gpu.gpu_rules import clip, round_up

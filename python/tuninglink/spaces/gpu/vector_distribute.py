@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.iree.gpu_configurations import MMA_KIND, REDUCTION, SUBGROUP_BASIS, WORKGROUP
+from tuninglink.iree.lowering_configs import MMA_KIND, REDUCTION, SUBGROUP_BASIS, WORKGROUP
 from tuninglink.solver.expressions import all_of, any_of, negation, number
-from tuninglink.spaces.gpu.compiler_limits import vector_distribute_limits
-from tuninglink.spaces.gpu.contraction_tiles import ContractionTiles
+from tuninglink.spaces.gpu.contraction_tiles import ContractionTiles, vector_distribute_limits
 from tuninglink.spaces.gpu.contractions import intrinsics_for, read_contraction, static_sizes
-from tuninglink.spaces.gpu.form_rules import FormRules
 from tuninglink.spaces.gpu.gpu_rules import clip, product
-from tuninglink.spaces.gpu.gpu_space import GpuSpace, Outline
+from tuninglink.spaces.gpu.gpu_space import FormRules, GpuSpace, Outline
 from tuninglink.spaces.gpu.knob_table import knob_name
-from tuninglink.spaces.gpu.promotion import Promotion
-from tuninglink.spaces.gpu.thread_layouts import is_derivable, require_derivable
+from tuninglink.spaces.gpu.promotion import Promotion, is_derivable, require_derivable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

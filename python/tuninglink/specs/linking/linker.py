@@ -21,9 +21,8 @@ from tuninglink.specs.linking.link_form import (
     form_of,
     separate_repeated_matchers,
 )
-from tuninglink.specs.loading import in_context
 from tuninglink.specs.module_scan import is_entry_point
-from tuninglink.specs.spec import Spec
+from tuninglink.specs.spec import Spec, in_context
 from tuninglink.specs.structure import Anatomy, Entry, has_entry_point
 from tuninglink.specs.transform_ops import add_kernel_config, yield_
 

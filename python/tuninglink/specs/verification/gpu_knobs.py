@@ -9,7 +9,7 @@ from typing import Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree import gpu_configurations as gpu
+from tuninglink.iree import lowering_configs as gpu
 from tuninglink.iree.intrinsics import instruction_set
 from tuninglink.iree.targets import Target
 from tuninglink.mlir.attributes import is_dialect_attribute

@@ -31,6 +31,10 @@ class ProblemError(ValueError):
         return cls(f"unknown {noun} '{word}': expected one of {', '.join(listed)}{hint}", column)
 
 
+class UnsupportedError(ProblemError):
+    """A line of another tool describes a problem that cannot be tuned."""
+
+
 LARGEST_SIZE: Final = (1 << 31) - 1
 """The largest size of a dimension. The bindings raise a `TypeError` for sizes above 64 bits."""
 
