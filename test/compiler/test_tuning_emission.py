@@ -18,7 +18,7 @@ from tuning_programs import (
 )
 
 import tuninglink
-from tuninglink.compiler.phases import Phase
+from tuninglink.compiler.compile_options import Phase
 from tuninglink.emission.spec_writer import write_spec
 from tuninglink.iree.op_kinds import Role
 from tuninglink.iree.size_ranges import SizeRange
