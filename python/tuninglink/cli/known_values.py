@@ -45,7 +45,7 @@ def known_devices() -> Iterable[str]:
 
 def known_searches() -> Iterable[str]:
     """Return the names of searches."""
-    from tuninglink.tuning.search.registry import search_names  # noqa: PLC0415 - only a shell needs the list
+    from tuninglink.tuning.search import search_names  # noqa: PLC0415 - only a shell needs the list
 
     return search_names()
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tuninglink.specs.spec import Spec
     from tuninglink.tuning.devices.device import DeviceDescription
     from tuninglink.tuning.programs.dispatches import DispatchedProgram
-    from tuninglink.tuning.report.model import TuningReport
+    from tuninglink.tuning.report import TuningReport
     from tuninglink.tuning.results.task_result import TuningResult
 
 

@@ -20,7 +20,7 @@ from tuninglink.tuning.deciding.decision import ConfidenceInterval
 from tuninglink.tuning.deciding.winner_checks import SizeComparison
 from tuninglink.tuning.flag_sets.results import SetResult
 from tuninglink.tuning.flag_sets.sets import FlagSet
-from tuninglink.tuning.report.model import (
+from tuninglink.tuning.report import (
     FlagSetReport,
     OmittedDispatch,
     ProblemReport,

@@ -174,6 +174,10 @@ class RecordedPool:
         ]
         return [neighbor for _, neighbor in sorted(result, key=lambda pair: pair[0])]
 
+    def variants(self, candidate: Candidate) -> Sequence[Candidate]:  # noqa: ARG002 - tables have no options
+        """Return nothing: options of code generation were not recorded."""
+        return ()
+
 
 _NEAR: Final = 2
 

@@ -1,6 +1,7 @@
-"""Reading the lines that PyTorch's TunableOp writes, such as `GemmTunableOp_Half_NT,nt_25088_4096_64,…`.
+"""Reading products of libraries that store matrices by columns: lines of TunableOp, and commands of `hipblaslt-bench`.
 
-It stores matrices by columns, as hipBLASLt does: its m is our n, and its first matrix is our right-hand side.
+Their m is our n, and their first matrix is our right-hand side. PyTorch writes lines of TunableOp, such as
+`GemmTunableOp_Half_NT,nt_25088_4096_64,…`.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from tuninglink.tuning.problems.commands import CommandFlags
 from tuninglink.tuning.problems.problem import (
     ElementType,
     ProblemError,
@@ -15,6 +17,13 @@ from tuninglink.tuning.problems.problem import (
     UnsupportedError,
     read_size,
 )
+
+_HIPBLASLT_TYPES: Final = {
+    "f32_r": ElementType.F32,
+    "f16_r": ElementType.F16,
+    "bf16_r": ElementType.BF16,
+    "i8_r": ElementType.I8,
+}
 
 _TYPES: Final = {
     "float": ElementType.F32,
@@ -35,7 +44,7 @@ SIGNATURE: Final = re.compile(r"\s*(\w+TunableOp)_")
 
 
 def read_tunable_op(line: str) -> Product:
-    """Read a product.
+    """Read a line of TunableOp.
 
     Raises:
         ProblemError: the operation, its type or its sizes are not known.
@@ -69,3 +78,51 @@ def read_tunable_op(line: str) -> Product:
         transposes_a=second == "t",
         transposes_b=first == "t",
     )
+
+
+HIPBLASLT_COMMAND: Final = re.compile(r"(?<![\w-])hipblaslt-bench(?=\s)")
+"""The name of hipBLASLt's benchmark, anywhere in a line."""
+
+
+def read_hipblaslt(line: str, command: re.Match[str]) -> Product:
+    """Read a product of `hipblaslt-bench`.
+
+    Args:
+        line: the line.
+        command: the match of `HIPBLASLT_COMMAND` in it.
+
+    Raises:
+        ProblemError: a size is missing or a value unknown.
+    """
+    flags = CommandFlags(line, command.end(), {"r": "precision", "B": "batch_count"})
+    transposed = [_is_transposed(flags, name) for name in ("transA", "transB")]
+    precision = flags.text("precision", "f32_r")
+    elements = [_element(flags, name, precision) for name in ("a_type", "b_type")]
+    if len(set(elements)) > 1:
+        raise UnsupportedError(
+            "operands of different types are not supported", flags.column("b_type")
+        )
+    batch = flags.number("batch_count", 1, 1)
+    return Product(
+        flags.number("n", 1),
+        flags.number("m", 1),
+        flags.number("k", 1),
+        elements[0],
+        batch if batch > 1 else None,
+        transposes_a=transposed[1],
+        transposes_b=transposed[0],
+    )
+
+
+def _is_transposed(flags: CommandFlags, name: str) -> bool:
+    value = flags.text(name, "N")
+    if value not in ("N", "T"):
+        raise UnsupportedError.unknown(f"--{name}", value, ("N", "T"), flags.column(name))
+    return value == "T"
+
+
+def _element(flags: CommandFlags, name: str, precision: str) -> ElementType:
+    value = flags.text(name, precision)
+    if value not in _HIPBLASLT_TYPES:
+        raise UnsupportedError.unknown("type", value, _HIPBLASLT_TYPES, flags.column(name))
+    return _HIPBLASLT_TYPES[value]
