@@ -13,7 +13,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.compiler.compile_options import Phase
 from tuninglink.compiler.prepared_dispatches import materialize_encodings
-from tuninglink.compiler.program_sources import refuse_spec
+from tuninglink.compiler.program_sources import Run, compiler_run, refuse_spec
 from tuninglink.errors import CompileError
 from tuninglink.iree.dispatch_calls import count_calls
 from tuninglink.iree.dispatches import dispatch_name
@@ -36,7 +36,6 @@ from tuninglink.tuning.programs.benchmark_building import (
 )
 from tuninglink.tuning.programs.call_options import ALL_CALLS, CallOptions
 from tuninglink.tuning.programs.dynamic_benchmarks import DynamicBenchmark, dynamic_benchmarks
-from tuninglink.tuning.programs.invocations import Run, compiler_run
 from tuninglink.tuning.programs.program_calls import ProgramCalls, read_calls
 
 
