@@ -1,4 +1,4 @@
-"""Scans of a module of sequences for references and for ops that inspect the payload."""
+"""Scans of a module of sequences: for entry points, for references, and for ops that inspect the payload."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
 from tuninglink.mlir.symbols import reference, references, references_in, symbol_name
+from tuninglink.mlir.walk import body
 
 _BLIND = frozenset(
     {
@@ -142,6 +143,11 @@ def is_entry_point(operation: mlir.Operation) -> bool:
         or symbol_name(operation) == names.KERNEL_CONFIG
         or names.CHAINED_ENTRY_POINT in attributes
     )
+
+
+def has_entry_point(module: mlir.Operation) -> bool:
+    """Return whether `module` is a spec: whether one of its sequences is an entry point."""
+    return any(map(is_entry_point, body(module)))
 
 
 def is_any_op(kind: mlir.Type) -> bool:

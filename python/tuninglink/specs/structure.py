@@ -21,7 +21,7 @@ from tuninglink.mlir.symbols import reference, symbol_name
 from tuninglink.mlir.walk import body
 from tuninglink.plain_data import HIDDEN
 from tuninglink.specs.foreach_match import pairs_of
-from tuninglink.specs.module_scan import is_any_op, is_entry_point, signature
+from tuninglink.specs.module_scan import has_entry_point, is_any_op, signature
 from tuninglink.specs.sequences import Annotation, SequenceTable, argument_attributes
 from tuninglink.specs.side_effects import SideEffects
 
@@ -261,11 +261,6 @@ def _no_entry_point(module: mlir.Operation) -> Diagnostic:
         f"not a tuning spec: the module lacks '{names.WITH_NAMED_SEQUENCE}' and an entry point"
     )
     return error(message, module)
-
-
-def has_entry_point(module: mlir.Operation) -> bool:
-    """Return whether `module` is a spec: whether one of its sequences is an entry point."""
-    return any(map(is_entry_point, body(module)))
 
 
 def signature_problem(sequence: mlir.Operation) -> Diagnostic | None:
