@@ -14,8 +14,8 @@ from tuninglink.cli.measuring_options import (
     MeasuringOptions,
     measuring_values,
 )
+from tuninglink.compiler.compile_options import Phase
 from tuninglink.compiler.flags import COMPILE_FLAGS, DIM_FLAG, FlagReader
-from tuninglink.compiler.phases import Phase
 from tuninglink.errors import CompileError
 from tuninglink.llvm_flags import Flag, choice, read_count, read_fraction, switch
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note

@@ -30,7 +30,8 @@ from tuninglink.matching.reader import (
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import DiagnosticSink
 from tuninglink.mlir.walk import body
-from tuninglink.specs.structure import Anatomy, has_entry_point
+from tuninglink.specs.module_scan import has_entry_point
+from tuninglink.specs.structure import Anatomy
 from tuninglink.specs.transform_ops import any_op, named_sequence, yield_
 
 LONGEST_LIST: Final = 64

@@ -11,8 +11,9 @@ if TYPE_CHECKING:
     from tuninglink.specs.linking.link_form import LinkForm
     from tuninglink.specs.linking.linker import LinkedSpec, Part, link_nested_specs, link_specs
     from tuninglink.specs.linking.precedence import link
+    from tuninglink.specs.module_scan import has_entry_point
     from tuninglink.specs.spec import Spec, in_context, load_spec
-    from tuninglink.specs.structure import Anatomy, Entry, EntryPoint, SpecKind, has_entry_point
+    from tuninglink.specs.structure import Anatomy, Entry, EntryPoint, SpecKind
 
 __all__ = [
     "Anatomy",

@@ -1,4 +1,4 @@
-"""Scans of a module of sequences for references and for ops that inspect the payload."""
+"""Scans of a module of sequences: for entry points, for references, and for ops that inspect the payload."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
 from tuninglink.mlir.symbols import Referring, reference, symbol_name
+from tuninglink.mlir.walk import body
 
 _BLIND = frozenset(
     {
@@ -148,3 +149,20 @@ def _keep_other(
         scan.has_declarations |= inner.has_declarations
         return mlir.WalkResult.SKIP
     return _ADVANCE
+
+
+def is_entry_point(operation: mlir.Operation) -> bool:
+    """Return whether `operation` is a sequence that the compiler runs on a dispatch, by its marker or its name."""
+    if operation.name != names.NAMED_SEQUENCE:
+        return False
+    attributes = operation.attributes
+    return (
+        names.ENTRY_POINT in attributes
+        or symbol_name(operation) == names.KERNEL_CONFIG
+        or names.CHAINED_ENTRY_POINT in attributes
+    )
+
+
+def has_entry_point(module: mlir.Operation) -> bool:
+    """Return whether `module` is a spec: whether one of its sequences is an entry point."""
+    return any(map(is_entry_point, body(module)))

@@ -19,6 +19,7 @@ from tuninglink.mlir.diagnostics import Diagnostic, Place, error, note, place_of
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body
 from tuninglink.plain_data import HIDDEN
+from tuninglink.specs.module_scan import has_entry_point, is_entry_point
 from tuninglink.specs.sequences import (
     Annotation,
     SequenceTable,
@@ -245,18 +246,6 @@ def _takes_any_op(attribute: mlir.TypeAttr) -> bool:
     return len(kind.inputs) > 0 and is_any_op(kind.inputs[0])
 
 
-def is_entry_point(operation: mlir.Operation) -> bool:
-    """Return whether `operation` is a sequence that the compiler runs on a dispatch, by its marker or its name."""
-    if operation.name != names.NAMED_SEQUENCE:
-        return False
-    attributes = operation.attributes
-    return (
-        names.ENTRY_POINT in attributes
-        or symbol_name(operation) == names.KERNEL_CONFIG
-        or names.CHAINED_ENTRY_POINT in attributes
-    )
-
-
 def _no_entry_point(module: mlir.Operation) -> Diagnostic:
     nested = [op for op in body(module) if op.name == names.MODULE and has_entry_point(op)]
     if nested:
@@ -271,11 +260,6 @@ def _no_entry_point(module: mlir.Operation) -> Diagnostic:
         f"not a tuning spec: the module lacks '{names.WITH_NAMED_SEQUENCE}' and an entry point"
     )
     return error(message, module)
-
-
-def has_entry_point(module: mlir.Operation) -> bool:
-    """Return whether `module` is a spec: whether one of its sequences is an entry point."""
-    return any(map(is_entry_point, body(module)))
 
 
 def signature_problem(sequence: mlir.Operation) -> Diagnostic | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from tuninglink.compiler.phases import Phase
+from tuninglink.compiler.compile_options import Phase
 from tuninglink.tuning.deciding.decision import ConfidenceInterval
 from tuninglink.tuning.deciding.output_judge import OutputJudge
 from tuninglink.tuning.devices.timing import Rounds

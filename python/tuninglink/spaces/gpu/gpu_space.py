@@ -135,8 +135,7 @@ class GpuSpace(Space):
         return frozenset(
             knob
             for name, slot in self.template.entries.entries.items()
-            if name in entries
-            for knob in zero_knobs(slot, entries[name])
+            for knob in zero_knobs(slot, entries.get(name))
         )
 
     def compilation_info(self, assignment: Mapping[str, int]) -> mlir.Attribute:

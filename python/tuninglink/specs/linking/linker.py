@@ -22,8 +22,9 @@ from tuninglink.specs.linking.link_form import (
     repeated_matchers,
     separate_repeated_matchers,
 )
+from tuninglink.specs.module_scan import has_entry_point, is_entry_point
 from tuninglink.specs.spec import Spec, in_context
-from tuninglink.specs.structure import Anatomy, Entry, has_entry_point, is_entry_point
+from tuninglink.specs.structure import Anatomy, Entry
 from tuninglink.specs.transform_ops import add_kernel_config, yield_
 
 LINKED_SPEC_NAME = "iree_linked_tuning_spec"

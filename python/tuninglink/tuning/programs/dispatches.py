@@ -11,7 +11,7 @@ from typing import Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.compiler.phases import Phase
+from tuninglink.compiler.compile_options import Phase
 from tuninglink.compiler.prepared_dispatches import materialize_encodings
 from tuninglink.compiler.program_sources import Run, compiler_run, refuse_spec
 from tuninglink.errors import CompileError
