@@ -81,7 +81,7 @@ def _verify(module: mlir.Operation, diagnostics: DiagnosticSink) -> bool:
         return False  # The following checks rely on the compiler's checks.
     table = SequenceTable(module)
     reach = Reach(table, check_entry_points(module, table, diagnostics))
-    check_bindings(module, diagnostics)
+    check_bindings([module, *body(module)], diagnostics)
     check_references(reach, diagnostics)
     MatcherChecks(reach, diagnostics).run()
     entry_checks = EntryChecks(diagnostics)
