@@ -6,7 +6,6 @@ import os
 import sys
 from typing import NoReturn
 
-from tuninglink.cli.commands import run
 from tuninglink.cli.startup import (
     continue_in_child,
     diagnose_failing_output,
@@ -28,16 +27,13 @@ def main() -> NoReturn:
     load_on_use("z3")
     load_on_use("numpy")  # the bindings import it, and take half of their time for it
     # Loading the compiler takes most of the time; an interrupt meanwhile is to end well, too.
-    from tuninglink.cli import process  # noqa: PLC0415
+    from tuninglink.cli import commands, process  # noqa: PLC0415
 
-    code = process.run(_run)
+    arguments = take_verbosity(sys.argv[1:])
+    code = process.run(lambda: commands.run(arguments))
     sys.stderr.flush()
     # All is written. Destroying large programs and specs, operation by operation, would only take time.
     os._exit(code)
-
-
-def _run() -> int:
-    return run(take_verbosity(sys.argv[1:]))
 
 
 if __name__ == "__main__":
