@@ -19,13 +19,13 @@ from tuninglink.compiler.compilation import Compiler
 from tuninglink.compiler.prepared_dispatches import DispatchSources, PreparedDispatches
 from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.explaining import read_profile, with_times
-from tuninglink.explaining.explanation import Explanation, Status
+from tuninglink.explaining.dispatch_report import Status
+from tuninglink.explaining.explanation import Explanation
 from tuninglink.explaining.times import Profile
 from tuninglink.iree.dispatches import find_dispatches
 from tuninglink.json_schema import schema_of
 from tuninglink.mlir import names
-from tuninglink.mlir.contexts import thread_context
-from tuninglink.mlir.diagnostics import DiagnosticSink, error
+from tuninglink.mlir.diagnostics import DiagnosticSink, error, thread_context
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import collect, visit
 from tuninglink.passes.strip_configs import strip_configurations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tuninglink.compiler.session import Session
-    from tuninglink.explaining.explanation import DispatchReport
+    from tuninglink.explaining.dispatch_report import DispatchReport
 
 HIP = TARGETS["hip"]
 VMVX = TARGETS["vmvx"]

@@ -20,13 +20,18 @@ from tuninglink.matching.index_plan import (
     fixed_axes,
     plan_index,
 )
-from tuninglink.matching.matcher_ops import STRUCTURED_MATCHERS, StructuredMatcher
 from tuninglink.matching.predicates import STRUCTURED_OPERANDS, UNMASKED_INPUTS
-from tuninglink.matching.reader import MatcherReader, read_matcher
+from tuninglink.matching.reader import (
+    STRUCTURED_MATCHERS,
+    MatcherReader,
+    StructuredMatcher,
+    read_matcher,
+)
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import DiagnosticSink
 from tuninglink.mlir.walk import body
-from tuninglink.specs.structure import Anatomy, has_entry_point
+from tuninglink.specs.module_scan import has_entry_point
+from tuninglink.specs.structure import Anatomy
 from tuninglink.specs.transform_ops import any_op, named_sequence, yield_
 
 LONGEST_LIST: Final = 64

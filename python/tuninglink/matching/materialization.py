@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from iree.compiler import ir as mlir
 
 from tuninglink.iree.dispatches import find_dispatches
-from tuninglink.matching.derivation.root_forms import RootFormReader
+from tuninglink.matching.derivation.problem_forms import RootFormReader
 from tuninglink.matching.dispatch_signature import ANYTHING, SignatureReader
 from tuninglink.matching.pruning import PruningLinker
 from tuninglink.mlir import names
@@ -20,14 +20,14 @@ from tuninglink.specs.embedding import (
     load_embedded_spec,
     spec_attribute,
 )
-from tuninglink.specs.loading import check_is_program, in_context
+from tuninglink.specs.spec import check_is_program, in_context
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tuninglink.iree.dispatches import Dispatch
     from tuninglink.iree.targets import Target
-    from tuninglink.matching.derivation.root_forms import RootForm
+    from tuninglink.matching.derivation.problem_forms import RootForm
     from tuninglink.matching.dispatch_signature import DispatchSignature
     from tuninglink.matching.prunable import Pruning
     from tuninglink.mlir.diagnostics import DiagnosticSink

@@ -9,8 +9,7 @@ from typing import Final
 
 from tuninglink.matching.conditions import Condition, Opaque
 from tuninglink.matching.entry_conditions import EntryConditions, EntryList
-from tuninglink.matching.overlap import Overlaps, WinningCondition
-from tuninglink.matching.subsumption import Subsumption, SubsumptionAnswer
+from tuninglink.matching.relations import Overlaps, Subsumption, SubsumptionAnswer, WinningCondition
 from tuninglink.matching.witnesses import Witness, witness_of
 from tuninglink.plain_data import FLAT, HIDDEN, TEXT
 from tuninglink.solver.answers import Verdict

@@ -1,8 +1,8 @@
-"""Relations between the sizes of the tensors and loops of a template."""
+"""Relations between the sizes of the tensors and loops of a template, and the values that they force without search."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Final, TypeVar
 
@@ -10,10 +10,10 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.matching.predicates import STEPS, Dimension, role_name
-from tuninglink.mlir.affine import value_range
+from tuninglink.mlir.attributes import value_range
 from tuninglink.payloads.op_templates import Template, Value, destination_count
 from tuninglink.solver.expressions import Expression, number, unknown
-from tuninglink.solver.terms import Kind
+from tuninglink.solver.terms import Kind, Term, evaluate
 
 Item = TypeVar("Item")
 
@@ -135,3 +135,44 @@ class SizeRelations:
 
 def _at(sequence: Sequence[Item], position: int) -> Item | None:
     return sequence[position] if 0 <= position < len(sequence) else None
+
+
+def forced_values(assertions: Iterable[Term]) -> dict[str, int] | None:
+    """Return the only values for which assertions hold, None if equations alone do not determine them.
+
+    Args:
+        assertions: conditions that must all hold.
+    """
+    terms = [part for assertion in assertions for part in _conjuncts(assertion)]
+    values: dict[str, int] = {}
+    waiting = [term for term in terms if term.kind is Kind.EQ]
+    while True:
+        late = [equation for equation in waiting if not _solve(equation, values)]
+        if len(late) == len(waiting):
+            break
+        waiting = late
+    try:
+        return values if all(evaluate(term, values) for term in terms) else None
+    except (KeyError, ZeroDivisionError):
+        return None
+
+
+def _conjuncts(term: Term) -> Iterator[Term]:
+    if term.kind is Kind.AND:
+        for operand in term.operands:
+            yield from _conjuncts(operand)
+    else:
+        yield term
+
+
+def _solve(equation: Term, values: dict[str, int]) -> bool:
+    """Add the value that an equation forces on an unknown; return whether all its unknowns have values."""
+    for side, other in (equation.operands, equation.operands[::-1]):
+        is_open = side.kind is Kind.VARIABLE and side.name not in values
+        if is_open and other.variables <= values.keys():
+            try:
+                values[side.name] = evaluate(other, values)
+            except ZeroDivisionError:
+                return False
+            return True
+    return equation.variables <= values.keys()

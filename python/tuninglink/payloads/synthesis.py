@@ -12,14 +12,12 @@ from tuninglink.matching.conditions import Opaque
 from tuninglink.matching.exact import exact_condition
 from tuninglink.matching.reader import MatcherReader
 from tuninglink.mlir import names
-from tuninglink.payloads.batches import configured_together
-from tuninglink.payloads.drafts import Configured, Draft
+from tuninglink.payloads.drafts import Configured, Draft, configured_together
 from tuninglink.payloads.interpretation import configured_if_matched, matches
 from tuninglink.payloads.operations import UnknownArithmeticError
 from tuninglink.payloads.payload import Payload, PayloadError
-from tuninglink.payloads.preferred_sizes import constants
 from tuninglink.payloads.sizing import NoSizes, Sized, find_contradiction, find_sizes
-from tuninglink.payloads.unsized_ops import UnsizedOps
+from tuninglink.payloads.unsized_ops import UnsizedOps, constants
 from tuninglink.solver.answers import Verdict
 
 if TYPE_CHECKING:

@@ -22,10 +22,10 @@ import jsonschema
 import pytest
 from database_writers import HERE, PROBLEM, failed, trial
 
-from tuninglink.cli import commands
+from tuninglink.cli import main
 from tuninglink.errors import TuninglinkError
 from tuninglink.plain_data import plain, to_json
-from tuninglink.tuning.candidates.search_problem import SearchProblem
+from tuninglink.tuning.candidates.candidate import SearchProblem
 from tuninglink.tuning.database import Database, DatabaseError
 from tuninglink.tuning.database.database import winners_among
 from tuninglink.tuning.database.exporting import export, to_t4
@@ -404,7 +404,7 @@ TABLE = {
 
 
 def run(*arguments: object) -> int:
-    return commands.run([str(each) for each in arguments])
+    return main.run([str(each) for each in arguments])
 
 
 def test_the_commands(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -14,9 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Sequence
 
     from tuninglink.iree.op_kinds import Role
-    from tuninglink.matching.derivation.problem_form import ProblemForm, ProblemKey
+    from tuninglink.matching.derivation.problem_forms import ProblemForm, ProblemKey, RootForm
     from tuninglink.matching.derivation.renumbering import LoopMapping
-    from tuninglink.matching.derivation.root_forms import RootForm
     from tuninglink.matching.prunable import PrunableSpec
     from tuninglink.specs.spec import Spec
 

@@ -12,7 +12,7 @@ from tuninglink.iree.structured_op import PARALLEL, REDUCTION, Sizes
 from tuninglink.matching.derivation.derivable import Derivable
 from tuninglink.matching.derivation.derived_spec import MatchedForm
 from tuninglink.matching.derivation.deriver import DerivableList
-from tuninglink.matching.derivation.problem_form import OPERANDS, problem_form
+from tuninglink.matching.derivation.problem_forms import OPERANDS, problem_form
 from tuninglink.matching.prunable import PrunableSpec
 from tuninglink.specs.spec import Spec
 from tuninglink.specs.structure import SpecKind

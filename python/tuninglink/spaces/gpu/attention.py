@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tuninglink.iree.gpu_configurations import MMA_KIND, REDUCTION, SUBGROUP_BASIS, WORKGROUP
+from tuninglink.iree.lowering_configs import MMA_KIND, REDUCTION, SUBGROUP_BASIS, WORKGROUP
 from tuninglink.iree.op_kinds import Role
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.mlir.names import DECOMPOSITION_CONFIG
@@ -17,12 +17,10 @@ from tuninglink.spaces.gpu.contractions import (
     read_operand,
     static_sizes,
 )
-from tuninglink.spaces.gpu.form_rules import FormRules
 from tuninglink.spaces.gpu.gpu_rules import MOST_INTRINSICS, clip, product
-from tuninglink.spaces.gpu.gpu_space import GpuSpace, Outline
+from tuninglink.spaces.gpu.gpu_space import FormRules, GpuSpace, Outline
 from tuninglink.spaces.gpu.knob_table import gpu_template, knob_name
-from tuninglink.spaces.gpu.promotion import promotion_slots, tile_bits
-from tuninglink.spaces.gpu.thread_layouts import require_derivable
+from tuninglink.spaces.gpu.promotion import promotion_slots, require_derivable, tile_bits
 from tuninglink.spaces.slots import OptionSlot
 
 if TYPE_CHECKING:

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
     from tuninglink.tuning.candidates.compilation import CandidateCompiler, Compiled
     from tuninglink.tuning.deciding.output_judge import Expectation
-    from tuninglink.tuning.devices.device_interface import Device
+    from tuninglink.tuning.devices.device_process import Device
     from tuninglink.tuning.programs.compiled_program import CompiledProgram
     from tuninglink.tuning.programs.dispatches import DispatchedProgram
     from tuninglink.tuning.programs.program_calls import FunctionCall, ProgramCalls
-    from tuninglink.tuning.results.output_comparison import OutputComparison
+    from tuninglink.tuning.results.output_verdict import OutputComparison
 
     Outputs = dict[str, tuple[NDArray[Any], ...]]
     Samples = list[tuple[float, ...]]
