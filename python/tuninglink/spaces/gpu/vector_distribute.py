@@ -138,7 +138,7 @@ class _VectorDistributeRules(FormRules):
     def _is_rounded(self, loop: int) -> Number:
         """Return the condition that the tile that is read differs from the configured one.
 
-        It is no larger than the loop, and rounded up to whole steps. A last tile beyond the end of the loop is masked.
+        It is at most as large as the loop, and rounded up to whole steps. A last tile beyond the end of the loop is masked.
         """
         tile = self.tiles[loop]
         return any_of(tile > self._contraction.size(loop), tile % self._step(loop) != 0)
