@@ -6,14 +6,12 @@ import os
 import sys
 from typing import NoReturn
 
-from tuninglink.cli.commands import run
 from tuninglink.cli.startup import (
     continue_in_child,
     diagnose_failing_output,
     exit_on_interrupt,
     occupy_standard_streams,
 )
-from tuninglink.cli.verbosity import take_verbosity
 from tuninglink.lazy import load_on_use
 
 
@@ -35,6 +33,9 @@ def main() -> NoReturn:
 
 
 def _run() -> int:
+    from tuninglink.cli.commands import run  # noqa: PLC0415 - after the arrangements of `main`
+    from tuninglink.cli.verbosity import take_verbosity  # noqa: PLC0415
+
     return run(take_verbosity(sys.argv[1:]))
 
 

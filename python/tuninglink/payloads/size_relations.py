@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Final, TypeVar
 
@@ -13,12 +13,17 @@ from tuninglink.matching.predicates import STEPS, Dimension, role_name
 from tuninglink.mlir.affine import value_range
 from tuninglink.payloads.op_templates import Template, Value, destination_count
 from tuninglink.solver.expressions import Expression, number, unknown
+from tuninglink.solver.propagation import Propagation
 from tuninglink.solver.terms import Kind
 
 Item = TypeVar("Item")
 
 _LARGEST_SIZE: Final = 2**63 - 1
 """The largest size in the type of a tensor."""
+
+
+Forced = Callable[[Sequence[int]], dict[str, int] | None]
+"""A function from given sizes to the only values of all unknowns, None for sizes that contradict each other."""
 
 
 class UnsizedError(Exception):
@@ -66,6 +71,27 @@ class SizeRelations:
             value = _at(list(root.operands if kind == "operand" else root.results), index)
             return None if value is None else _at(self.shapes.get(value, []), position)
         return _at(self._role_sizes.get(kind, []), index)
+
+    def forced(self, dimensions: Sequence[Dimension]) -> Forced | None:
+        """Return a function from the sizes of some dimensions to the only values of all unknowns.
+
+        Returns:
+            None if a dimension does not exist, or if equations do not determine all unknowns.
+        """
+        given = [unknown(f"given {position}") for position in range(len(dimensions))]
+        sizes = [self.size(dimension) for dimension in dimensions]
+        demands = [
+            size == given_size
+            for size, given_size in zip(sizes, given, strict=True)
+            if size is not None
+        ]
+        names_ = [size.term.name for size in given]
+        conditions = [condition.term for condition in (*self.relations, *demands)]
+        propagation = Propagation(conditions, names_)
+        open_names = {size.term.name for size in self.unknowns}
+        if len(demands) < len(dimensions) or not open_names <= propagation.determined:
+            return None
+        return lambda values: propagation.values(dict(zip(names_, values, strict=True)))
 
     def _unknown(self) -> Expression:
         size = unknown(f"size {len(self.unknowns)}")

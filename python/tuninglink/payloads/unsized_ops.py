@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tuninglink.payloads.likely_ops import CONVOLUTION_STEPS, Candidates
 from tuninglink.payloads.preferred_sizes import tiles
-from tuninglink.payloads.size_relations import SizeRelations
+from tuninglink.payloads.size_relations import Forced, SizeRelations
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
     from tuninglink.matching.conditions import Condition
+    from tuninglink.matching.predicates import Dimension
     from tuninglink.payloads.op_templates import Template
     from tuninglink.spaces.workload import Problem
 
@@ -37,6 +38,7 @@ class UnsizedOp:
         self.template = template
         self.is_shared = is_shared
         self._tiles: dict[tuple[mlir.Attribute, ...], Mapping[int, int]] = {}
+        self._forced: dict[tuple[Dimension, ...], Forced | None] = {}
         self.verified: dict[bool, Hashable] = {}
         self.problems: dict[Hashable, Problem | None] = {}
 
@@ -48,6 +50,13 @@ class UnsizedOp:
             UnsizedError: a relation is unknown.
         """
         return SizeRelations(self.template)
+
+    def forced_sizes(self, dimensions: tuple[Dimension, ...]) -> Forced | None:
+        """Return a function from the sizes of some dimensions to the unknown ones, see `SizeRelations.forced`."""
+        if dimensions not in self._forced:
+            _make_room(self._forced)
+            self._forced[dimensions] = self.relations.forced(dimensions)
+        return self._forced[dimensions]
 
     def tiles(self, configurations: tuple[mlir.Attribute, ...]) -> Mapping[int, int]:
         """Return the tile sizes of its loops in configurations, see `preferred_sizes.tiles`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -15,7 +16,7 @@ from tuninglink.mlir import names
 from tuninglink.mlir.attributes import integer_value, integers_of
 from tuninglink.mlir.diagnostics import error
 from tuninglink.solver.answers import AssignmentError
-from tuninglink.spaces.configuration import Configuration, dictionary_of
+from tuninglink.spaces.configuration import CachedReading, Configuration, dictionary_of
 from tuninglink.spaces.slots import (
     ArraySlot,
     ConstantSlot,
@@ -52,6 +53,22 @@ class KnobTemplate:
         Raises:
             MismatchError: the configuration does not have the template's form.
         """
+        assignment = self._read_alone(configuration)
+        return dict(assignment) if assignment is not None else self._read(configuration, parameters)
+
+    @cached_property
+    def _read_alone(self) -> CachedReading[Mapping[str, int] | None]:
+        """Read a configuration without parameters; None if the values depend on parameters."""
+
+        def read(configuration: Configuration) -> Mapping[str, int] | None:
+            try:
+                return self._read(configuration, _NO_PARAMETERS)
+            except KeyError:
+                return None
+
+        return CachedReading(read)
+
+    def _read(self, configuration: Configuration, parameters: Mapping[str, int]) -> dict[str, int]:
         assignment = dict(parameters)
         self.entries.read_entries("", configuration.entries, assignment)
         return {knob: value for knob, value in assignment.items() if knob not in parameters}
