@@ -26,6 +26,7 @@ from tuninglink.iree.intrinsics import (
     is_virtual,
 )
 from tuninglink.iree.known_targets import BACKENDS
+from tuninglink.mlir.contexts import thread_context
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,7 +49,7 @@ _ACCEPTED_BY: Final = {
 @cache
 def _backends() -> Mapping[mlir.TypeID, frozenset[str]]:
     """Return the backends of each attribute class."""
-    with mlir.Context():
+    with thread_context():
         return {
             mlir.Attribute.parse(text).typeid: backends for text, backends in _ACCEPTED_BY.items()
         }

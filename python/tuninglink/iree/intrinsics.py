@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
+from typing import Final
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_gpu
@@ -24,24 +24,26 @@ def intrinsic_name(attribute: mlir.Attribute | None) -> str | None:
     """Return the name of the intrinsic in an `mma_layout` or a `virtual_mma_layout`, or None."""
     if not isinstance(attribute, iree_gpu.MMAAttr | iree_gpu.VirtualMMAAttr):
         return None
-    return _intrinsic_name(str(attribute))
+    text = str(attribute)  # valid in any context
+    if text not in _intrinsic_names:
+        _intrinsic_names[text] = _intrinsic_name(attribute)
+    return _intrinsic_names[text]
 
 
-@lru_cache(maxsize=256)
-def _intrinsic_name(text: str) -> str | None:
-    """Return the name of the intrinsic in the text of an attribute, which is valid in any context."""
-    with mlir.Context() as context:
-        attribute = mlir.Attribute.parse(text)
-        assert isinstance(attribute, iree_gpu.MMAAttr | iree_gpu.VirtualMMAAttr)
-        kind = type(attribute)
-        intrinsics: Iterable[iree_gpu.MMAIntrinsic | iree_gpu.VirtualMMAIntrinsic] = (
-            iree_gpu.MMAIntrinsic if kind is iree_gpu.MMAAttr else iree_gpu.VirtualMMAIntrinsic
-        )
-        named = (
-            (intrinsic.name, kind.get(int(intrinsic), col_major=attribute.col_major, ctx=context))
-            for intrinsic in intrinsics
-        )
-        return next((name for name, candidate in named if candidate == attribute), None)
+_intrinsic_names: Final[dict[str, str | None]] = {}
+"""The names of intrinsics by the texts of their attributes."""
+
+
+def _intrinsic_name(attribute: iree_gpu.MMAAttr | iree_gpu.VirtualMMAAttr) -> str | None:
+    kind, context = type(attribute), attribute.context
+    intrinsics: Iterable[iree_gpu.MMAIntrinsic | iree_gpu.VirtualMMAIntrinsic] = (
+        iree_gpu.MMAIntrinsic if kind is iree_gpu.MMAAttr else iree_gpu.VirtualMMAIntrinsic
+    )
+    named = (
+        (intrinsic.name, kind.get(int(intrinsic), col_major=attribute.col_major, ctx=context))
+        for intrinsic in intrinsics
+    )
+    return next((name for name, candidate in named if candidate == attribute), None)
 
 
 def element_types(attribute: mlir.Attribute) -> tuple[str, str, str]:

@@ -44,11 +44,10 @@ def generic(maps: Sequence[mlir.AffineMap], types: Sequence[mlir.Type]) -> Templ
     owner, block = new_block(operands)
     kept = {dim.position for dim in maps[-1].results if isinstance(dim, mlir.AffineDimExpr)}
     iterators = ["parallel" if loop in kept else "reduction" for loop in range(maps[-1].n_dims)]
-    # One attribute alone would load `iree.compiler.dialects.linalg`, which takes 200 ms.
-    kinds = ", ".join(f"#linalg.iterator_type<{iterator}>" for iterator in iterators)
+    kinds = [mlir.Attribute.parse(f"#linalg.iterator_type<{iterator}>") for iterator in iterators]
     attributes: dict[str, mlir.Attribute] = {
         "indexing_maps": mlir.ArrayAttr.get([mlir.AffineMapAttr.get(map_) for map_ in maps]),
-        "iterator_types": mlir.Attribute.parse(f"[{kinds}]"),
+        "iterator_types": mlir.ArrayAttr.get(kinds),
         "operandSegmentSizes": mlir.DenseI32ArrayAttr.get([len(operands) - 1, 1]),
     }
     with mlir.InsertionPoint(block):

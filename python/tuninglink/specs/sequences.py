@@ -11,7 +11,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import entries_of
-from tuninglink.mlir.symbols import join_path, reference, references_in, split_path
+from tuninglink.mlir.symbols import join_path, reference, references_in, split_path, symbol_name
 from tuninglink.mlir.walk import body, collect, postorder
 from tuninglink.specs.foreach_match import pairs_of
 from tuninglink.specs.module_scan import ModuleScan, scan_module
@@ -91,9 +91,16 @@ class SequenceTable:
     def referenced(self, name: str) -> tuple[str, ...]:
         """Return the symbols of the module that the definition of a symbol refers to, with repetitions."""
         if name not in self._referenced:
-            references = references_in(self.scan.symbols[name])
+            defined = self.scan.symbols[name]
+            references = () if self._refers_to_nothing(defined) else references_in(defined)
             self._referenced[name] = tuple(path[0] for path in references)
         return self._referenced[name]
+
+    def _refers_to_nothing(self, defined: mlir.Operation) -> bool:
+        """Return whether the definition of a symbol of the module certainly contains no references."""
+        return (
+            defined.name == names.NAMED_SEQUENCE and symbol_name(defined) not in self.scan.referring
+        )
 
     def resolve(self, path: str) -> _Resolved | None:
         """Return the sequence at `path` with the table of its module, or None."""
@@ -163,6 +170,8 @@ class SequenceTable:
         Each is paired with the table of its module, and follows the sequences that it runs itself, except in cycles.
         """
         result = self.resolve(path)
+        if result is not None and result[0] is self and self._refers_to_nothing(result[1]):
+            return iter([result])
         return postorder([result] if result else [], _callees)
 
     def run_by(self, path: str) -> Iterator[tuple[str, mlir.Operation]]:
