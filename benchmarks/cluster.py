@@ -21,7 +21,7 @@ from programs import TARGETS
 from tuning_programs import matmul, prepared
 
 from tuninglink.tuning.candidates.compilation import CandidateCompiler
-from tuninglink.tuning.devices.cluster.connection import Cluster
+from tuninglink.tuning.devices.cluster_workers import Cluster
 from tuninglink.tuning.results.failures import Failure
 
 _SECONDS = 60.0

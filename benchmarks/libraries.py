@@ -43,8 +43,8 @@ from tuninglink.mlir.walk import collect
 from tuninglink.passes.dedupe_sequences import deduplicate_sequences
 from tuninglink.passes.drop_shadowed import drop_shadowed
 from tuninglink.specs.bindings import BINDING, bind, binding_of
+from tuninglink.specs.entry_settings import FLAGS, provenance_of
 from tuninglink.specs.linking.linker import link_specs
-from tuninglink.specs.provenance import FLAGS, provenance_of
 from tuninglink.specs.revision import Revision
 from tuninglink.specs.sources import SpecFiles, read_specs
 from tuninglink.specs.spec import Spec

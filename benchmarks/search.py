@@ -19,8 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from tuninglink.tuning.database.exchange import read_trials
+
 from tuninglink.tuning.database import Database
-from tuninglink.tuning.database.importing import read_trials
 from tuninglink.tuning.database.prior_data import PriorData
 from tuninglink.tuning.database.tables import RecordedPool, load_table, problem_of_table
 from tuninglink.tuning.search import search_named

@@ -8,11 +8,11 @@ from typing import ClassVar
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
 
-from tuninglink.iree.dispatch_roots import find_root_ops
+from tuninglink.iree.dispatches import find_root_ops
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import DiagnosticSink
 from tuninglink.mlir.passes import Pass, option
-from tuninglink.specs.loading import check_is_program
+from tuninglink.specs.spec import check_is_program
 
 
 @dataclass(frozen=True)

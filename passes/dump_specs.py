@@ -10,7 +10,7 @@ from iree.compiler import ir as mlir
 from tuninglink.files import write_standard_output
 from tuninglink.mlir.diagnostics import DiagnosticSink
 from tuninglink.mlir.passes import Pass, option
-from tuninglink.specs.dumping import collect_specs
+from tuninglink.specs.embedding import collect_specs
 
 
 @dataclass(frozen=True)

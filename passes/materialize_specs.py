@@ -13,8 +13,8 @@ from tuninglink.matching.specialization_ranges import specialize_dispatches
 from tuninglink.mlir.diagnostics import DiagnosticSink
 from tuninglink.mlir.passes import Pass, option
 from tuninglink.specs.default_library import DefaultLibrary
-from tuninglink.specs.loading import load_spec
 from tuninglink.specs.sources import read_specs
+from tuninglink.specs.spec import load_spec
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from tuninglink.mlir.diagnostics import DiagnosticSink, error
 from tuninglink.mlir.passes import Pass, option
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import visit
-from tuninglink.specs.loading import check_is_program
+from tuninglink.specs.spec import check_is_program
 
 
 class ConfigurationKind(Enum):

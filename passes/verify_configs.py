@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from tuninglink.iree.dispatch_roots import find_root_ops
+from tuninglink.iree.dispatches import find_root_ops
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, note, place_of
 from tuninglink.mlir.passes import Pass, option
-from tuninglink.specs.loading import check_is_program
+from tuninglink.specs.spec import check_is_program
 
 if TYPE_CHECKING:
     from iree.compiler import ir as mlir

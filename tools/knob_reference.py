@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import tuninglink
-from tuninglink.iree.compile_flags import compile_flags
-from tuninglink.iree.gpu_configurations import LANE_BASIS, SUBGROUP_BASIS
+from tuninglink.compiler.target_flags import compile_flags
+from tuninglink.iree.lowering_configs import LANE_BASIS, SUBGROUP_BASIS
 from tuninglink.iree.targets import Target
 from tuninglink.scaffolding.reading import ProgramReader
 from tuninglink.solver.answers import UndecidedError

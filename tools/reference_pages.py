@@ -16,8 +16,7 @@ from mkdocs.structure.files import File
 
 import tuninglink
 from tuninglink.cli import command_reference
-from tuninglink.cli.summaries import SUMMARIES
-from tuninglink.cli.usage import usage_of
+from tuninglink.cli.usage import SUMMARIES, usage_of
 from tuninglink.passes import PASSES
 
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ def passes() -> str:
 def api() -> str:
     """Returns the reference of what the public modules export."""
     return "\n".join(
-        ("# Python API\n", *_exported(), *_functions("tuning.calls"), *_functions("torch"))
+        ("# Python API\n", *_exported(), *_functions("tuning.tune"), *_functions("torch"))
     )
 
 

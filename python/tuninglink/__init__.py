@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from tuninglink.scaffolding import InitSpec, init_spec
     from tuninglink.specs.default_library import default_spec
     from tuninglink.specs.linking.precedence import link
-    from tuninglink.specs.loading import load_spec
-    from tuninglink.specs.spec import Spec
+    from tuninglink.specs.spec import Spec, load_spec
     from tuninglink.upgrading import Upgraded, upgrade
 
 __all__ = [
@@ -68,7 +67,7 @@ _HOMES = {
     "init_spec": "scaffolding",
     "Explanation": "explaining",
     "link": "specs.linking.precedence",
-    "load_spec": "specs.loading",
+    "load_spec": "specs.spec",
     "Upgraded": "upgrading",
     "upgrade": "upgrading",
 }

@@ -1,15 +1,19 @@
-"""Cleanup hooks that run when an interrupt ends the process immediately.
+"""Abnormal ends of the process: cleanup hooks for interrupts, and the traces of crashes.
 
-This module has no imports, as an interrupt may precede them.
+This module imports only what Python itself has loaded, as an interrupt may precede other imports.
 """
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+SYMBOLIZATION: Final = "LLVM_DISABLE_SYMBOLIZATION"
+"""The variable that makes LLVM's crash handler omit the names of functions, whatever its value is."""
 
 _hooks: dict[object, Callable[[], object]] = {}
 
@@ -30,3 +34,12 @@ def run_interrupt_hooks() -> None:
     for hook in reversed(list(_hooks.values())):
         with suppress(Exception):
             hook()
+
+
+def omit_symbols_from_crashes() -> None:
+    """Set `LLVM_DISABLE_SYMBOLIZATION` for this process and its children; `0` unsets it instead.
+
+    The compiler's crash handler can wait forever for a lock while it looks up symbols.
+    """
+    if os.environ.setdefault(SYMBOLIZATION, "1") == "0":
+        del os.environ[SYMBOLIZATION]

@@ -178,12 +178,12 @@ def tune(
         The spec, as text, and the measurements.
 
     Raises:
-        TuninglinkError: see `tuninglink.tuning.calls.tune`.
+        TuninglinkError: see `tuninglink.tuning.tune.tune`.
     """
-    from tuninglink.tuning import calls  # noqa: PLC0415 - the runtime may be missing
+    from tuninglink.tuning.tune import tune as tune_program  # noqa: PLC0415 - the runtime may be missing
 
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "model.mlirbc"
         program.write_bytes(export(model, arguments))
         options = call_options(model, arguments, Path(folder))
-        return calls.tune(program, flags=flags, settings=settings, calls=options)
+        return tune_program(program, flags=flags, settings=settings, calls=options)

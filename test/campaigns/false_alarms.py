@@ -24,14 +24,14 @@ from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.devices.device_process import DeviceProcess
 from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.references.compiled_reference import Reference
-from tuninglink.tuning.references.output_verdict import Correctness
 from tuninglink.tuning.references.references import References
 from tuninglink.tuning.results.failures import Failure
+from tuninglink.tuning.results.output_verdict import Correctness
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tuninglink.tuning.devices.device_interface import Device
+    from tuninglink.tuning.devices.device_process import Device
     from tuninglink.tuning.programs.dispatches import TuningTask
 
 HOST: Final = (

@@ -25,8 +25,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.tuning.deciding.contestants import Contestant, RaceRules
 from tuninglink.tuning.deciding.decision import Outcome
 from tuninglink.tuning.deciding.race import Race
-from tuninglink.tuning.devices.device_interface import Device
-from tuninglink.tuning.devices.device_process import DeviceProcess
+from tuninglink.tuning.devices.device_process import Device, DeviceProcess
 from tuninglink.tuning.devices.measurement import Measurer
 from tuninglink.tuning.devices.timing import Rounds
 from tuninglink.tuning.programs.compiled_program import CompiledProgram, ProgramInput
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 
     from tuninglink.tuning.deciding.race import RaceResult
     from tuninglink.tuning.devices.device import DeviceDescription
-    from tuninglink.tuning.devices.device_interface import Answer, Request
+    from tuninglink.tuning.devices.device_process import Answer, Request
     from tuninglink.tuning.results.failures import Failure
 
 SIZES: Final = ((1, 1024, 1024), (64, 64, 64), (8, 768, 768), (128, 256, 256), (384, 384, 384))

@@ -14,8 +14,12 @@
 // ONE: rank = 1
 
 // RUN: not tuninglink init %s --suggest 1 --pipeline Distribut --iree-hal-target-device=cuda --iree-cuda-target=sm_80 2>&1 | filecheck %s --check-prefix=WRONG
-// WRONG: no space of its has that pipeline; they have TileAndFuse, VectorDistribute
+// WRONG: none of its spaces has pipeline Distribut; the spaces have TileAndFuse, VectorDistribute
 // WRONG: error: no configuration can be suggested
+
+// RUN: tuninglink init %s --suggest 1 --dispatch product --fix workgroup[1]=96 --fix prefetch_num_stages=2 --iree-hal-target-device=cuda --iree-cuda-target=sm_80 | filecheck %s --check-prefix=FIXED
+// FIXED: prefetch_num_stages = 2
+// FIXED: workgroup = [{{[0-9]+}}, 96, 0]
 
 // RUN: not tuninglink init %s --suggest 2 --iree-hal-target-device=cuda 2>&1 | filecheck %s --check-prefix=MANY
 // MANY: error: --suggest=2 writes as many specs

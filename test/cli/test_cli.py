@@ -15,7 +15,7 @@ from processes import PATIENCE
 from terminals import TerminalCommand
 
 from tuninglink.cli.commands import run as run_here
-from tuninglink.cli.summaries import SUMMARIES
+from tuninglink.cli.usage import SUMMARIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

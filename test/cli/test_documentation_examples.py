@@ -22,8 +22,7 @@ from typing import TYPE_CHECKING
 import pytest
 from places import ROOT, TOOLS
 
-from tuninglink.cli.summaries import SUMMARIES
-from tuninglink.cli.usage import COMMON_FLAGS, usage_of
+from tuninglink.cli.usage import COMMON_FLAGS, SUMMARIES, usage_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,13 +9,12 @@ from long_specs import long_spec
 from sized_specs import sized_spec
 
 from tuninglink.checking.judging import Judge, JudgingOptions
-from tuninglink.compiler.executable_targets import executable_target
-from tuninglink.iree.compile_flags import compile_flags
+from tuninglink.compiler.target_flags import compile_flags, executable_target
 from tuninglink.iree.targets import Target
-from tuninglink.mlir.contexts import thread_context
-from tuninglink.payloads import PayloadError, Synthesizer, batches
+from tuninglink.mlir.diagnostics import thread_context
+from tuninglink.payloads import PayloadError, Synthesizer, drafts
 from tuninglink.solver.answers import DEFAULT_LIMITS
-from tuninglink.specs.loading import load_spec
+from tuninglink.specs.spec import load_spec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,7 +57,7 @@ def test_entries_in_a_batch_are_judged_as_alone(spec: str) -> None:
 def test_an_entry_that_another_one_precedes_is_run_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     entries = _entries(long_spec([256, 512, 256]))
     counts: list[int] = []
-    configured_together = batches.configured_together
+    configured_together = drafts.configured_together
 
     def count(drafts: Sequence[Draft | None], target: mlir.Attribute) -> list[Configured | None]:
         result = configured_together(drafts, target)

@@ -9,7 +9,7 @@ import pytest
 from programs import EXAMPLES
 
 from tuninglink.checking.checker import Checker
-from tuninglink.checking.review_formats import to_sarif
+from tuninglink.checking.findings import to_sarif
 from tuninglink.iree.targets import Target
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ MISTAKES = {
     "tile of zero": Mistake(TILES, "workgroup = [0, 128, 0]", "wg_0 = 0 (all 2048)", "wg_0 from 0 (all 2048) to 256", target=CHECKED),
     "too many threads": Mistake("workgroup_size = [256", "workgroup_size = [2048", "2,048 threads", "1,024 at most", "warning"),
     "other subgroups": Mistake(BASIS, "subgroup_basis = [[4, 4, 1], [0, 1, 2]]", "16 subgroups of 64", "[1024, 1, 1]", "warning"),
-    "uneven steps": Mistake(STEPS, "reduction = [0, 0, 96]", "5120 % 96 == 0", "red_2 from 96 to 80", "warning", CHECKED),
+    "uneven steps": Mistake(STEPS, "reduction = [0, 0, 96]", "share reading the tile 128x96", "red_2 from 96 to 64", target=CHECKED),
     "subgroups of 32": Mistake("subgroup_size = 64", "subgroup_size = 32", "64 threads, not 32", "subgroup_size = 64", "warning", CHECKED),
     "intrinsic for 64 threads": Mistake("subgroup_size = 64", "subgroup_size = 32", "takes a subgroup of 64 threads, not 32", "subgroup_size = 64"),
     "misspelt pipeline": Mistake("VectorDistribute", "VectorDistribut", "LoweringPipeline", "'VectorDistribute'"),
@@ -74,6 +74,10 @@ MISTAKES = {
     "reduction that is distributed": Mistake("distribution = [128, 128, 0]", "distribution = [128, 128, 64]", "distribution_2 must be 0", "distribution_2 from 64 to 0", target="znver4", example=CPU),
     "misspelt level": Mistake("vector_reduction = ", "vector_reductions = ", "'vector_reductions' is not a level", "'vector_reduction'", example=CPU),
     "misspelt option": Mistake("prefetch_num_stages = 2", "prefetch_num_stagez = 2", "prefetch_num_stagez", "'prefetch_num_stages'"),
+    "no tiles": Mistake(TILES, "workgrup = [128, 128, 0]", "wg_0 = 0 (all 2048)", "wg_0 from 0 (all 2048) to 256", target=CHECKED, line="lowering_config"),
+    "no steps": Mistake(STEPS, "reduction = [0, 64]", "red_2 = 0 (all 5120)", "red_2 from 0 (all 5120) to 128", target=CHECKED),
+    "four steps": Mistake(STEPS, "reduction = [0, 0, 64, 0]", "4 sizes for the 3 loops", "[0, 0, 64]"),
+    "four steps on a target": Mistake(STEPS, "reduction = [0, 0, 64, 0]", "the operation has 3 loops", "3 loops", target=CHECKED),
     # Others.
     "misspelt op": Mistake("transform.iree.match.dims_equal %m", "transform.iree.match.dim_equal %m", "dim_equal' is unknown", "'transform.iree.match.dims_equal'", line="dim_equal"),
     "no intrinsic": Mistake(f"      {KIND},\n", "", "needs 'mma_kind'", "such as mma_kind"),

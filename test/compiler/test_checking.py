@@ -18,14 +18,14 @@ from tuninglink.checking import compiling
 from tuninglink.checking.check_report import CheckReport
 from tuninglink.checking.checker import Checker
 from tuninglink.checking.compiling import CompileLimits, Job, compile_all
-from tuninglink.iree.compile_flags import compile_flags
+from tuninglink.compiler.target_flags import compile_flags
 from tuninglink.iree.targets import Target
 from tuninglink.mlir.diagnostics import Severity
 from tuninglink.payloads import payload_for, spec_of
 from tuninglink.plain_data import to_json
 from tuninglink.solver.answers import Verdict
 from tuninglink.specs import shipped
-from tuninglink.specs.loading import load_spec
+from tuninglink.specs.spec import load_spec
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -24,14 +24,14 @@ from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
 from programs import TARGETS, configure, configured_programs
 
-from tuninglink.iree.cpu_configurations import CpuLevel, read_cpu_configuration
-from tuninglink.iree.dispatch_roots import find_root_ops
+from tuninglink.iree.dispatches import find_root_ops
+from tuninglink.iree.lowering_configs import CpuLevel, read_cpu_configuration
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.mlir import names
 from tuninglink.solver.answers import AssignmentError, Limits, UndecidedError, Verdict
 from tuninglink.spaces.configuration import read_configuration
-from tuninglink.spaces.cpu.cpu_pipelines import PIPELINES
 from tuninglink.spaces.cpu.cpu_provider import CpuProvider
+from tuninglink.spaces.cpu.cpu_rules import PIPELINES
 from tuninglink.spaces.cpu.cpu_space import CpuSpace
 from tuninglink.spaces.cpu.neighboring_ops import neighbors
 from tuninglink.spaces.cpu.tiles import LOOP_PEELING

@@ -19,7 +19,7 @@ from model_programs import rms_norm, softmax
 from programs import PROGRAMS, configure
 from verdict_trials import TARGETS, Trials, breaking
 
-from tuninglink.iree.dispatch_roots import find_root_ops
+from tuninglink.iree.dispatches import find_root_ops
 from tuninglink.solver.answers import AssignmentError, UndecidedError, Verdict
 from tuninglink.solver.expressions import number
 from tuninglink.solver.terms import evaluate
@@ -37,7 +37,7 @@ from tuninglink.spaces.gpu.gpu_provider import (
 )
 from tuninglink.spaces.gpu.gpu_rules import MOST_INTRINSICS
 from tuninglink.spaces.gpu.gpu_space import GpuSpace
-from tuninglink.spaces.gpu.thread_layouts import is_derivable
+from tuninglink.spaces.gpu.promotion import is_derivable
 from tuninglink.spaces.isolated_passes import IsolatedPassManager
 from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.spaces.verification import verify_configuration

@@ -6,7 +6,7 @@ import pytest
 from places import ROOT
 
 import tuninglink
-from tuninglink.iree.compile_flags import compile_flags
+from tuninglink.compiler.target_flags import compile_flags
 from tuninglink.iree.targets import Target
 
 EXAMPLES = ROOT / "examples"

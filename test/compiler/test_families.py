@@ -10,18 +10,16 @@ from long_specs import long_spec
 from sized_specs import SIZES, sized_spec
 
 from tuninglink.checking.checker import Checker
-from tuninglink.compiler.executable_targets import executable_target
-from tuninglink.iree.compile_flags import compile_flags
+from tuninglink.compiler.target_flags import compile_flags, executable_target
 from tuninglink.iree.targets import Target
-from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.payloads import PayloadError, Synthesizer
-from tuninglink.spaces.compiler_constraints import FixedSize, UnsizedConstraints
+from tuninglink.spaces.compiler_constraints import FamilyConstraints, FixedSize, UnsizedConstraints
 from tuninglink.spaces.compiler_provider import CompilerProvider
 from tuninglink.spaces.configuration import read_configuration
-from tuninglink.spaces.family_constraints import FamilyConstraints
 from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.spaces.verification import verify_configuration
-from tuninglink.specs.loading import load_spec
+from tuninglink.specs.spec import load_spec
 
 if TYPE_CHECKING:
     from tuninglink.spaces.workload import Workload

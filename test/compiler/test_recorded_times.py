@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from programs import EXAMPLES, TARGETS
 
 import tuninglink
-from tuninglink.compiler.phases import Phase
+from tuninglink.compiler.compile_options import Phase
 from tuninglink.mlir.diagnostics import DiagnosticSink
 from tuninglink.tuning.database import (
     ConfigurationRecord,
@@ -16,7 +16,7 @@ from tuninglink.tuning.database import (
     ProblemRecord,
     Trial,
 )
-from tuninglink.tuning.database.recorded_times import recorded_times
+from tuninglink.tuning.database.prior_data import recorded_times
 from tuninglink.tuning.programs.dispatches import read_program
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from tuning_programs import matmul, prepared, whole_samples
 
 from tuninglink.mlir.walk import collect
 from tuninglink.solver.terms import Grade
-from tuninglink.spaces.cpu.live_values import live_values
+from tuninglink.spaces.cpu.neighboring_ops import live_values
 from tuninglink.workers import Pool
 
 

@@ -17,17 +17,17 @@ from tuninglink.emission.spec_writer import write_spec
 from tuninglink.iree.given_sizes import GivenSizes
 from tuninglink.iree.size_ranges import UNBOUNDED, SizeRange
 from tuninglink.spaces.provider_registry import ProviderRegistry
-from tuninglink.tuning.calls import tune
 from tuninglink.tuning.candidates.candidate import CandidateOrigin
 from tuninglink.tuning.candidates.compilation import CandidateCompiler, Compiled
 from tuninglink.tuning.candidates.preparation import PreparedTask, prepare
-from tuninglink.tuning.deciding.size_checks import SizeChecks
+from tuninglink.tuning.deciding.winner_checks import SizeChecks
 from tuninglink.tuning.devices.timing import Timing
 from tuninglink.tuning.programs.benchmark import Benchmark
 from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.programs.specialized_dispatches import dynamic_loops, specialize
 from tuninglink.tuning.results.failures import Failure, FailureKind
 from tuninglink.tuning.settings import TuningSettings
+from tuninglink.tuning.tune import tune
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

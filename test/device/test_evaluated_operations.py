@@ -10,11 +10,11 @@ import pytest
 from programs import PROGRAMS
 
 from tuninglink.tuning.candidates.compilation import Compiled, compile_program
-from tuninglink.tuning.devices.measurement import Outputs
+from tuninglink.tuning.devices.numerics import Outputs
 from tuninglink.tuning.programs.benchmark import Benchmark
 from tuninglink.tuning.programs.dispatches import read_program
-from tuninglink.tuning.references.output_verdict import Correctness
-from tuninglink.tuning.references.retargeting import HOST
+from tuninglink.tuning.references.compiled_reference import HOST
+from tuninglink.tuning.results.output_verdict import Correctness
 
 if TYPE_CHECKING:
     from tuninglink.tuning.devices.device_process import DeviceProcess

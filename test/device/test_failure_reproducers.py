@@ -15,10 +15,10 @@ from tuning_programs import matmul, prepared
 
 from tuninglink.tuning.candidates.compilation import Compiled, compile_program
 from tuninglink.tuning.devices.device_process import DeviceProcess
-from tuninglink.tuning.devices.measurement import Outputs
+from tuninglink.tuning.devices.numerics import Outputs
 from tuninglink.tuning.programs.benchmark import Benchmark
 from tuninglink.tuning.programs.dispatches import read_program
-from tuninglink.tuning.references.retargeting import HOST
+from tuninglink.tuning.references.compiled_reference import HOST
 from tuninglink.tuning.results.failures import Failure, FailureKind
 from tuninglink.tuning.results.reproducers import Reproducers
 

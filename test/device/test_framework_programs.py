@@ -18,8 +18,8 @@ from recorded_tuning import without_pauses
 import tuninglink
 from tuninglink.errors import CompileError
 from tuninglink.scaffolding import init_spec
-from tuninglink.tuning.calls import tune
 from tuninglink.tuning.settings import TuningSettings
+from tuninglink.tuning.tune import tune
 
 if TYPE_CHECKING:
     from pathlib import Path

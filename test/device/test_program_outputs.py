@@ -10,14 +10,13 @@ import pytest
 from programs import TARGETS
 from tuning_programs import matmul
 
-from tuninglink.compiler.phases import Phase
+from tuninglink.compiler.compile_options import Phase
 from tuninglink.errors import CompileError
-from tuninglink.tuning.deciding.entry_verdict import judge_default
 from tuninglink.tuning.deciding.model_run import ModelRuns
 from tuninglink.tuning.deciding.output_judge import OutputJudge
-from tuninglink.tuning.devices.device_interface import Device
-from tuninglink.tuning.flag_sets.compilation import ProgramSource
-from tuninglink.tuning.flag_sets.source_reference import SourceReference
+from tuninglink.tuning.deciding.verdicts import judge_default
+from tuninglink.tuning.devices.device_process import Device
+from tuninglink.tuning.flag_sets.compilation import ProgramSource, SourceReference
 from tuninglink.tuning.programs.call_options import ALL_CALLS, CallOptions, GivenInput
 from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.references.program_reference import ProgramReference
@@ -32,8 +31,7 @@ if TYPE_CHECKING:
 
     from tuninglink.tuning.candidates.compilation import CandidateCompiler
     from tuninglink.tuning.devices.device import DeviceDescription
-    from tuninglink.tuning.devices.device_interface import Answer, Request
-    from tuninglink.tuning.devices.device_process import DeviceProcess
+    from tuninglink.tuning.devices.device_process import Answer, DeviceProcess, Request
     from tuninglink.tuning.programs.compiled_program import CompiledProgram
 
 FLAGS = TARGETS["llvm-cpu"]

@@ -18,17 +18,22 @@ from tuning_programs import ATTENTION, CONVOLUTION, REDUCTION, matmul
 
 from tuninglink.tuning.candidates.compilation import Compiled, compile_program
 from tuninglink.tuning.deciding.judged_outputs import JudgedOutputs
-from tuninglink.tuning.devices.device_interface import Device
-from tuninglink.tuning.devices.measurement import Outputs
+from tuninglink.tuning.devices.device_process import Device
+from tuninglink.tuning.devices.numerics import Outputs
 from tuninglink.tuning.programs.benchmark import Benchmark
 from tuninglink.tuning.programs.dispatches import read_program
-from tuninglink.tuning.references.compiled_reference import Reference, compute_reference
+from tuninglink.tuning.references.compiled_reference import (
+    HOST,
+    SCALAR,
+    Reference,
+    compute_reference,
+    retarget,
+)
 from tuninglink.tuning.references.dispatch_function import summation_error
-from tuninglink.tuning.references.output_verdict import Correctness
 from tuninglink.tuning.references.references import References
-from tuninglink.tuning.references.retargeting import HOST, SCALAR, retarget
 from tuninglink.tuning.references.tolerance import Expected
 from tuninglink.tuning.results.failures import FailureKind
+from tuninglink.tuning.results.output_verdict import Correctness
 from tuninglink.tuning.results.reproducers import Reproducers
 from tuninglink.tuning.settings import Numerics
 

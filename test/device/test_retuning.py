@@ -14,17 +14,15 @@ from tuning_programs import dispatched, matmul, prepared
 import tuninglink
 from tuninglink.emission.spec_writer import SpecEntry, write_spec
 from tuninglink.plain_data import plain
-from tuninglink.specs.entry_settings import settings_of
-from tuninglink.specs.provenance import provenance_of
+from tuninglink.specs.entry_settings import provenance_of, settings_of
 from tuninglink.specs.revision import Revision, alone
 from tuninglink.tuning.candidates.templates import apply_specs
 from tuninglink.tuning.database import Database
 from tuninglink.tuning.devices.timing import Rounds
 from tuninglink.tuning.results.failures import Failure, FailureKind
 from tuninglink.tuning.results.journal import Journal
-from tuninglink.tuning.retuning.results import EntryVerdict, RetuningResult, Standing
+from tuninglink.tuning.retuning.results import EntryVerdict, RetuningResult, Standing, retuned_spec
 from tuninglink.tuning.retuning.retuner import Retuner, target_of
-from tuninglink.tuning.retuning.writing import retuned_spec
 from tuninglink.tuning.scheduling.budget import Budget
 from tuninglink.tuning.scheduling.generalization import Generalizer
 from tuninglink.tuning.scheduling.task_tuner import TaskTuner

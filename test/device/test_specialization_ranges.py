@@ -13,7 +13,7 @@ from tuninglink.checking.checker import Checker
 from tuninglink.errors import SpecError
 from tuninglink.mlir.diagnostics import Severity
 from tuninglink.specs.linking.linker import link_specs
-from tuninglink.specs.loading import load_spec
+from tuninglink.specs.spec import load_spec
 
 FLAGS = [
     "--iree-hal-target-device=local",

@@ -16,16 +16,16 @@ import tuninglink
 from tuninglink.errors import TuninglinkError
 from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.database import Database
-from tuninglink.tuning.devices.cluster import connection
-from tuninglink.tuning.devices.cluster.connection import Cluster
-from tuninglink.tuning.devices.cluster.devices import ClusterDevices
+from tuninglink.tuning.devices import cluster_workers
+from tuninglink.tuning.devices.cluster_devices import ClusterDevices
+from tuninglink.tuning.devices.cluster_workers import Cluster
 from tuninglink.tuning.devices.device import DeviceError
 from tuninglink.tuning.devices.device_set import Measurement
 from tuninglink.tuning.devices.timing import Settings
 from tuninglink.tuning.listener import Listener
 from tuninglink.tuning.results.failures import FailureKind
 from tuninglink.tuning.results.journal import Journal
-from tuninglink.tuning.scheduling.ledger import Ledger
+from tuninglink.tuning.scheduling.budget import Ledger
 from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 from tuninglink.tuning.settings import TuningSettings
 from tuninglink.tuning.tuner import Tuner
@@ -42,7 +42,7 @@ SETTINGS = TuningSettings(trials=6, search="random", runs_model=False)
 @pytest.fixture(autouse=True)
 def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Waits for a scheduler on a busy machine."""
-    monkeypatch.setattr(connection, "_CONNECT_SECONDS", PATIENCE)
+    monkeypatch.setattr(cluster_workers, "_CONNECT_SECONDS", PATIENCE)
 
 
 @pytest.fixture(scope="module")

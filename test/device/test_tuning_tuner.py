@@ -26,7 +26,7 @@ from tuninglink.tuning.database import (
     Trial,
 )
 from tuninglink.tuning.deciding.defaults import MeasuredTask
-from tuninglink.tuning.deciding.winner_verification import WinnerVerification
+from tuninglink.tuning.deciding.winner_checks import WinnerVerification
 from tuninglink.tuning.devices import local as devices_module
 from tuninglink.tuning.devices.device import DeviceError, physical_cores
 from tuninglink.tuning.devices.device_set import Measurement
@@ -279,10 +279,10 @@ def test_a_task_fails_alone(
 ) -> None:
     prepare = tuner_module.prepare
 
-    def failing(task: TuningTask, *arguments: object) -> object:
+    def failing(task: TuningTask, *arguments: object, **options: object) -> object:
         if task.name.startswith("@main_dispatch_0"):
             raise failure
-        return prepare(task, *arguments)
+        return prepare(task, *arguments, **options)
 
     monkeypatch.setattr(tuner_module, "prepare", failing)
     result = tune(program, None, RecordedDevices(), compiler, settings=SETTINGS)

@@ -9,16 +9,16 @@ import numpy as np
 from recorded_tuning import DESCRIPTION, FLAGS, RecordedDevices, without_pauses
 from tuning_programs import whole_samples
 
+from tuninglink.cli.tune_progress import summary
 from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.devices.device import DeviceDescription
 from tuninglink.tuning.devices.device_process import DeviceProcess
 from tuninglink.tuning.listener import Listener
 from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.references.references import References
-from tuninglink.tuning.results.summary import summary
-from tuninglink.tuning.results.task_result import TaskOutcome
-from tuninglink.tuning.scheduling.ledger import Ledger
-from tuninglink.tuning.scheduling.task_tuner import WRONG_DEFAULT, TaskTuner
+from tuninglink.tuning.results.task_result import WRONG_DEFAULT, TaskOutcome
+from tuninglink.tuning.scheduling.budget import Ledger
+from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 from tuninglink.tuning.settings import TuningSettings
 from tuninglink.tuning.tuner import Tuner
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tuninglink.tuning.candidates.preparation import TunableTask
-    from tuninglink.tuning.devices.measurement import Outputs
+    from tuninglink.tuning.devices.numerics import Outputs
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.programs.dispatches import TuningTask
-    from tuninglink.tuning.references.output_verdict import OutputVerdict
+    from tuninglink.tuning.results.output_verdict import OutputVerdict
     from tuninglink.tuning.results.task_result import TaskResult, TrialResult, TuningResult
     from tuninglink.tuning.scheduling.budget import Budget
 

@@ -30,7 +30,7 @@ from problem_forms import (
 import tuninglink
 from tuninglink.matching.derivation.expansion import expanded_forms
 from tuninglink.specs.linking.linker import link_specs
-from tuninglink.specs.loading import load_spec
+from tuninglink.specs.spec import load_spec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

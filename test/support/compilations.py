@@ -21,6 +21,8 @@ from iree.compiler.tools.binaries import find_tool
 from places import ROOT
 from processes import PATIENCE
 
+from tuninglink.interrupt_hooks import SYMBOLIZATION
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -73,7 +75,7 @@ def run_compiler(
 def _run(tool: str, arguments: Sequence[str], source: bytes, seconds: float) -> Answer:
     command = [compiler_tool(tool), *arguments]
     # A compiler that crashes may wait forever for a lock of its own where it looks up symbols for its trace.
-    environment = {**os.environ, "LLVM_DISABLE_SYMBOLIZATION": "1"}
+    environment = {**os.environ, SYMBOLIZATION: "1"}
     done = subprocess.run(
         command, input=source, capture_output=True, timeout=seconds, check=False, env=environment
     )

@@ -36,7 +36,7 @@ from tuninglink.tuning.listener import Listener
 from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.results.journal import Journal
 from tuninglink.tuning.scheduling import task_tuner
-from tuninglink.tuning.scheduling.ledger import Ledger
+from tuninglink.tuning.scheduling.budget import Ledger
 from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 from tuninglink.tuning.settings import TuningSettings
 from tuninglink.tuning.tuner import Tuner

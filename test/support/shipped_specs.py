@@ -6,7 +6,7 @@ from tuninglink.iree.targets import Target
 from tuninglink.specs.bindings import binding_of
 from tuninglink.specs.default_library import shipped
 from tuninglink.specs.libraries import LIBRARY, library_files, library_names
-from tuninglink.specs.loading import load_spec
+from tuninglink.specs.spec import load_spec
 
 NAMES = [
     *(f"default:{each.target}" for each in shipped()),

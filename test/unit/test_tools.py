@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING
 import failure_report
 import option_tables
 import release
+import rule_reference
 import spell_tests
 
-from tuninglink.cli.summaries import SUMMARIES
+from tuninglink.cli.usage import SUMMARIES
+from tuninglink.upgrading.rules import RULES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -107,3 +109,8 @@ def test_the_options_in_the_documentation_are_those_of_the_commands(page: Path) 
 def test_every_command_but_the_demo_has_its_options_in_the_documentation() -> None:
     documented = [name for page in PAGES for name in option_tables.commands_in(page.read_text())]
     assert sorted(documented) == sorted(SUMMARIES.keys() - {"demo"})
+
+
+def test_the_documentation_has_the_table_of_the_upgrade_rules() -> None:
+    table = rule_reference.table(RULES.values())
+    assert table in (ROOT / "docs" / "upgrade.md").read_text()

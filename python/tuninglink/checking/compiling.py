@@ -8,8 +8,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.checking.entry_answers import Answer
-from tuninglink.compiler.stack_frames import stack_overflow, stack_report_flag
 from tuninglink.errors import TuninglinkError
+from tuninglink.iree.worker_stack import stack_overflow, stack_report_flag
 from tuninglink.solver.answers import Verdict
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
 
@@ -102,7 +102,7 @@ def _compile(job: Job) -> _Compiled:
 
 def _overflow_with_consumer(job: Job) -> str:
     """Return why the code overflows the stack once an elementwise op is fused into it."""
-    from tuninglink.checking.fused_consumers import with_fused_consumer  # noqa: PLC0415 - as above
+    from tuninglink.checking.judging import with_fused_consumer  # noqa: PLC0415 - as above
 
     program = with_fused_consumer(job.program)
     try:

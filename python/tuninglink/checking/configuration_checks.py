@@ -14,7 +14,7 @@ from tuninglink.mlir import names
 from tuninglink.payloads import configured
 from tuninglink.solver.answers import Verdict
 from tuninglink.spaces.configuration import read_configuration
-from tuninglink.spaces.miscompilation import miscompilation
+from tuninglink.spaces.configuration_answers import miscompilation
 from tuninglink.spaces.verification import verify_configuration
 
 if TYPE_CHECKING:

@@ -1,11 +1,19 @@
-"""Findings: diagnostics with their rule, for code review tools."""
+"""Findings: diagnostics with their rule, and their formats for code review tools.
+
+The formats are SARIF 2.1.0, an OASIS format, and workflow commands of GitHub Actions. The commands are described in
+"Workflow commands for GitHub Actions" of GitHub's documentation. Their escaping follows the package `@actions/core`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import Enum
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
 
-from tuninglink.mlir.diagnostics import Diagnostic, Severity
+from tuninglink.mlir.diagnostics import Diagnostic, Place, Severity
 
 
 class Rule(Enum):
@@ -69,3 +77,91 @@ class Finding:
         if self.rule is not Rule.UNDECIDED:
             return self
         return Finding(self.rule, replace(self.diagnostic, severity=Severity.ERROR))
+
+
+_LEVELS: Final = {
+    Severity.ERROR: "error",
+    Severity.WARNING: "warning",
+    Severity.REMARK: "note",
+    Severity.NOTE: "note",
+}
+_RULES: Final = tuple(Rule)
+
+
+def to_sarif(findings: Iterable[Finding]) -> dict[str, Any]:
+    """Return a SARIF log with one run, whose results are findings."""
+    from importlib import metadata  # noqa: PLC0415 - no other format needs the version
+
+    version = metadata.version("tuninglink")
+    driver = {"name": "tuninglink", "version": version, "rules": list(map(_rule, _RULES))}
+    return {
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{"tool": {"driver": driver}, "results": list(map(_result, findings))}],
+    }
+
+
+def _rule(rule: Rule) -> dict[str, Any]:
+    return {
+        "id": rule.value,
+        "shortDescription": {"text": rule.description},
+        "defaultConfiguration": {"level": _LEVELS[rule.severity]},
+    }
+
+
+def _result(finding: Finding) -> dict[str, Any]:
+    diagnostic = finding.diagnostic
+    placeless = [note.message for note in diagnostic.notes if note.place is None]
+    sarif_result: dict[str, Any] = {
+        "ruleId": finding.rule.value,
+        "ruleIndex": _RULES.index(finding.rule),
+        "level": _LEVELS[diagnostic.severity],
+        "message": {"text": "\n".join([diagnostic.message, *placeless])},
+        "locations": [] if diagnostic.place is None else [_location(diagnostic.place)],
+    }
+    related = [_related(note, note.place) for note in diagnostic.notes if note.place is not None]
+    if related:
+        sarif_result["relatedLocations"] = related
+    return sarif_result
+
+
+def _related(said: Diagnostic, place: Place) -> dict[str, Any]:
+    return {**_location(place), "message": {"text": said.message}}
+
+
+def _location(place: Place) -> dict[str, Any]:
+    path = Path(place.file)
+    physical: dict[str, Any] = {
+        "artifactLocation": {"uri": path.as_uri() if path.is_absolute() else quote(path.as_posix())}
+    }
+    if place.line > 0:
+        physical["region"] = {"startLine": place.line, "startColumn": max(place.column, 1)}
+    return {"physicalLocation": physical}
+
+
+_COMMANDS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning"}
+
+
+def to_github(finding: Finding) -> str:
+    """Return the workflow command for a finding, one line without its terminator."""
+    diagnostic = finding.diagnostic
+    properties: dict[str, str] = {}
+    if diagnostic.place is not None:
+        properties["file"] = diagnostic.place.file
+        if diagnostic.place.line > 0:
+            properties |= {
+                "line": str(diagnostic.place.line),
+                "col": str(max(diagnostic.place.column, 1)),
+            }
+    properties["title"] = finding.rule.description
+    written = ",".join(f"{name}={_escape_property(value)}" for name, value in properties.items())
+    text = "\n".join([diagnostic.message, *map(str, diagnostic.notes)])
+    return f"::{_COMMANDS.get(diagnostic.severity, 'notice')} {written}::{_escape(text)}"
+
+
+def _escape(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _escape_property(text: str) -> str:
+    return _escape(text).replace(":", "%3A").replace(",", "%2C")

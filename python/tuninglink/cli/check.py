@@ -9,19 +9,18 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.checking.check_report import CheckReport, SpecReport
 from tuninglink.checking.compiling import CompileLimits, Model
-from tuninglink.checking.findings import Rule
-from tuninglink.checking.review_formats import to_github, to_sarif
+from tuninglink.checking.findings import Rule, to_github, to_sarif
 from tuninglink.cli import process
 from tuninglink.cli.check_tables import tables
-from tuninglink.cli.progress import progress
 from tuninglink.cli.project_options import SPEC_PROJECT_FLAGS, project_specs
+from tuninglink.cli.terminal import progress
 from tuninglink.cli.usage import JOBS_FLAG, TARGET_FLAG, Positional, Usage
 from tuninglink.compiler.flags import COMPILE_FLAGS, FlagReader
 from tuninglink.compiler.session import set_up_command_line
+from tuninglink.compiler.target_flags import compile_flags
 from tuninglink.errors import SpecError, TuninglinkError
 from tuninglink.files import STANDARD_STREAM, check_output, write_output
 from tuninglink.interrupt_hooks import interrupt_hook
-from tuninglink.iree.compile_flags import compile_flags
 from tuninglink.iree.targets import Target
 from tuninglink.llvm_flags import Flag, choice, read_name, read_positive_duration, switch
 from tuninglink.mlir.diagnostics import Severity, error, note

@@ -7,8 +7,14 @@ import sys
 import textwrap
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.cli.summaries import COMPLETION_REQUEST, INSTALL_FLAG, SUMMARIES
-from tuninglink.cli.usage import WIDTH, module_of, usage_of
+from tuninglink.cli.usage import (
+    COMPLETION_REQUEST,
+    INSTALL_FLAG,
+    SUMMARIES,
+    WIDTH,
+    module_of,
+    usage_of,
+)
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.spelling import did_you_mean

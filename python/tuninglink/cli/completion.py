@@ -14,8 +14,7 @@ import typer
 import typer.completion
 
 from tuninglink.cli.known_values import typed_words
-from tuninglink.cli.summaries import COMPLETION_REQUEST, INSTALL_FLAG, SUMMARIES
-from tuninglink.cli.usage import COMMON_FLAGS, usage_of
+from tuninglink.cli.usage import COMMON_FLAGS, COMPLETION_REQUEST, INSTALL_FLAG, SUMMARIES, usage_of
 from tuninglink.errors import TuninglinkError
 from tuninglink.llvm_flags import dashed
 from tuninglink.mlir.diagnostics import error, note

@@ -10,10 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
-from tuninglink.cli.insight_tables import print_insights
-from tuninglink.cli.report_format import ReportFormat
-from tuninglink.cli.terminal import print_table
-from tuninglink.cli.usage import FORMAT_FLAG, Positional, Usage
+from tuninglink.cli.database_tables import print_insights, print_problems
+from tuninglink.cli.usage import FORMAT_FLAG, Positional, ReportFormat, Usage
 from tuninglink.compiler.flags import COMPILE_FLAGS
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import (
@@ -31,7 +29,7 @@ from tuninglink.plain_data import to_json
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.tuning.database import EnvironmentRecord, Trial
+    from tuninglink.tuning.database import Database, Trial
 
 DATABASE: Final = Positional("DATABASE", "The database.")
 
@@ -42,6 +40,7 @@ class ExportFormat(Enum):
     JSON = "json"
     T4 = "t4"
     TABLES = "tables"
+    CSV = "csv"
 
 
 USAGES: Final = {
@@ -68,8 +67,8 @@ USAGES: Final = {
             "format": choice(
                 "form",
                 ExportFormat,
-                "All that is known (json), Kernel Tuner's T4 results (t4), or a recorded table of each problem (tables). "
-                "Default: json.",
+                "All that is known (json), Kernel Tuner's T4 results (t4), a recorded table of each problem (tables), or a "
+                "line for each trial (csv). Default: json.",
             ),
             "output": replace(
                 COMPILE_FLAGS["output"],
@@ -82,6 +81,7 @@ USAGES: Final = {
             "tuninglink database export tuning.db -o trials.json",
             "tuninglink database export tuning.db --format t4 -o results.json",
             "tuninglink database export tuning.db --format tables -o tables",
+            "tuninglink database export tuning.db --format csv -o trials.csv",
         ),
     ),
     "insights": Usage(
@@ -107,6 +107,26 @@ USAGES: Final = {
 """The usages of the commands, by their last words."""
 
 
+def open_database(path: str, *, read_only: bool = False) -> Database:
+    """Open a database of trials, with a remark if another process has locked it.
+
+    Args:
+        path: the file.
+        read_only: whether nothing will be recorded.
+
+    Raises:
+        DatabaseError: the file cannot be opened, belongs to another program, is of a newer version, or stays locked.
+    """
+    from tuninglink.tuning.database import Database  # noqa: PLC0415 - takes long to import
+    from tuninglink.tuning.database.schema import PATIENCE_SECONDS  # noqa: PLC0415
+
+    def report() -> None:
+        message = f"database '{path}' is locked by another process; waiting for up to {PATIENCE_SECONDS:.0f} s"
+        process.show(Diagnostic(Severity.REMARK, message))
+
+    return Database(Path(path), read_only=read_only, on_wait=report)
+
+
 def show_command(arguments: Sequence[str]) -> int:
     """Run `tuninglink database show` with the arguments after these words, and return the exit code.
 
@@ -114,31 +134,9 @@ def show_command(arguments: Sequence[str]) -> int:
         TuninglinkError: the arguments are wrong, or the database cannot be read.
     """
     values, (file,) = USAGES["show"].parse(arguments)
-    from tuninglink.cli.database_opening import open_database  # noqa: PLC0415 - takes long to import
-
     with open_database(file, read_only=True) as opened:
         result = list(opened.all_trials())
-    groups: dict[tuple[str, EnvironmentRecord], list[Trial]] = {}
-    for trial in result:
-        groups.setdefault((trial.problem.key, trial.environment), []).append(trial)
-    print_table(
-        (
-            "problem",
-            "target",
-            "device",
-            "compiler",
-            "trials",
-            "failed",
-            "default µs",
-            "best µs",
-            "speedup",
-            "not checked",
-        ),
-        [_summary(group) for group in groups.values()],
-    )
-    if values.get("trials"):
-        for group in groups.values():
-            _print_trials(group)
+    print_problems(result, with_trials=bool(values.get("trials")))
     return process.SUCCESS
 
 
@@ -149,8 +147,6 @@ def merge_command(arguments: Sequence[str]) -> int:
         TuninglinkError: the arguments are wrong, or a database cannot be read or written.
     """
     _, (file, *others) = USAGES["merge"].parse(arguments)
-    from tuninglink.cli.database_opening import open_database  # noqa: PLC0415 - takes long to import
-
     with open_database(file) as opened:
         for other in others:
             sys.stdout.write(f"{other}: {opened.merge(Path(other))} trials added\n")
@@ -165,8 +161,7 @@ def export_command(arguments: Sequence[str]) -> int:
     """
     values, (file,) = USAGES["export"].parse(arguments)
     form, output = values.get("form"), values.get("output", STANDARD_STREAM)
-    from tuninglink.cli.database_opening import open_database  # noqa: PLC0415 - takes long to import
-    from tuninglink.tuning.database.exporting import export, to_t4  # noqa: PLC0415
+    from tuninglink.tuning.database.exporting import export, to_csv, to_t4  # noqa: PLC0415
 
     if form is not ExportFormat.TABLES:
         check_output(output)
@@ -176,6 +171,9 @@ def export_command(arguments: Sequence[str]) -> int:
         trials = list(opened.all_trials())
     if form is ExportFormat.TABLES:
         _export_tables(trials, output)
+        return process.SUCCESS
+    if form is ExportFormat.CSV:
+        write_output(output, to_csv(trials).encode())
         return process.SUCCESS
     document = to_t4(trials) if form is ExportFormat.T4 else export(trials)
     write_output(output, to_json(document).encode())
@@ -189,8 +187,7 @@ def insights_command(arguments: Sequence[str]) -> int:
         TuninglinkError: the arguments are wrong, the database cannot be read, or scikit-learn is missing.
     """
     values, (file,) = USAGES["insights"].parse(arguments)
-    from tuninglink.cli.database_opening import open_database  # noqa: PLC0415 - takes long to import
-    from tuninglink.tuning.search.registry import lacking_scikit_learn  # noqa: PLC0415
+    from tuninglink.tuning.search import lacking_scikit_learn  # noqa: PLC0415
 
     try:
         from tuninglink.tuning.database.insights import insights_among  # noqa: PLC0415 - needs an extra
@@ -212,7 +209,6 @@ def import_command(arguments: Sequence[str]) -> int:
         TuninglinkError: the arguments are wrong, a table cannot be read, or the database cannot be written.
     """
     _, (file, *tables) = USAGES["import"].parse(arguments)
-    from tuninglink.cli.database_opening import open_database  # noqa: PLC0415 - takes long to import
     from tuninglink.tuning.database.importing import read_trials  # noqa: PLC0415
 
     with open_database(file) as opened:
@@ -241,63 +237,3 @@ def _export_tables(trials: Sequence[Trial], directory: str) -> None:
         taken[name] += 1
         number = f"_{taken[name]}" if taken[name] > 1 else ""
         write_file(place / f"{name}{number}.json", to_json(table).encode())
-
-
-def _summary(group: Sequence[Trial]) -> tuple[str, ...]:
-    from tuninglink.tuning.database.database import (  # noqa: PLC0415
-        NOT_CHECKED,
-        results_of,
-        winners_among,
-    )
-
-    first = group[0]
-    unchecked = list(results_of(group).values()).count(NOT_CHECKED)
-    (winner,) = winners_among(group) or (None,)
-    best = winner.trial.median if winner else None
-    default = winner.default_us if winner else None
-    return (
-        first.problem.description,
-        first.environment.target,
-        first.environment.device,
-        first.environment.compiler,
-        str(len(group)),
-        str(sum(trial.failure is not None for trial in group)),
-        _figure(default),
-        _figure(best),
-        f"{default / best:.2f}" if default and best else "",
-        str(unchecked),
-    )
-
-
-def _print_trials(group: Sequence[Trial]) -> None:
-    from tuninglink.tuning.database.database import RIGHT, results_of  # noqa: PLC0415
-
-    results = results_of(group)
-
-    def rank(trial: Trial) -> tuple[bool, bool, float]:
-        """Put what was found right before what is faster but was not."""
-        is_right = results[trial.configuration.key] == RIGHT
-        return trial.median is None, not is_right, trial.median or 0.0
-
-    ranked = sorted(group, key=rank)
-    rows = [
-        (
-            _figure(trial.median) or (trial.failure.kind.value if trial.failure else ""),
-            results[trial.configuration.key],
-            trial.stage,
-            trial.origin,
-            trial.configuration.pipeline,
-            ", ".join(f"{name} = {value}" for name, value in trial.configuration.knobs.items()),
-        )
-        for trial in ranked
-    ]
-    sys.stdout.write("\n")
-    print_table(
-        ("µs", "result", "stage", "origin", "pipeline", "knobs"),
-        rows,
-        title=group[0].problem.description,
-    )
-
-
-def _figure(microseconds: float | None) -> str:
-    return "" if microseconds is None else f"{microseconds:.2f}"

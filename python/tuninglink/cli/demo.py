@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli.process import SUCCESS
-from tuninglink.cli.progress import progress
-from tuninglink.cli.terminal import print_table
+from tuninglink.cli.terminal import print_table, progress
+from tuninglink.cli.tune_progress import outcome
 from tuninglink.cli.usage import Usage
 from tuninglink.compiler import compile as compile_program
 from tuninglink.compiler.flags import COMPILE_FLAGS
@@ -22,9 +22,8 @@ from tuninglink.files import check_output_directory, make_directory, write_file
 from tuninglink.llvm_flags import Flag, read_duration
 from tuninglink.mlir.diagnostics import error
 from tuninglink.specs.default_library import default_spec
-from tuninglink.specs.loading import load_spec
+from tuninglink.specs.spec import load_spec
 from tuninglink.tuning.devices.timing import duration
-from tuninglink.tuning.results.summary import outcome
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -141,8 +140,8 @@ def _tune(seconds: float) -> None:
     if find_spec("iree.runtime") is None or find_spec("sklearn") is None:
         sys.stdout.write("\nto see a dispatch tuned as well: pip install 'tuninglink[tune]'\n")
         return
-    from tuninglink.tuning.calls import tune  # noqa: PLC0415 - the extra may be missing
     from tuninglink.tuning.settings import TuningSettings  # noqa: PLC0415
+    from tuninglink.tuning.tune import tune  # noqa: PLC0415 - the extra may be missing
 
     sys.stdout.write(f"\ntuning {_shown(TUNED)} on this machine for {seconds:.0f} s\n\n")
     settings = TuningSettings(devices=(DEVICE,), seconds=seconds, runs_model=False)

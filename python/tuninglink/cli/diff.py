@@ -8,11 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
-from tuninglink.cli.report_format import ReportFormat
 from tuninglink.cli.terminal import print_table
-from tuninglink.cli.usage import FORMAT_FLAG, Positional, Usage
-from tuninglink.comparing import ChangeKind, compare_reports
-from tuninglink.comparing.reports import LEAST_CHANGE
+from tuninglink.cli.usage import FORMAT_FLAG, Positional, ReportFormat, Usage
+from tuninglink.comparing import LEAST_CHANGE, ChangeKind, compare_reports
 from tuninglink.llvm_flags import Flag, read_fraction, switch
 from tuninglink.plain_data import to_json
 

@@ -6,19 +6,16 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
-from tuninglink.cli.progress import progress
-from tuninglink.cli.report_format import ReportFormat
-from tuninglink.cli.terminal import print_table
-from tuninglink.cli.usage import FORMAT_FLAG, Usage
+from tuninglink.cli.terminal import print_table, progress
+from tuninglink.cli.usage import FORMAT_FLAG, ReportFormat, Usage
 from tuninglink.compiler.session import set_up_command_line
-from tuninglink.doctor.environment import environment
-from tuninglink.doctor.self_check import self_check
+from tuninglink.doctor import environment, self_check
 from tuninglink.plain_data import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tuninglink.doctor.environment import Environment
+    from tuninglink.doctor import Environment
 
 
 USAGE: Final = Usage(

@@ -6,16 +6,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
-from tuninglink.cli.progress import progress
+from tuninglink.cli.terminal import progress
 from tuninglink.cli.usage import Positional, Usage
 from tuninglink.compiler.flags import COMPILE_FLAGS
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.files import STANDARD_STREAM, check_output_directory, write_output
 from tuninglink.llvm_flags import switch
-from tuninglink.mlir.contexts import thread_context
-from tuninglink.mlir.diagnostics import Diagnostic, Severity, note
+from tuninglink.mlir.diagnostics import Diagnostic, Severity, note, thread_context
 from tuninglink.mlir.serialization import parse_module
-from tuninglink.specs.dumping import collect_specs
+from tuninglink.specs.embedding import collect_specs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,10 +9,11 @@ from tuninglink.cli import process
 from tuninglink.cli.compile import USAGE as COMPILE_USAGE
 from tuninglink.cli.compile import specs_of
 from tuninglink.cli.explanation_output import format_for, render
-from tuninglink.cli.progress import progress
 from tuninglink.cli.project_options import PROJECT_FLAGS, with_project
+from tuninglink.cli.terminal import progress
 from tuninglink.cli.usage import Usage
-from tuninglink.compiler.flags import EXPLAIN_FLAGS, ExplanationFormat, parse_explain_arguments
+from tuninglink.compiler.compile_options import ExplanationFormat
+from tuninglink.compiler.flags import EXPLAIN_FLAGS, parse_explain_arguments
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import CompileError
@@ -23,7 +24,7 @@ from tuninglink.mlir.diagnostics import error
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.compiler.flags import CompileOptions
+    from tuninglink.compiler.compile_options import CompileOptions
     from tuninglink.explaining.times import MeasuredTimes
 
 PROGRAM: Final = "tuninglink explain"
@@ -90,8 +91,8 @@ def _recorded_times(options: CompileOptions, path: str) -> list[MeasuredTimes]:
     if options.database is None:
         return []
     # The runtime need not be installed.
-    from tuninglink.cli.database_opening import open_database  # noqa: PLC0415
-    from tuninglink.tuning.database.recorded_times import recorded_times  # noqa: PLC0415
+    from tuninglink.cli.database import open_database  # noqa: PLC0415
+    from tuninglink.tuning.database.prior_data import recorded_times  # noqa: PLC0415
 
     with open_database(options.database, read_only=True) as opened:
         return [recorded_times(opened, path, options.flags, options.compile_from)]

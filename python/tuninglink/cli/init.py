@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
 from tuninglink.cli.compile import USAGE as COMPILE_USAGE
-from tuninglink.cli.known_values import known_dispatches, known_pipelines
-from tuninglink.cli.progress import progress
+from tuninglink.cli.known_values import known_dispatches
+from tuninglink.cli.measuring_options import SELECTION_FLAGS
+from tuninglink.cli.terminal import progress
 from tuninglink.cli.usage import Usage
-from tuninglink.compiler.flags import COMPILE_FLAGS, DIM_FLAG, CompileOptions, FlagReader
+from tuninglink.compiler.compile_options import CompileOptions
+from tuninglink.compiler.flags import COMPILE_FLAGS, DIM_FLAG, FlagReader
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import CompileError
@@ -47,13 +49,10 @@ _FLAGS: Final = {
         help="Write N specs instead, to be timed: with the N configurations of each dispatch that the estimate expects "
         "to be fastest. Each is proven to compile; no device is needed.",
     ),
-    "pipeline": Flag(
-        "pipelines",
-        repeats=True,
-        metavar="NAME",
-        values=known_pipelines,
-        help="With --suggest: only this pipeline, such as TileAndFuse. May be repeated.",
-    ),
+    **{
+        name: replace(flag, help=f"With --suggest: {flag.help[0].lower()}{flag.help[1:]}")
+        for name, flag in SELECTION_FLAGS.items()
+    },
     "output": replace(
         COMPILE_FLAGS["output"],
         metavar="SPEC.mlir",
@@ -95,20 +94,23 @@ def init_command(arguments: Sequence[str]) -> int:
     reader = FlagReader(_FLAGS, arguments)
     values = reader.values
     dispatches, top = values.pop("dispatches", ()), values.pop("top", None)
-    suggest, pipelines = values.pop("suggest", None), values.pop("pipelines", ())
+    suggest = values.pop("suggest", None)
+    pipelines, fixed = values.pop("pipelines", ()), values.pop("fixed", ())
     options = CompileOptions(input=reader.input, flags=reader.flags, **values)
     if options.input is None:
         raise CompileError(error("no input; name a program, or - for standard input"))
     check_targets(options.flags)
-    if pipelines and suggest is None:
-        raise CompileError(error("--pipeline is for --suggest; give --suggest=8, too"))
+    if (pipelines or fixed) and suggest is None:
+        flag = "--pipeline" if pipelines else "--fix"
+        raise CompileError(error(f"{flag} is for --suggest; give --suggest=8, too"))
     if suggest is None:
         check_output(options.output)
     set_up_command_line(PROGRAM, options.flags)
     if suggest is not None:
         from tuninglink.cli.suggestions import write_suggestions  # noqa: PLC0415 - as below
+        from tuninglink.spaces.selection import SpaceSelection  # noqa: PLC0415 - as below
 
-        write_suggestions(options, suggest, pipelines, dispatches, top)
+        write_suggestions(options, suggest, SpaceSelection(pipelines, fixed), dispatches, top)
         return process.SUCCESS
     # Whoever asks for help does not wait for Z3.
     from tuninglink.scaffolding import init_spec_for_file  # noqa: PLC0415

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
-from tuninglink.cli.progress import progress
 from tuninglink.cli.project_options import PROJECT_FLAGS
-from tuninglink.cli.terminal import print_table
+from tuninglink.cli.terminal import print_table, progress
 from tuninglink.cli.usage import Usage
 from tuninglink.errors import TuninglinkError
 from tuninglink.llvm_flags import switch

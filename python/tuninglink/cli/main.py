@@ -1,4 +1,4 @@
-"""`tuninglink`: the entry point of the process."""
+"""`tuninglink`: the entry point of the process. The compiler is loaded only after its start."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from tuninglink.cli.startup import (
     exit_on_interrupt,
     occupy_standard_streams,
 )
+from tuninglink.interrupt_hooks import omit_symbols_from_crashes
 from tuninglink.lazy import load_on_use
 
 _COLLECTION_THRESHOLDS: Final = (50_000, 20, 20)
@@ -22,6 +23,7 @@ _COLLECTION_THRESHOLDS: Final = (50_000, 20, 20)
 def main() -> NoReturn:
     """Run the command line of this process and end it with the command's exit code."""
     occupy_standard_streams()
+    omit_symbols_from_crashes()
     continue_in_child()
     diagnose_failing_output()
     exit_on_interrupt("tuninglink")
@@ -29,19 +31,14 @@ def main() -> NoReturn:
     load_on_use("z3")
     load_on_use("numpy")  # the bindings import it, and take half of their time for it
     # Loading the compiler takes most of the time; an interrupt meanwhile is to end well, too.
-    from tuninglink.cli import process  # noqa: PLC0415
+    from tuninglink.cli import commands, process  # noqa: PLC0415
+    from tuninglink.cli.terminal import take_verbosity  # noqa: PLC0415
 
-    code = process.run(_run)
+    arguments = take_verbosity(sys.argv[1:])
+    code = process.run(lambda: commands.run(arguments))
     sys.stderr.flush()
     # All is written. Destroying large programs and specs, operation by operation, would only take time.
     os._exit(code)
-
-
-def _run() -> int:
-    from tuninglink.cli.commands import run  # noqa: PLC0415 - after the arrangements of `main`
-    from tuninglink.cli.verbosity import take_verbosity  # noqa: PLC0415
-
-    return run(take_verbosity(sys.argv[1:]))
 
 
 if __name__ == "__main__":

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
-from tuninglink.cli.database_opening import open_database
+from tuninglink.cli.database import open_database
+from tuninglink.cli.terminal import is_quiet
 from tuninglink.cli.tune_progress import ProgressLines
-from tuninglink.cli.verbosity import is_quiet
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import check_directory, check_output
 from tuninglink.mlir.diagnostics import error, note
@@ -112,8 +112,8 @@ class Measuring:
             compiler = opened.enter_context(CandidateCompiler(flags, settings.jobs))
             return opened.enter_context(Devices(uris, timing, settings.timeout)), compiler
         try:
-            from tuninglink.tuning.devices.cluster.connection import Cluster  # noqa: PLC0415 - an extra
-            from tuninglink.tuning.devices.cluster.devices import ClusterDevices  # noqa: PLC0415
+            from tuninglink.tuning.devices.cluster_devices import ClusterDevices  # noqa: PLC0415
+            from tuninglink.tuning.devices.cluster_workers import Cluster  # noqa: PLC0415 - an extra
         except ImportError:
             remedy = note("install it with: pip install 'tuninglink[cluster]'")
             message = "--cluster needs Dask's distributed scheduler"

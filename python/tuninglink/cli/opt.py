@@ -6,6 +6,7 @@ import os
 import sys
 
 from tuninglink.cli.startup import exit_on_interrupt, occupy_standard_streams
+from tuninglink.interrupt_hooks import omit_symbols_from_crashes
 from tuninglink.lazy import load_on_use
 
 
@@ -16,6 +17,7 @@ def main() -> None:
     longer than a small run.
     """
     occupy_standard_streams()
+    omit_symbols_from_crashes()
     exit_on_interrupt("tuninglink-opt")
     load_on_use("z3")
     load_on_use("numpy")  # the bindings import it, and take half of their time for it

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tuninglink.cli.verbosity import is_quiet
+from tuninglink.cli.terminal import is_quiet
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import STANDARD_STREAM, cannot
 from tuninglink.mlir.diagnostics import DiagnosticSink, Severity, error

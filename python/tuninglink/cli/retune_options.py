@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli.measuring_options import MEASURING_FLAGS, MeasuringOptions, measuring_values
 from tuninglink.cli.project_options import SPEC_PROJECT_FLAGS
-from tuninglink.cli.report_format import ReportFormat
-from tuninglink.cli.usage import FORMAT_FLAG
+from tuninglink.cli.usage import FORMAT_FLAG, ReportFormat
 from tuninglink.compiler.flags import COMPILE_FLAGS, FlagReader
 from tuninglink.llvm_flags import Flag, switch
 

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 from tuninglink.cli import process
 from tuninglink.cli.measuring import Measuring, check_outputs, stopping, time_left
-from tuninglink.cli.progress import progress
 from tuninglink.cli.project_options import project_specs
-from tuninglink.cli.report_format import ReportFormat
-from tuninglink.cli.terminal import render_table
+from tuninglink.cli.terminal import progress, render_table
+from tuninglink.cli.usage import ReportFormat
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import STANDARD_STREAM, check_directory, write_output
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
@@ -20,9 +19,14 @@ from tuninglink.plain_data import to_json
 from tuninglink.specs.sources import SpecFiles, read_specs
 from tuninglink.tuning.devices.local import default_device
 from tuninglink.tuning.programs.dispatches import read_program
-from tuninglink.tuning.retuning.results import EntryResult, EntryVerdict
+from tuninglink.tuning.retuning.results import (
+    COLUMNS,
+    EntryResult,
+    EntryVerdict,
+    retuned_spec,
+    rows,
+)
 from tuninglink.tuning.retuning.retuner import Retuner, target_of
-from tuninglink.tuning.retuning.writing import COLUMNS, retuned_spec, rows
 from tuninglink.tuning.scheduling.budget import Budget
 from tuninglink.tuning.scheduling.timeline import Timeline
 

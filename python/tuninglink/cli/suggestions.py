@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tuninglink.cli import process
-from tuninglink.cli.progress import progress
+from tuninglink.cli.terminal import progress
 from tuninglink.errors import CompileError
 from tuninglink.files import STANDARD_STREAM, check_output_directory, make_directory, write_output
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
@@ -17,14 +17,15 @@ from tuninglink.tuning.suggestions import Question, Suggestions, suggest, sugges
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.compiler.flags import CompileOptions
+    from tuninglink.compiler.compile_options import CompileOptions
+    from tuninglink.spaces.selection import SpaceSelection
     from tuninglink.tuning.programs.dispatches import TuningTask
 
 
 def write_suggestions(
     options: CompileOptions,
     count: int,
-    pipelines: Sequence[str],
+    selection: SpaceSelection,
     dispatches: Sequence[str],
     top: int | None,
 ) -> None:
@@ -33,7 +34,7 @@ def write_suggestions(
     Args:
         options: the program, its flags and the folder for the specs; the flags must have been set before.
         count: how many configurations of each dispatch.
-        pipelines: names of pipelines to choose from; all if empty.
+        selection: the part of the spaces to choose from.
         dispatches: parts of names of dispatches or of their functions; all if empty.
         top: how many dispatches, those with the most work; None for all.
 
@@ -54,7 +55,7 @@ def write_suggestions(
     if not tasks:
         raise CompileError(error(f"no dispatch of '{options.input}' is meant"))
     tasks = sorted(tasks, key=estimated_work, reverse=True)[:top]
-    question = Question(options.flags, count, pipelines, names_dispatches=bool(dispatches))
+    question = Question(options.flags, count, selection, names_dispatches=bool(dispatches))
     suggestions = _suggestions(tasks, question)
     if not suggestions:
         raise CompileError(error(f"no configuration can be suggested for '{options.input}'"))

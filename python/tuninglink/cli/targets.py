@@ -13,9 +13,9 @@ from tuninglink.iree.targets import known_target_names
 from tuninglink.llvm_flags import switch
 from tuninglink.specs.bindings import binding_of
 from tuninglink.specs.default_library import shipped
+from tuninglink.specs.entry_settings import provenance_of
 from tuninglink.specs.libraries import LIBRARY, library_files, library_names
-from tuninglink.specs.loading import load_spec
-from tuninglink.specs.provenance import provenance_of
+from tuninglink.specs.spec import load_spec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -1,16 +1,151 @@
-"""The tables that the commands show."""
+"""What commands show on a terminal: verbosity, progress and tables."""
 
 from __future__ import annotations
 
+import os
 import sys
+import threading
+import time
+from contextlib import ExitStack, contextmanager
+from enum import IntEnum
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.interrupt_hooks import interrupt_hook
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import TextIO
 
     from rich.console import Console
+
+
+class Verbosity(IntEnum):
+    """The verbosity on standard error."""
+
+    QUIET = 0
+    NORMAL = 1
+    VERBOSE = 2
+
+
+_WORDS: Final = {
+    **dict.fromkeys(("-q", "--quiet"), Verbosity.QUIET),
+    **dict.fromkeys(("-v", "--verbose"), Verbosity.VERBOSE),
+}
+_chosen = [Verbosity.NORMAL]
+
+
+def take_verbosity(arguments: Iterable[str]) -> list[str]:
+    """Set the verbosity of this process from its arguments, and return the other arguments.
+
+    The last flag wins. Arguments after `--` are not parsed.
+    """
+    rest: list[str] = []
+    words = iter(arguments)
+    for word in words:
+        if word == "--":
+            return [*rest, word, *words]
+        if word in _WORDS:
+            _chosen[0] = _WORDS[word]
+        else:
+            rest.append(word)
+    return rest
+
+
+def verbosity() -> Verbosity:
+    """Return the verbosity of this process."""
+    return _chosen[0]
+
+
+def set_verbosity(chosen: Verbosity) -> None:
+    """Set the verbosity of this process."""
+    _chosen[0] = chosen
+
+
+def is_quiet() -> bool:
+    """Whether only errors and warnings are shown."""
+    return _chosen[0] is Verbosity.QUIET
+
+
+def is_verbose() -> bool:
+    """Whether the steps of a command are shown with their times."""
+    return _chosen[0] is Verbosity.VERBOSE
+
+
+PATIENCE = 1.0
+"""The delay before progress is shown, in seconds."""
+
+_SHOW_CURSOR = b"\033[?25h"
+
+
+class Steps:
+    """The steps of an activity. A call starts the next step.
+
+    Args:
+        what: the activity. Its text is read repeatedly, so it may change.
+    """
+
+    def __init__(self, what: object) -> None:
+        self._what = what
+        self._step = ""
+        self._began = self._step_began = time.monotonic()
+
+    def __call__(self, step: str) -> None:
+        """Start a step, with a name such as `generating code`."""
+        self._tell()
+        self._step, self._step_began = step, time.monotonic()
+
+    def end(self) -> None:
+        """End the last step and the activity."""
+        self("")
+        self._step_began = self._began
+        self._tell()
+
+    def _tell(self) -> None:
+        seconds = time.monotonic() - self._step_began
+        if is_verbose():
+            print(f"{self}: {seconds:.1f} s", file=sys.stderr, flush=True)  # noqa: T201
+
+    def __str__(self) -> str:
+        return f"{self._what}: {self._step}" if self._step else str(self._what)
+
+    def line(self) -> str:
+        """Return the activity, its step and the time since its start."""
+        return f"{self} ({time.monotonic() - self._began:.0f} s)"
+
+
+@contextmanager
+def progress(what: object) -> Iterator[Steps]:
+    """Show an activity on the terminal, if there is one, once the block has taken a second.
+
+    Args:
+        what: the activity. Its text is read repeatedly, so it may change.
+    """
+    steps = Steps(what)
+    with ExitStack() as shown:
+        if sys.stderr.isatty() and not is_quiet():
+            timer = threading.Timer(PATIENCE, _show, (steps, shown))
+            timer.daemon = True
+            timer.start()
+            shown.callback(timer.join)
+            shown.callback(timer.cancel)
+        yield steps
+    steps.end()
+
+
+def _show(steps: Steps, shown: ExitStack) -> None:
+    from rich.console import Console  # noqa: PLC0415 - it takes as long to load as a small run
+    from rich.text import Text  # noqa: PLC0415
+
+    class Current:
+        def __rich__(self) -> Text:
+            return Text(steps.line())
+
+    console = Console(stderr=True)
+    if console.is_interactive:
+        shown.enter_context(interrupt_hook(lambda: os.write(sys.stderr.fileno(), _SHOW_CURSOR)))
+        shown.enter_context(console.status(Current()))
+
 
 UNBROKEN = 100_000
 """The width of a table that no terminal shows: a row is a line there, for grep and its like."""

@@ -5,19 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from tuninglink.cli import process
 from tuninglink.cli.known_values import known_dispatches
 from tuninglink.cli.measuring_options import (
+    CALL_FLAGS,
     MEASURING_FLAGS,
+    SELECTION_FLAGS,
     MeasuringOptions,
     measuring_values,
 )
-from tuninglink.cli.usage import Positional
+from tuninglink.compiler.compile_options import Phase
 from tuninglink.compiler.flags import COMPILE_FLAGS, DIM_FLAG, FlagReader
-from tuninglink.compiler.phases import Phase
 from tuninglink.errors import CompileError
-from tuninglink.llvm_flags import Flag, read_count, read_fraction, switch
-from tuninglink.mlir.diagnostics import error, note
-from tuninglink.tuning.flag_sets.sets import NONE
+from tuninglink.llvm_flags import Flag, choice, read_count, read_fraction, switch
+from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
+from tuninglink.tuning.flag_sets import NONE
 from tuninglink.tuning.problems.reading import read_problem_file
 from tuninglink.tuning.problems.words import OPERATIONS, read_words
 from tuninglink.tuning.programs.call_options import (
@@ -26,13 +28,14 @@ from tuninglink.tuning.programs.call_options import (
     GivenInput,
     ParameterFile,
 )
-from tuninglink.tuning.settings import Numerics
+from tuninglink.tuning.settings import LastStage, Numerics
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tuninglink.iree.given_sizes import GivenSizes
-    from tuninglink.tuning.problems.problem import Problem
+    from tuninglink.tuning.problems import Problem
+    from tuninglink.tuning.settings import TuningSettings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +57,7 @@ class TuneOptions(MeasuringOptions):
         only_flags: whether sets of flags are all that is compared.
         expected: what its functions should return for these inputs.
         problems: the problems to tune instead of a program.
+        dry_run: whether only the sizes of spaces are shown.
     """
 
     input: str
@@ -70,6 +74,12 @@ class TuneOptions(MeasuringOptions):
     only_flags: bool = False
     expected: tuple[GivenInput, ...] = ()
     problems: tuple[Problem, ...] = ()
+    dry_run: bool = False
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether the run ends before a spec is written."""
+        return self.dry_run or self.settings.stop_after is not None
 
     @property
     def title(self) -> str:
@@ -81,12 +91,6 @@ class TuneOptions(MeasuringOptions):
         """How the whole program is called."""
         return CallOptions(self.functions, self.inputs, self.parameters, self.expected)
 
-
-PROGRAM_ARGUMENT: Final = Positional(
-    "INPUT",
-    "A program in MLIR, a model of ONNX (*.onnx), one dispatch, or a dispatch benchmark that iree-compile has dumped; "
-    "- is standard input.",
-)
 
 PROBLEM_FLAGS: Final = {
     "problem": Flag(
@@ -102,46 +106,15 @@ PROBLEM_FLAGS: Final = {
         "problem_files",
         repeats=True,
         metavar="FILE",
-        help="Tune the problems of this file, one a line: words as for --problem, commands of MIOpenDriver and "
-        "hipblaslt-bench, or lines of PyTorch's TunableOp. May be repeated.",
+        help="Tune the problems of this file, one a line: words as for --problem, commands of MIOpenDriver, "
+        "hipblaslt-bench and Fusilli's benchmarks, or lines of PyTorch's TunableOp; - is standard input. Lines with "
+        "problems that are not supported are skipped. May be repeated.",
+    ),
+    "strict-problems": switch(
+        "strict_problems", "Refuse files with lines that would be skipped, and name these."
     ),
 }
 """The flags for problems without a program."""
-
-CALL_FLAGS: Final = {
-    "function": Flag(
-        "functions",
-        FunctionWeight.parse,
-        repeats=True,
-        metavar="NAME[=N]",
-        help="Count this function of the program, each call N times. May be repeated. Default: all functions, one call "
-        "each.",
-    ),
-    "input": Flag(
-        "inputs",
-        GivenInput.parse,
-        repeats=True,
-        metavar="[F:]VALUE",
-        help="An input of function F for the whole program, as iree-run-module takes them: @FILE.npy, 2x3xf32=0 or a "
-        "number. One for each argument. Default: random.",
-    ),
-    "expected": Flag(
-        "expected",
-        GivenInput.parse,
-        repeats=True,
-        metavar="[F:]VALUE",
-        help="What function F should return for these inputs, as for --input, such as the outputs of the framework that "
-        "the model comes from. One for each result. Default: what the same program computes on the CPU.",
-    ),
-    "parameters": Flag(
-        "parameters",
-        ParameterFile.parse,
-        repeats=True,
-        metavar="[S=]FILE",
-        help="Weights of the program (.irpa, .safetensors, .gguf) with scope S. May be repeated. Default: random weights.",
-    ),
-}
-"""The flags for calls of the whole program."""
 
 _HIDDEN: Final = (
     *("compile-from", "iree-codegen-tuning-spec-path"),
@@ -194,6 +167,17 @@ TUNE_FLAGS: Final = {
         help="Tune dispatches that take at least this part of the time, as in 5%, and those whose default computes a wrong "
         "result.",
     ),
+    **SELECTION_FLAGS,
+    "stop-after": choice(
+        "stop_after",
+        LastStage,
+        "End after this stage: list the candidates of each dispatch on standard output, those with the best estimates, "
+        "those that compile, or all with their times; -o DIR writes each as a spec. The first two need no device; "
+        "--trials is the number of candidates, by default 100.",
+    ),
+    "dry-run": switch(
+        "dry_run", "Show the dispatches with the sizes of their spaces, and do nothing else."
+    ),
     "spec": replace(
         COMPILE_FLAGS["spec"], help="Try the configurations of this spec, too. May be repeated."
     ),
@@ -222,14 +206,15 @@ def parse_tune_arguments(arguments: Sequence[str]) -> TuneOptions:
         CompileError: there is no input, a value is malformed or missing, or a flag is unknown or of no use.
     """
     reader = FlagReader(TUNE_FLAGS, arguments)
-    values = measuring_values(reader)
+    values = _without_decisions(measuring_values(reader))
     files = values.pop("problem_files", ())
     given = values.get("problems", ())
     if given or files:
         _check_has_no_program(reader.input, values)
-        in_files = (problem for file in files for problem in read_problem_file(file))
+        in_files = _problems_in(files, is_strict=values.pop("strict_problems", False))
         values["problems"] = tuple(dict.fromkeys((*given, *in_files)))
         return TuneOptions(input="", **_without_whole_program(values))
+    values.pop("strict_problems", None)
     if reader.input is None:
         raise CompileError(
             error("no input; name a program, - for standard input, or a problem with --problem")
@@ -244,6 +229,38 @@ def parse_tune_arguments(arguments: Sequence[str]) -> TuneOptions:
             )
         )
     return TuneOptions(input=reader.input, **values)
+
+
+def _without_decisions(values: dict[str, Any]) -> dict[str, Any]:
+    """Return values for a run that may end before winners are decided.
+
+    Raises:
+        CompileError: another flag needs the rest of the run.
+    """
+    settings: TuningSettings = values["settings"]
+    if not values.get("dry_run") and settings.stop_after is None:
+        return values
+    stopping = "--dry-run" if values.get("dry_run") else "--stop-after"
+    if values.get("only_flags") or settings.generalizes:
+        flag = "--only-flags" if values.get("only_flags") else "--generalize"
+        raise CompileError(error(f"flag '{flag}' does not apply with '{stopping}'"))
+    settings = replace(settings, runs_model=False, checks_defaults=False)
+    return {**values, "settings": settings, "flag_sets": NONE}
+
+
+def _problems_in(paths: Sequence[str], *, is_strict: bool) -> Iterator[Problem]:
+    """Yield the problems of files, and count the lines that are skipped.
+
+    Raises:
+        TuninglinkError: a file cannot be read or has no problem.
+    """
+    for path in paths:
+        file = read_problem_file(path, is_strict=is_strict)
+        yield from file.problems
+        if file.unsupported:
+            notes = tuple(note(f"{reason} ({count})") for reason, count in file.unsupported.items())
+            message = f"{file.unsupported_lines} of '{file.name}' skipped"
+            process.show(Diagnostic(Severity.WARNING, message, notes=notes))
 
 
 _PROGRAM_FLAGS: Final = ("dim", "compile-from", *CALL_FLAGS, "flag-sets", "only-flags")

@@ -6,29 +6,86 @@ import math
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tuninglink.tuning.devices.timing import duration
 from tuninglink.tuning.listener import Listener
-from tuninglink.tuning.results.summary import summary
+from tuninglink.tuning.results.output_verdict import Correctness
+from tuninglink.tuning.results.task_result import Ending, TaskOutcome, TaskResult
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tuninglink.tuning.candidates.preparation import TunableTask
-    from tuninglink.tuning.deciding.entry_verdict import ModelVerdict
+    from tuninglink.tuning.deciding.decision import Decision
+    from tuninglink.tuning.deciding.verdicts import ModelVerdict
     from tuninglink.tuning.devices.device import DeviceDescription
     from tuninglink.tuning.programs.dispatches import DispatchedProgram, Omission, TuningTask
-    from tuninglink.tuning.references.output_verdict import OutputVerdict
-    from tuninglink.tuning.results.output_comparison import OutputComparison
+    from tuninglink.tuning.results.output_verdict import OutputComparison, OutputVerdict
     from tuninglink.tuning.results.task_result import (
         FunctionComparison,
         ModelComparison,
-        TaskResult,
         TrialResult,
     )
     from tuninglink.tuning.scheduling.budget import Budget
     from tuninglink.tuning.scheduling.timeline import Timeline
+
+
+_AGREEING: Final = 0.05
+"""The ratio of the median times may be this far from the median of the ratios without a remark."""
+
+
+def summary(result: TaskResult) -> str:
+    """Return the outcome of a task, its times, its share, and why no more candidates were tried."""
+    share = f"{result.share:.0%} of the time"
+    return f"{outcome(result)}; {share}, {trials(result)}{_default(result)}"
+
+
+def outcome(result: TaskResult) -> str:
+    """Return the outcome of a task with its times."""
+    default, decision = duration(result.default_us), result.decision
+    match result.verdict:
+        case TaskOutcome.WON | TaskOutcome.LEFT_OUT if decision is not None:
+            return f"won: {decision.speedup}, {times(decision)}"
+        case TaskOutcome.UNDECIDED:
+            interval = f": {decision}" if decision else ""
+            reason = f": {result.reason}" if result.reason else ""
+            return f"undecided{interval}{reason}, {default} by default"
+        case _ if not result.trials:
+            reason = result.prepared.spaces.reason
+            return f"no candidates{f': {reason}' if reason else ''}, {default} by default"
+        case _ if result.ending is Ending.ALL_FAILED:
+            return f"all candidates failed, {default} by default"
+    return f"nothing is faster than the compiler's choice, {default}"
+
+
+def _default(result: TaskResult) -> str:
+    """Return what the reference says about the compiler's choice, unless it is right."""
+    judgement = result.judgement
+    if judgement is None or judgement.correctness is Correctness.RIGHT:
+        return ""
+    if judgement.correctness is not Correctness.WRONG:
+        reason = next(iter(judgement.reason.splitlines()), "")
+        return f"; the default's result is {judgement.correctness.value}: {reason}"
+    if result.verdict is TaskOutcome.WON:
+        return "; the default's result is wrong"
+    return "; the default's result is wrong, and no right candidate was found: the program computes wrong results here"
+
+
+def trials(result: TaskResult) -> str:
+    """Return how many candidates were tried, and why no more."""
+    count = len(result.trials)
+    tried = f"{count} candidate{'' if count == 1 else 's'} tried"
+    return f"{tried} ({result.ending.value})" if result.ending else tried
+
+
+def times(decision: Decision) -> str:
+    """Return the median times of a decision, with a remark where their ratio is not the speedup."""
+    pair = f"{duration(decision.default_us)} to {duration(decision.tuned_us)}"
+    ratio = decision.default_us / decision.tuned_us
+    if abs(ratio / decision.speedup.median - 1) <= _AGREEING:
+        return pair
+    return f"{pair} (medians of times that varied; the speedup is by round)"
 
 
 @dataclass

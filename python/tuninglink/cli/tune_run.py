@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
 from tuninglink.cli.measuring import Measuring, stopping, time_left
-from tuninglink.cli.progress import progress
+from tuninglink.cli.terminal import progress
 from tuninglink.errors import CompileError, TuninglinkError
-from tuninglink.mlir.contexts import thread_context
-from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
+from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note, thread_context
 from tuninglink.specs.default_library import DefaultLibrary
 from tuninglink.specs.sources import SpecFiles, read_specs
 from tuninglink.tuning.devices.local import default_device
 from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.report.reporting import report_of
-from tuninglink.tuning.scheduling.ledger import Ledger
+from tuninglink.tuning.scheduling.budget import Ledger
 from tuninglink.tuning.scheduling.timeline import Stage, Timeline
 from tuninglink.tuning.tuner import Tuner
 
@@ -26,8 +25,10 @@ if TYPE_CHECKING:
     from tuninglink.cli.tune_options import TuneOptions
     from tuninglink.iree.targets import Target
     from tuninglink.specs.spec import Spec
+    from tuninglink.tuning.devices.device import DeviceDescription
     from tuninglink.tuning.programs.dispatches import DispatchedProgram
-    from tuninglink.tuning.report.model import TuningReport
+    from tuninglink.tuning.report import TuningReport
+    from tuninglink.tuning.results.task_result import TuningResult
 
 
 @dataclass(frozen=True)
@@ -60,11 +61,27 @@ def tune(options: TuneOptions, set_flags: Sequence[str], command: str) -> Tuned:
     Raises:
         TuninglinkError: the program cannot be tuned.
     """
+    result, device, is_stopped = run_tuner(options, set_flags, command)
+    report = report_of(options.title, device, result)
+    return Tuned(result.spec, len(result.won), report, result.failure, is_stopped)
+
+
+def run_tuner(
+    options: TuneOptions, set_flags: Sequence[str], command: str
+) -> tuple[TuningResult, DeviceDescription, bool]:
+    """Tune the dispatches of a program; see `tune`.
+
+    Returns:
+        The result, the first device, and whether a signal ended tuning early.
+
+    Raises:
+        TuninglinkError: the program cannot be tuned.
+    """
     settings = options.settings
     ledger = Ledger(time_left(settings.seconds), settings.trials)
     timeline = Timeline()
     with progress(f"compiling {options.title}"), timeline.stage(Stage.PROGRAM):
-        program = _read(options)
+        program = read_input(options)
     warning = generic_cpu_warning(task.target for task in program.tasks)
     if warning is not None:
         process.show(warning)
@@ -72,7 +89,7 @@ def tune(options: TuneOptions, set_flags: Sequence[str], command: str) -> Tuned:
     with Measuring(options, uris).tuner(timeline) as tuner, stopping(ledger.whole, command):
         descriptions = tuner.devices.descriptions
         tuner.listener.found(program, descriptions)
-        specs = _specs(program, options)
+        specs = candidate_specs(program, options)
         whole = Tuner(
             program,
             options.flags,
@@ -83,12 +100,10 @@ def tune(options: TuneOptions, set_flags: Sequence[str], command: str) -> Tuned:
             warn=process.show,
         )
         result = whole.run()
-    report = report_of(options.title, descriptions[0], result)
-    stopped = ledger.whole.is_stopped
-    return Tuned(result.spec, len(result.won), report, result.failure, stopped)
+    return result, descriptions[0], ledger.whole.is_stopped
 
 
-def _read(options: TuneOptions) -> DispatchedProgram:
+def read_input(options: TuneOptions) -> DispatchedProgram:
     """Read the program.
 
     Raises:
@@ -118,7 +133,7 @@ def _default_devices(program: DispatchedProgram) -> tuple[str, ...]:
     return (default_device(program.tasks[0].target.backend),)
 
 
-def _specs(program: DispatchedProgram, options: TuneOptions) -> list[Spec]:
+def candidate_specs(program: DispatchedProgram, options: TuneOptions) -> list[Spec]:
     """Return the specs whose configurations are candidates: given specs, and the targets' default specs."""
     upgrade, sink = options.upgrade, process.shown_diagnostics()
     specs = [*SpecFiles(read_specs(options.specs, sink), upgrade=upgrade, diagnostics=sink)]

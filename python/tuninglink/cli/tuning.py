@@ -16,8 +16,9 @@ from tuninglink.cli import process
 from tuninglink.cli.flag_choice import choose_flags, say, write_flags
 from tuninglink.cli.measuring import check_outputs, stopping
 from tuninglink.cli.startup import end_with, exit_on_interrupt
+from tuninglink.cli.terminal import Verbosity, set_verbosity, verbosity
 from tuninglink.cli.tune_run import tune
-from tuninglink.cli.verbosity import Verbosity, set_verbosity, verbosity
+from tuninglink.cli.tune_stages import run_stages
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.emission.spec_writer import write_spec
 from tuninglink.errors import TuninglinkError
@@ -25,8 +26,7 @@ from tuninglink.files import STANDARD_STREAM, check_directory, write_output
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
 from tuninglink.tuning.flag_sets.comparison import TunedSet
 from tuninglink.tuning.problems.programs import program_of
-from tuninglink.tuning.report.reporting import with_flag_sets
-from tuninglink.tuning.report.writing import write_report
+from tuninglink.tuning.report.reporting import with_flag_sets, write_report
 from tuninglink.tuning.scheduling.budget import Budget
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from tuninglink.cli.flag_choice import FlagChoice
     from tuninglink.cli.tune_options import TuneOptions
     from tuninglink.cli.tune_run import Tuned
+    from tuninglink.tuning.flag_sets import FlagSet
     from tuninglink.tuning.flag_sets.results import FlagsResult
-    from tuninglink.tuning.flag_sets.sets import FlagSet
 
 
 _TILED_PART: Final = 0.35
@@ -57,6 +57,8 @@ def tune_program(options: TuneOptions, command: str) -> TuninglinkError | None:
     Raises:
         TuninglinkError: the program cannot be tuned, or a result cannot be written.
     """
+    if options.is_partial:
+        return run_stages(options, command)
     check_outputs(options)
     if options.report:
         check_directory(options.report)

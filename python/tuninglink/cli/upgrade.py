@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.checking.configuration_checks import ConfigurationChecks
 from tuninglink.cli import process
-from tuninglink.cli.progress import progress
+from tuninglink.cli.terminal import progress
 from tuninglink.cli.usage import TARGET_FLAG, Positional, Usage
-from tuninglink.compiler.executable_targets import executable_target
 from tuninglink.compiler.flags import COMPILE_FLAGS
 from tuninglink.compiler.session import set_up_command_line
+from tuninglink.compiler.target_flags import compile_flags, executable_target
 from tuninglink.errors import SpecError, TuninglinkError
 from tuninglink.files import STANDARD_STREAM, check_output, write_output
-from tuninglink.iree.compile_flags import compile_flags
 from tuninglink.llvm_flags import Flag, switch
 from tuninglink.mlir.diagnostics import Diagnostic, Place, Severity, error
 from tuninglink.mlir.serialization import is_bytecode, parse_module
@@ -179,7 +178,7 @@ def _upgraded(
 
 def _check(specs: Sequence[str]) -> int:
     """Show outdated or unreadable parts of specs, and return the exit code."""
-    from tuninglink.specs.loading import load_spec  # noqa: PLC0415 - loads the compiler
+    from tuninglink.specs.spec import load_spec  # noqa: PLC0415 - loads the compiler
 
     code = process.SUCCESS
     for spec in specs:
@@ -198,7 +197,7 @@ def _check_links(data: bytes, name: str) -> None:
     Raises:
         SpecError: it cannot be linked.
     """
-    from tuninglink.mlir.contexts import thread_context  # noqa: PLC0415 - loads the compiler
+    from tuninglink.mlir.diagnostics import thread_context  # noqa: PLC0415 - loads the compiler
     from tuninglink.specs import Spec, has_entry_point  # noqa: PLC0415
     from tuninglink.specs.linking.link_form import choose_form  # noqa: PLC0415
 
@@ -210,7 +209,7 @@ def _check_links(data: bytes, name: str) -> None:
 def _modernized(data: bytes, name: str) -> tuple[bytes, str]:
     """Return the spec with its DAG matchers converted, and the report on each entry."""
     from tuninglink.dag_to_named import convert_dags  # noqa: PLC0415 - loads a solver
-    from tuninglink.specs.loading import load_spec  # noqa: PLC0415
+    from tuninglink.specs.spec import load_spec  # noqa: PLC0415
 
     spec = load_spec(data, name=name, upgrade=False)
     with progress("modernizing"):
@@ -221,7 +220,7 @@ def _modernized(data: bytes, name: str) -> tuple[bytes, str]:
 def _configurations(data: bytes, name: str, target: str) -> str:
     """Return whether the configuration of each entry holds on a target."""
     from tuninglink.iree.targets import Target  # noqa: PLC0415
-    from tuninglink.specs.loading import load_spec  # noqa: PLC0415
+    from tuninglink.specs.spec import load_spec  # noqa: PLC0415
 
     parsed = Target.parse(target)
     spec = load_spec(data, name=name, upgrade=False)
@@ -231,7 +230,7 @@ def _configurations(data: bytes, name: str, target: str) -> str:
 
 def _check_bytecode(name: str, data: bytes) -> None:
     """Check that bytecode, which cannot be upgraded, needs no upgrade."""
-    from tuninglink.mlir.contexts import thread_context  # noqa: PLC0415 - loads the compiler
+    from tuninglink.mlir.diagnostics import thread_context  # noqa: PLC0415 - loads the compiler
 
     try:
         parse_module(data, name, thread_context())

@@ -8,33 +8,31 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
-from tuninglink.cli.progress import progress
-from tuninglink.cli.report_format import ReportFormat
-from tuninglink.cli.terminal import print_table
-from tuninglink.cli.verbosity import is_quiet
+from tuninglink.cli.terminal import is_quiet, print_table, progress
+from tuninglink.cli.usage import ReportFormat
 from tuninglink.cli.verify_traces import verify_traces
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import check_directory
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.plain_data import to_json
 from tuninglink.specs.linking.precedence import link
-from tuninglink.specs.loading import load_spec
 from tuninglink.specs.sources import SpecFiles, read_specs
+from tuninglink.specs.spec import load_spec
 from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.deciding.model_run import ModelRuns
 from tuninglink.tuning.deciding.output_judge import OutputJudge
-from tuninglink.tuning.deciding.program_verdict import ProgramVerdict, judge_program
+from tuninglink.tuning.deciding.verdicts import ProgramVerdict, judge_program
 from tuninglink.tuning.devices.local import Devices, default_device, may_run
 from tuninglink.tuning.devices.timing import Settings
 from tuninglink.tuning.programs.dispatches import read_program
-from tuninglink.tuning.references.output_verdict import Correctness
-from tuninglink.tuning.references.program_reference import ProgramReference
-from tuninglink.tuning.references.program_verification import (
+from tuninglink.tuning.references.program_reference import (
+    ProgramReference,
     ProgramVerification,
     VerifiedDispatch,
 )
 from tuninglink.tuning.references.references import References
 from tuninglink.tuning.results.failures import Failure, FailureKind
+from tuninglink.tuning.results.output_verdict import Correctness
 from tuninglink.tuning.results.reproducers import Reproducers
 
 if TYPE_CHECKING:

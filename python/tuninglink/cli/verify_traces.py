@@ -7,15 +7,14 @@ import sys
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final
 
-from tuninglink.cli.progress import progress
-from tuninglink.cli.report_format import ReportFormat
-from tuninglink.cli.terminal import print_table
+from tuninglink.cli.terminal import print_table, progress
+from tuninglink.cli.usage import ReportFormat
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error
 from tuninglink.plain_data import to_json
 from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.deciding.model_run import ModelRunError, ModelRuns
-from tuninglink.tuning.deciding.output_errors import relative_error
+from tuninglink.tuning.deciding.output_judge import relative_error
 from tuninglink.tuning.devices.local import Devices
 from tuninglink.tuning.devices.timing import Settings
 from tuninglink.tuning.references.traced_program import (

@@ -8,16 +8,16 @@ from dataclasses import dataclass, replace
 
 from tuninglink.compiler.applying import SpecChoice
 from tuninglink.compiler.compilation import Compilation, Compiler
-from tuninglink.compiler.flags import CompileOptions, parse_arguments
+from tuninglink.compiler.compile_options import CompileOptions
+from tuninglink.compiler.flags import parse_arguments
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import session_flags
 from tuninglink.errors import CompileError
 from tuninglink.files import STANDARD_STREAM
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, error
 from tuninglink.specs.default_library import DefaultLibrary
-from tuninglink.specs.loading import load_spec
 from tuninglink.specs.sources import SpecFiles, automatic_positions, read_specs
-from tuninglink.specs.spec import Spec
+from tuninglink.specs.spec import Spec, load_spec
 
 
 def compile(  # noqa: A001 - the usual word, as in `re`

@@ -12,8 +12,7 @@ from tuninglink.mlir.diagnostics import Diagnostic, Severity, note
 from tuninglink.mlir.walk import collect
 from tuninglink.specs.applicability import Applicability
 from tuninglink.specs.bindings import binding_of
-from tuninglink.specs.entry_settings import settings_of
-from tuninglink.specs.provenance import FLAGS, provenance_of
+from tuninglink.specs.entry_settings import FLAGS, provenance_of, settings_of
 from tuninglink.specs.structure import SpecKind
 
 if TYPE_CHECKING:

@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING
 from iree.compiler import ir as mlir
 
 from tuninglink.compiler import native
-from tuninglink.compiler.callers import callers
 from tuninglink.errors import CompileError
-from tuninglink.mlir.c_interface import object_at
-from tuninglink.mlir.native_diagnostics import attach, read_diagnostic
+from tuninglink.mlir.c_interface import attach, object_at, read_diagnostic
+from tuninglink.mlir.diagnostics import callers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Self
 
-    from tuninglink.compiler.phases import Phase
+    from tuninglink.compiler.compile_options import Phase
     from tuninglink.mlir.diagnostics import Diagnostic
 
     Report = Callable[[Diagnostic], None]

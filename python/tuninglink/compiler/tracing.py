@@ -15,8 +15,7 @@ from tuninglink.mlir.diagnostics import place_of
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import visit
 from tuninglink.specs.bindings import binding_of, covers, entry_binding
-from tuninglink.specs.entry_settings import settings_of
-from tuninglink.specs.provenance import DERIVED, provenance_of
+from tuninglink.specs.entry_settings import DERIVED, provenance_of, settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,7 +13,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.mlir import names
-from tuninglink.mlir.affine import value_range
+from tuninglink.mlir.attributes import value_range
 from tuninglink.mlir.walk import body, collect
 from tuninglink.payloads.op_templates import DYNAMIC, build, new_function
 from tuninglink.payloads.operations import generic

@@ -1,1 +1,235 @@
-"""The state of an installation, and checks of the compiler."""
+"""The state of an installation: versions, extras, drivers, devices and caches; and checks of the installed compiler.
+
+The checks are of the behaviour that all commands of Tuninglink depend on.
+"""
+
+from __future__ import annotations
+
+import mmap
+import platform
+import re
+from concurrent.futures import CancelledError
+from dataclasses import dataclass
+from importlib import metadata, resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from iree.compiler import _mlir_libs
+from iree.compiler import ir as mlir
+
+from tuninglink.compiler import compile as compile_program
+from tuninglink.compiler.target_flags import compile_flags
+from tuninglink.errors import TuninglinkError
+from tuninglink.iree.lowering_configs import ENTRIES
+from tuninglink.iree.targets import Target
+from tuninglink.mlir import names
+from tuninglink.specs.default_library import shipped
+from tuninglink.specs.remote import cache_directory
+from tuninglink.workers import JobError, JobTimeoutError, Pool, WorkerCrashedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_PACKAGES: Final = ("tuninglink", "iree-base-compiler", "iree-base-runtime")
+_DEVELOPMENT: Final = ("dev", "docs")
+_REQUIREMENT: Final = re.compile(r"(?P<name>[\w.-]+).*extra == ['\"](?P<extra>[\w-]+)['\"]")
+_SECONDS: Final = 30.0
+"""The time limit for a driver to list its devices."""
+
+
+@dataclass(frozen=True)
+class Driver:
+    """A driver of the runtime.
+
+    Attributes:
+        name: its name, such as `cuda`.
+        devices: the URI and the name of each device.
+        failure: the reason why it lists no devices, or empty.
+    """
+
+    name: str
+    devices: tuple[tuple[str, str], ...] = ()
+    failure: str = ""
+
+
+@dataclass(frozen=True)
+class Environment:
+    """The installed components.
+
+    Attributes:
+        versions: the versions of packages and of Python; empty for a missing package.
+        extras: the missing packages of each extra.
+        drivers: the drivers of the runtime; none without the runtime.
+        cache: the directory of downloaded specs.
+        cached_files: the number of files in it.
+        cached_bytes: their total size.
+    """
+
+    versions: Mapping[str, str]
+    extras: Mapping[str, tuple[str, ...]]
+    drivers: tuple[Driver, ...]
+    cache: Path
+    cached_files: int
+    cached_bytes: int
+
+
+def environment() -> Environment:
+    """Return the installed components. Listing devices may take some seconds."""
+    cache = cache_directory()
+    sizes = [path.stat().st_size for path in cache.rglob("*") if path.is_file()]
+    return Environment(
+        versions={
+            **{name: _version(name) for name in _PACKAGES},
+            "Python": platform.python_version(),
+        },
+        extras=_extras(),
+        drivers=tuple(_drivers()),
+        cache=cache,
+        cached_files=len(sizes),
+        cached_bytes=sum(sizes),
+    )
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def _extras() -> dict[str, tuple[str, ...]]:
+    """Return the missing packages of each extra."""
+    packages: dict[str, list[str]] = {}
+    for requirement in metadata.requires("tuninglink") or ():
+        match = _REQUIREMENT.match(requirement)
+        if match and match["extra"] not in _DEVELOPMENT:
+            packages.setdefault(match["extra"], []).append(match["name"])
+    return {
+        extra: tuple(name for name in names_ if not _version(name))
+        for extra, names_ in packages.items()
+    }
+
+
+def _drivers() -> Iterator[Driver]:
+    if not _version("iree-base-runtime"):
+        return
+    with Pool(1) as pool:  # Vendors' libraries in drivers may crash or hang.
+        for name in pool.submit(driver_names, seconds=_SECONDS).result():
+            try:
+                devices = pool.submit(device_names, name, seconds=_SECONDS).result()
+                yield Driver(name, devices)
+            except TuninglinkError as failure:
+                yield Driver(name, failure=failure.diagnostics[0].message)
+            except (JobError, JobTimeoutError, WorkerCrashedError) as failure:
+                yield Driver(name, failure=str(failure))
+
+
+def driver_names() -> list[str]:
+    """Return the drivers of the runtime."""
+    from iree import runtime as rt  # noqa: PLC0415 - an extra
+
+    return sorted(rt.query_available_drivers())
+
+
+def device_names(driver: str) -> tuple[tuple[str, str], ...]:
+    """Return the URI and the name of each device of a driver.
+
+    Raises:
+        DeviceError: the driver cannot be loaded, or lists no devices.
+    """
+    from tuninglink.tuning.devices.device import LOCAL_DRIVERS, describe, devices_of  # noqa: PLC0415
+
+    if driver in LOCAL_DRIVERS:
+        return ((f"{driver}://", describe(driver).name),)
+    return tuple((device.uri, device.name) for device in devices_of(driver))
+
+
+_TARGETS: Final = ("gfx942", "sm_80", "vulkan-rdna3", "metal", "x86_64", "vmvx")
+"""A target of each backend. `spec.mlir` has an entry for each."""
+
+_CHECK_SECONDS: Final = 60.0
+"""The time limit of a compilation, which takes less than a second."""
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """The result of one check.
+
+    Attributes:
+        name: the property that is checked.
+        failure: the reason why it does not hold; empty if it does.
+    """
+
+    name: str
+    failure: str = ""
+
+
+def self_check() -> Iterator[CheckResult]:
+    """Yield the results of all checks, which take some seconds."""
+    yield CheckResult("matcher operations are registered", missing_operations())
+    yield CheckResult("knobs of lowering configurations are read", unknown_knobs())
+    yield CheckResult("default specs load", _unloadable_defaults())
+    with Pool(1) as pool:  # A compiler that aborts must not end the checks.
+        for name in _TARGETS:
+            target = Target.parse(name)
+            check = f"an embedded spec takes effect on {target.backend}"
+            try:
+                specs = pool.submit(configuring_specs, name, seconds=_CHECK_SECONDS).result()
+                failure = "" if specs else "its entry did not configure the program"
+            except (
+                *(TuninglinkError, JobError, JobTimeoutError),
+                *(WorkerCrashedError, CancelledError),
+            ) as reason:
+                failure = str(reason)
+            yield CheckResult(check, failure)
+
+
+def configuring_specs(target: str) -> list[str]:
+    """Return the names of the specs that configure the check's program for a target.
+
+    Raises:
+        TuninglinkError: the program does not compile, or the spec does not load.
+    """
+    files = resources.files("tuninglink.doctor")
+    compilation = compile_program(
+        files.joinpath("program.mlir").read_bytes(),
+        specs=[files.joinpath("spec.mlir").read_bytes()],
+        default_specs=False,
+        flags=[*compile_flags(Target.parse(target)), "--compile-to=executable-configurations"],
+    )
+    return [applied.spec_name for applied in compilation.applied]
+
+
+def missing_operations() -> str:
+    """Return the matcher operations that the compiler lacks, in words, or an empty string."""
+    context = mlir.Context()
+    context.load_all_available_dialects()
+    operations = {value for value in vars(names).values() if _is_matcher_operation(value)}
+    missing = sorted(name for name in operations if not context.is_registered_operation(name))
+    return f"missing: {', '.join(missing)}" if missing else ""
+
+
+def _is_matcher_operation(value: object) -> bool:
+    prefixes = ("transform.match.", "transform.iree.match.", "transform.structured.match")
+    return isinstance(value, str) and value.startswith(prefixes)
+
+
+def unknown_knobs() -> str:
+    """Return the knobs missing from the strings of the compiler's library, in words, or an empty string."""
+    library = Path(_mlir_libs.__file__).parent / "libIREECompiler.so"
+    try:
+        with (
+            library.open("rb") as file,
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content,
+        ):
+            unread = [name for name in ENTRIES if content.find(b"\0%b\0" % name.encode()) < 0]
+    except OSError as failure:
+        return f"cannot read '{library}': {failure.strerror}"
+    return f"unknown to the compiler: {', '.join(unread)}" if unread else ""
+
+
+def _unloadable_defaults() -> str:
+    try:
+        return "" if shipped() else "no default specs are installed"
+    except TuninglinkError as failure:
+        return str(failure)

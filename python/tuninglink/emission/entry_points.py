@@ -9,7 +9,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.emission.matcher_forms import create
 from tuninglink.iree.op_kinds import OpKind, Role
-from tuninglink.iree.target_attributes import read_executable_target
+from tuninglink.iree.targets import read_executable_target
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import collect
 from tuninglink.specs.transform_ops import add_kernel_config, yield_

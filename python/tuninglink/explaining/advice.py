@@ -13,14 +13,13 @@ from tuninglink.iree.op_words import layout
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.iree.targets import Target
 from tuninglink.matching.derivation.deriver import DerivableList
-from tuninglink.matching.derivation.root_forms import root_form
+from tuninglink.matching.derivation.problem_forms import root_form
 from tuninglink.matching.op_info import OpInfo
 from tuninglink.matching.prunable import PrunableSpec
-from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.specs.applicability import Selection
 from tuninglink.specs.libraries import shipped_libraries
-from tuninglink.specs.loading import load_spec
-from tuninglink.specs.spec import Spec
+from tuninglink.specs.spec import Spec, load_spec
 
 _OPERANDS: Final = 3
 

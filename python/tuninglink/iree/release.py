@@ -1,4 +1,4 @@
-"""The release of the installed compiler, and the differences between the supported releases.
+"""The installed compiler: its release, what differs between the supported releases, and its enumerators.
 
 Tuninglink supports the releases 3.12 to 3.14. Matchers, knobs and constraints are the same for all of them, which
 `tuninglink doctor` and the test suite check.
@@ -7,9 +7,13 @@ Tuninglink supports the releases 3.12 to 3.14. Matchers, knobs and constraints a
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from functools import cache
 from typing import Final
 
 from iree.compiler.version import VERSION
+
+from tuninglink.spelling import nearest
 
 _NUMBERS: Final = re.compile(r"(\d+)\.(\d+)")
 
@@ -35,3 +39,42 @@ def elementwise_op(kind: str) -> str:
     if HAS_BARE_KINDS:
         return f"linalg.elementwise <{kind}>"
     return f"linalg.elementwise kind=#linalg.elementwise_kind<{kind}>"
+
+
+CPU_PIPELINES: Final = frozenset(
+    {
+        "Default",
+        "DoubleTilingExpert",
+        "ConvTileAndDecomposeExpert",
+        "Mmt4dTilingExpert",
+        "BufferOpsTileAndVectorize",
+        "DataTiling",
+        "LinalgExtTileAndVectorize",
+    }
+)
+"""The enumerators of `#iree_cpu.pipeline`, which the bindings lack."""
+
+_LONGEST: Final = 80
+
+
+@cache
+def gpu_enumerators(enumeration: str) -> frozenset[str]:
+    """Return the enumerators of an enumeration in the bindings of `iree_gpu`, such as `MMAIntrinsic`."""
+    from iree.compiler.dialects import iree_gpu  # noqa: PLC0415 - loads the compiler
+
+    return frozenset(member.name for member in getattr(iree_gpu, enumeration))
+
+
+def unknown(what: str, name: str, valid_names: Iterable[str], likely: str | None = None) -> str:
+    """Return the message that a name is unknown, with the nearest known one.
+
+    Args:
+        what: the kind of name.
+        name: the name.
+        valid_names: the known names.
+        likely: the name in the form of the known names.
+    """
+    suggestion = nearest((likely or name)[:_LONGEST], sorted(valid_names), cutoff=0.5)
+    shortened = name if len(name) <= _LONGEST else name[:_LONGEST] + "..."
+    hint = f"; the nearest known one is '{suggestion}'" if suggestion else ""
+    return f"unknown {what} '{shortened}'{hint}"

@@ -13,7 +13,7 @@ from iree.compiler import ir as mlir
 from tuninglink.iree.op_kinds import ATTENTION_OUTPUTS, ROLES, OpKind, affine_maps
 from tuninglink.iree.op_words import layout
 from tuninglink.matching import predicates as pred
-from tuninglink.matching.graphs import computation_of
+from tuninglink.matching.op_info import computation_of
 from tuninglink.plain_data import written
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tuninglink.iree.op_kinds import ATTENTION_OUTPUTS, OpKind
 from tuninglink.matching import predicates as pred
 from tuninglink.matching.conditions import Condition, Opaque
-from tuninglink.matching.loops import loops_of
+from tuninglink.matching.extents import loops_of
 from tuninglink.matching.matcher import ContradictionError, NotUnderstoodError
 from tuninglink.mlir import names
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
 
     from tuninglink.iree.structured_op import ValueType
-    from tuninglink.matching.loops import Loops
+    from tuninglink.matching.extents import Loops
     from tuninglink.matching.matcher import Matcher
 
 _MATCHED_KINDS: Final = frozenset({OpKind.CONTRACTION, OpKind.CONVOLUTION})

@@ -9,9 +9,17 @@ from typing import Final
 from iree.compiler import ir as mlir
 
 from tuninglink.matching import predicates as pred
-from tuninglink.matching.graphs import regions_key
-from tuninglink.matching.matcher import Matcher, NotUnderstoodError, Stop
-from tuninglink.matching.meanings import ROOT, Constant, Meaning, ReadingCache, UnknownResult
+from tuninglink.matching.matcher import (
+    ROOT,
+    Constant,
+    Matcher,
+    Meaning,
+    NotUnderstoodError,
+    ReadingCache,
+    Stop,
+    UnknownResult,
+)
+from tuninglink.matching.op_info import regions_key
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import integer_value
 from tuninglink.mlir.diagnostics import place_of

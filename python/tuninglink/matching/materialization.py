@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from iree.compiler import ir as mlir
 
 from tuninglink.iree.dispatches import find_dispatches
-from tuninglink.matching.derivation.root_forms import RootFormReader
+from tuninglink.matching.derivation.problem_forms import RootFormReader
 from tuninglink.matching.dispatch_signature import ANYTHING, SignatureReader
 from tuninglink.matching.pruning import PruningLinker
 from tuninglink.mlir import names
@@ -20,14 +20,14 @@ from tuninglink.specs.embedding import (
     load_embedded_spec,
     spec_attribute,
 )
-from tuninglink.specs.loading import check_is_program, in_context
+from tuninglink.specs.spec import check_is_program, in_context
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tuninglink.iree.dispatches import Dispatch
     from tuninglink.iree.targets import Target
-    from tuninglink.matching.derivation.root_forms import RootForm
+    from tuninglink.matching.derivation.problem_forms import RootForm
     from tuninglink.matching.dispatch_signature import DispatchSignature
     from tuninglink.matching.prunable import Pruning
     from tuninglink.mlir.diagnostics import DiagnosticSink
@@ -143,9 +143,9 @@ class _RootForms:
             return self._reader.read(dispatch)
         target = dispatch.target
         if target not in self._by_target:
-            same = [each for each in self._dispatches if each.target == target]
+            same = [other for other in self._dispatches if other.target == target]
             self._by_target[target] = tuple(
-                root for each in same for root in self._reader.read(each)
+                root for other in same for root in self._reader.read(other)
             )
         return self._by_target[target]
 
@@ -210,9 +210,9 @@ class _Linker:
         selection = self._selections.setdefault(dispatch.target, Selection(dispatch.target))
         # Entries that are bound to other targets do not affect this one.
         used = {
-            position: each
-            for position, each in enumerate(self._specs)
-            if not selection.of(each).is_bound_elsewhere
+            position: spec
+            for position, spec in enumerate(self._specs)
+            if not selection.of(spec).is_bound_elsewhere
         }
         specs = [*used.values()]
         if isinstance(last, mlir.Attribute):

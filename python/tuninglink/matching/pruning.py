@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tuninglink.matching.derivation.deriver import DerivedEntry
-    from tuninglink.matching.derivation.root_forms import RootForm
+    from tuninglink.matching.derivation.problem_forms import RootForm
     from tuninglink.mlir.diagnostics import DiagnosticSink
     from tuninglink.specs.applicability import Selection
     from tuninglink.specs.linking.linker import LinkedSpec

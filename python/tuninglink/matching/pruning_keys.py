@@ -1,23 +1,96 @@
-"""Pruning keys: requirements of predicates that can be tested before preprocessing.
+"""Keys of matchers: their form with all sizes left open, and requirements that can be tested before preprocessing.
 
-A key is folded from the predicates up to where reading stopped, which are necessary. If the key does not fit, the
-matcher fails silently. If it fits, the matcher may match.
+A pruning key is folded from the predicates up to where reading stopped, which are necessary. If the key does not fit,
+the matcher fails silently. If it fits, the matcher may match.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.iree.op_kinds import ROLES, OpKind
 from tuninglink.matching import predicates as pred
 from tuninglink.matching.extents import box
-from tuninglink.matching.forms import kind_of
+from tuninglink.mlir import names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from tuninglink.iree.structured_op import Sizes, ValueType
+
+_NAMED_CONTRACTIONS: Final = frozenset(
+    f"linalg.{name}"
+    for name in ("batch_matmul", "batch_matvec", "batch_vecmat", "matmul", "matvec", "vecmat")
+)
+_ATTENTIONS: Final = frozenset({names.ATTENTION, names.ONLINE_ATTENTION})
+
+
+@dataclass(frozen=True)
+class MatcherForm:
+    """A matcher, split into its form and its sizes.
+
+    Attributes:
+        predicates: the predicates with all sizes left open.
+        sizes: the dimensions with one fixed size; dimensions of roles are named by role only.
+        bounds: the predicates on dimensions without a fixed size.
+    """
+
+    predicates: tuple[pred.Predicate, ...]
+    sizes: Mapping[pred.Dimension, int]
+    bounds: tuple[pred.HasExtent, ...]
+
+
+def form_of(conjunction: Iterable[pred.Predicate]) -> MatcherForm:
+    """Split the predicates of a matcher."""
+    open_: list[pred.Predicate] = []
+    sizes: dict[pred.Dimension, int] = {}
+    bounds: list[pred.HasExtent] = []
+    for predicate in conjunction:
+        match predicate:
+            case pred.HasRoleSizes(_, role, role_sizes):
+                sizes |= _fixed(((role, at, 0), size) for at, size in enumerate(role_sizes))
+                open_.append(replace(predicate, sizes=(None,) * len(role_sizes)))
+            case pred.IsCastCompatible(value, wanted_type) if wanted_type.is_tensor:
+                place = value.group, value.number
+                sizes |= _fixed(
+                    ((*place, at), one) for at, one in enumerate(wanted_type.sizes or ())
+                )
+                open_.append(replace(predicate, type=_without_sizes(wanted_type)))
+            case pred.HasExtent():
+                bounds.append(predicate)
+            case _:
+                open_.append(predicate)
+    return MatcherForm(tuple(open_), sizes, tuple(bounds))
+
+
+def _fixed(sizes: Iterable[tuple[pred.Dimension, int | None]]) -> dict[pred.Dimension, int]:
+    return {dimension: size for dimension, size in sizes if size is not None}
+
+
+def _without_sizes(type_: ValueType) -> ValueType:
+    opened = replace(type_, text="", sizes=(None,) * len(type_.sizes or ()))
+    return replace(opened, text=str(opened))
+
+
+def kind_of(conjunction: Iterable[pred.Predicate]) -> OpKind | None:
+    """Return the kind of op that predicates require, None if they require none.
+
+    It is one of the kinds in `ROLES`.
+    """
+    kinds: list[OpKind] = []
+    for predicate in conjunction:
+        match predicate:
+            case pred.IsKind(kind):
+                return kind
+            case pred.IsDag(kind=kind) if kind in ROLES:
+                kinds.append(kind)
+            case pred.NameIn(accepted) if accepted and _ATTENTIONS.issuperset(accepted):
+                kinds.append(OpKind.ATTENTION)
+            case pred.NameIn(accepted) if accepted and _NAMED_CONTRACTIONS.issuperset(accepted):
+                kinds.append(OpKind.CONTRACTION)
+    return kinds[0] if kinds else None
+
 
 KEPT_OPERANDS: Final = 3
 """How many operands of an attention the compiler leaves as they are: query, key and value."""
@@ -68,8 +141,8 @@ def pruning_key(conjunction: Sequence[pred.Predicate]) -> PruningKey:
     elements: set[str] = set()
     maps: pred.Maps | None = None
     bounds: list[pred.HasExtent] = []
-    for each in conjunction:
-        match each:
+    for predicate in conjunction:
+        match predicate:
             case pred.HasRoleSizes(of_kind, role, sizes) if (
                 of_kind is kind and role not in pred.STEPS
             ):
@@ -84,7 +157,7 @@ def pruning_key(conjunction: Sequence[pred.Predicate]) -> PruningKey:
             ):
                 types.setdefault(value.number, type_)
             case pred.HasExtent():
-                bounds.append(each)
+                bounds.append(predicate)
     elements.update(
         type_.element
         for operand, type_ in types.items()
@@ -114,7 +187,7 @@ def _loops(
         for operand, type_ in types.items()
         if _has_own_loops(kind, operand)
     )
-    return max(candidates, key=lambda each: (each.is_complete, len(each.sizes)))
+    return max(candidates, key=lambda key: (key.is_complete, len(key.sizes)))
 
 
 def _by_role(kind: OpKind, roles: Mapping[str, Sizes], maps: pred.Maps | None) -> LoopSizes:

@@ -1,4 +1,4 @@
-"""Access to the parameters of attributes for which the bindings have no class.
+"""Access to the parameters of attributes, for which the bindings have no class, and ranges of affine expressions.
 
 The compiler prints the parameters of some attributes like the elements of an array, and of others like the entries of
 a dictionary. The compiler's own parser reads them in that form. Attributes that it rejects are not interpreted.
@@ -6,7 +6,12 @@ a dictionary. The compiler's own parser reads them in that form. Attributes that
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from iree.compiler import ir as mlir
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _BUILTIN = (
     mlir.ArrayAttr,
@@ -67,3 +72,29 @@ def parse_attribute(text: str, context: mlir.Context) -> mlir.Attribute | None:
 def _between_brackets(attribute: mlir.Attribute) -> str:
     _, _, inside = str(attribute).partition("<")
     return inside.removesuffix(">")
+
+
+def value_range(expression: Any, sizes: Sequence[Any]) -> tuple[Any, Any]:
+    """Return the least and the greatest value of an affine expression over loops.
+
+    Args:
+        expression: a sum of dimensions, constants, and dimensions multiplied by constants.
+        sizes: the size of each loop: numbers, or terms of a solver.
+
+    Raises:
+        ValueError: the expression is of another form.
+    """
+    if isinstance(expression, mlir.AffineDimExpr):
+        return 0, sizes[expression.position] - 1
+    if isinstance(expression, mlir.AffineConstantExpr):
+        return expression.value, expression.value
+    if isinstance(expression, mlir.AffineAddExpr):
+        lhs, rhs = (value_range(operand, sizes) for operand in (expression.lhs, expression.rhs))
+        return lhs[0] + rhs[0], lhs[1] + rhs[1]
+    if isinstance(expression, mlir.AffineMulExpr):
+        low, high = value_range(expression.lhs, sizes)
+        factor = expression.rhs  # MLIR puts the constant there.
+        if isinstance(factor, mlir.AffineConstantExpr):
+            ends = low * factor.value, high * factor.value
+            return ends if factor.value >= 0 else (ends[1], ends[0])
+    raise ValueError(f"the range of '{expression}' cannot be determined")

@@ -1,19 +1,18 @@
-"""Diagnostics as data: a severity, a message, a place, and notes.
-
-The compiler's diagnostics and Tuninglink's own have the same class, `Diagnostic`, and reach the renderer or the
-checker through one `DiagnosticSink`.
-"""
+"""Diagnostics as data: a severity, a message, a place, and notes; and the context of each thread."""
 
 from __future__ import annotations
 
+import threading
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
+from iree.compiler._mlir_libs import _mlir
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
 
 class Severity(Enum):
@@ -157,3 +156,66 @@ def _place(at: Anchor) -> Place | None:
     if isinstance(at, mlir.Location):
         return place_of(at)
     return place_of(at.location)
+
+
+def callers(location: mlir.Location) -> Iterator[Diagnostic]:
+    """Yield a note for each caller of a location, the innermost first."""
+    site = _call_site(location)
+    while site is not None:
+        yield note("called from", site.caller)
+        site = _call_site(site.caller)
+
+
+def _call_site(location: mlir.Location) -> mlir.CallSiteLoc | None:
+    """Return the first call site in `location`, through names and fusions, or None."""
+    if isinstance(location, mlir.CallSiteLoc):
+        return location
+    if isinstance(location, mlir.NameLoc):
+        return _call_site(location.child_loc)
+    if isinstance(location, mlir.FusedLoc):
+        parts = (part for part in location.locations if isinstance(part, mlir.Location))
+        return next(filter(None, map(_call_site, parts)), None)
+    return None
+
+
+_local = threading.local()
+
+# The bindings import the module of a dialect with the first op of it. That of linalg runs 60 builders of named ops,
+# which takes 90 ms; the classes of its ops take 8 ms. Modules that need the builders import it themselves.
+_bindings: Final[Any] = _mlir.globals  # type: ignore[attr-defined]
+_bindings.dialect_search_modules = [
+    "tuninglink.mlir.dialects",
+    *_bindings.dialect_search_modules,
+]
+
+
+def thread_context() -> mlir.Context:
+    """Return the context of the calling thread. The first call creates it."""
+    context: mlir.Context | None = getattr(_local, "context", None)
+    if context is None:
+        context = _local.context = mlir.Context()
+    return context
+
+
+@contextmanager
+def collected_diagnostics(context: mlir.Context) -> Iterator[list[Diagnostic]]:
+    """Collect the compiler's diagnostics about IR in `context` while the block runs.
+
+    Errors that an `MLIRError` carries are left out. MLIR's thread pool is disabled meanwhile: a thread that emits a
+    diagnostic would wait for the Python lock, whose holder waits for that thread.
+    """
+    collected: list[Diagnostic] = []
+
+    def handler(diagnostic: mlir.Diagnostic) -> bool:
+        collected.append(from_mlir(diagnostic))
+        return True
+
+    has_threads = context.get_num_threads() > 1
+    context.enable_multithreading(False)  # noqa: FBT003 - the bindings name no argument
+    attached = context.attach_diagnostic_handler(handler)
+    try:
+        yield collected
+    finally:
+        attached.detach()
+        if has_threads:
+            context.enable_multithreading(True)  # noqa: FBT003

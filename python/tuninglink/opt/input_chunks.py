@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
-from tuninglink.mlir.c_interface import StringRef, function, object_at, pointer_of
+from tuninglink.mlir.c_interface import StringRef, function, handled, object_at, pointer_of
 from tuninglink.mlir.diagnostics import Diagnostic, Place, from_mlir
-from tuninglink.mlir.native_diagnostics import handled
 from tuninglink.mlir.walk import visit
 
 if TYPE_CHECKING:

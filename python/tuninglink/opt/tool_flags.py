@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.llvm_flags import CommandLine, Flag, one_of, read_boolean, read_number
+from tuninglink.opt.building import Instrumentation
 from tuninglink.opt.input_chunks import SPLIT_MARKER
-from tuninglink.opt.instrumentation import Instrumentation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -1,4 +1,7 @@
-"""Drafts of payloads: sized operations for entries, and their dispatches as the entries configure them."""
+"""Drafts of payloads: sized operations for entries, and their dispatches as the entries configure them.
+
+The compiler's interpreter runs once for the drafts of several entries.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,14 @@ from iree.compiler import ir as mlir
 from tuninglink.mlir import names
 from tuninglink.mlir.serialization import to_text
 from tuninglink.mlir.walk import body
+from tuninglink.payloads.interpretation import configured_functions
 from tuninglink.payloads.payload import Payload, Size, function_of, root_of
 from tuninglink.payloads.program_writer import write_body, write_program
 from tuninglink.spaces.workload import Workload, read_workload
+from tuninglink.specs.module_scan import is_any_op, signature
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable, Hashable, Sequence
 
     from tuninglink.iree.targets import Target
     from tuninglink.payloads.op_templates import Template
@@ -154,3 +159,75 @@ def settings(function: mlir.Operation) -> Hashable:
     *operations, root, _ = body(function)
     others = tuple(tuple(operation.attributes) for operation in operations)
     return others, tuple(name for name in root.attributes if name not in _CONFIGURATION)
+
+
+_BATCH: Final = 10
+"""The number of entries in a batch; every op of a batch is tried with every matcher."""
+
+
+def configured_together(
+    drafts: Sequence[Draft | None], target: mlir.Attribute
+) -> list[Configured | None]:
+    """Return the payloads of drafts, configured by their entries as each entry alone does it.
+
+    Args:
+        drafts: drafts for entries of one spec, None for an entry without one.
+        target: the target of the dispatches, a `#hal.executable.target` in the context of the entries.
+
+    Returns:
+        None for an entry that must be run alone: another one of the batch configures its payload first, its
+        configuration or another one is rejected, or it may reach other ops than the one that its matcher receives.
+    """
+    result: list[Configured | None] = [None] * len(drafts)
+    chosen = [
+        (position, draft)
+        for position, draft in enumerate(drafts)
+        if draft is not None and draft.unsized.is_shared and _is_local(draft.entry)
+    ]
+    for start in range(0, len(chosen), _BATCH):
+        batch = chosen[start : start + _BATCH]
+        payloads = _configured([draft for _, draft in batch], target)
+        for (position, _), payload in zip(batch, payloads, strict=True):
+            result[position] = payload
+    return result
+
+
+def _configured(drafts: Sequence[Draft], target: mlir.Attribute) -> list[Configured | None]:
+    """Run the interpreter once for all drafts."""
+    result: list[Configured | None] = [None] * len(drafts)
+    if len(drafts) == 1:
+        return result
+    module = _joined(drafts)
+    try:
+        functions = configured_functions([draft.entry for draft in drafts], module, target)
+    except mlir.MLIRError:
+        return result
+    for number, (draft, (function, winner)) in enumerate(zip(drafts, functions, strict=True)):
+        if function is not None and winner == number:
+            name = function_of(draft.body).attributes[names.SYMBOL_NAME]
+            function.attributes[names.SYMBOL_NAME] = name
+            dispatch = draft.workload(function, module, target)
+            if dispatch.family is not None:  # the entry changed nothing else
+                result[number] = Configured(draft.shapes, dispatch, draft.payload)
+    return result
+
+
+def _is_local(entry: Entry) -> bool:
+    """Return whether an entry matches and configures just the op that its matcher receives."""
+    table = entry.anatomy.table
+    sequence = table.symbol(entry.matcher)
+    if sequence is None or not table.scan.shapes[entry.matcher].is_passing:
+        return False
+    handles = [is_any_op(kind) for kind in signature(sequence).results]
+    return sum(handles) == int(handles[0]) == 1 and table.annotations(entry.action) is not None
+
+
+def _joined(drafts: Sequence[Draft]) -> mlir.Operation:
+    """Return a module with copies of the functions of payloads' bodies."""
+    context = drafts[0].body.context
+    module = mlir.Module.create(mlir.Location.unknown(context)).operation
+    with context, mlir.InsertionPoint(module.regions[0].blocks[0]):
+        for number, draft in enumerate(drafts):
+            copy = function_of(draft.body).clone().operation
+            copy.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(f"payload_{number}")
+    return module

@@ -10,7 +10,7 @@ from typing import Any
 from iree.compiler import ir as mlir
 
 from tuninglink.iree.structured_op import StructuredOp
-from tuninglink.matching.graphs import NAME_ONLY
+from tuninglink.matching.op_info import NAME_ONLY
 from tuninglink.mlir import names
 
 Value = mlir.Value[Any]

@@ -9,7 +9,7 @@ from iree.compiler import ir as mlir
 # `iree.compiler.dialects.linalg` re-exports this, but takes 90 ms to build the classes of the ops.
 from iree.compiler._mlir_libs import _mlirDialectsLinalg  # type: ignore[attr-defined]
 
-from tuninglink.matching.graphs import NAME_ONLY
+from tuninglink.matching.op_info import NAME_ONLY
 from tuninglink.mlir import names
 from tuninglink.payloads.op_templates import (
     build,

@@ -1,8 +1,8 @@
-"""Relations between the sizes of the tensors and loops of a template."""
+"""Relations between the sizes of the tensors and loops of a template, and the values that they force without search."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Final, TypeVar
 
@@ -10,11 +10,11 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.matching.predicates import STEPS, Dimension, role_name
-from tuninglink.mlir.affine import value_range
+from tuninglink.mlir.attributes import value_range
 from tuninglink.payloads.op_templates import Template, Value, destination_count
+from tuninglink.solver.compiled_checks import Judgements
 from tuninglink.solver.expressions import Expression, number, unknown
-from tuninglink.solver.propagation import Propagation
-from tuninglink.solver.terms import Kind
+from tuninglink.solver.terms import Kind, Term, evaluate
 
 Item = TypeVar("Item")
 
@@ -161,3 +161,64 @@ class SizeRelations:
 
 def _at(sequence: Sequence[Item], position: int) -> Item | None:
     return sequence[position] if 0 <= position < len(sequence) else None
+
+
+class Propagation:
+    """The values that equations force on unknowns, for any values of the given ones.
+
+    The equation that determines an unknown does not depend on the values, so it is found once.
+
+    Args:
+        assertions: conditions that must all hold.
+        given: the unknowns whose values are given.
+
+    Attributes:
+        determined: the unknowns whose values are given or follow.
+    """
+
+    def __init__(self, assertions: Iterable[Term], given: Collection[str] = ()) -> None:
+        terms = [part for assertion in assertions for part in _conjuncts(assertion)]
+        self._steps: dict[str, Term] = {}
+        self._judgements = Judgements(terms)
+        self.determined = determined = set(given)
+        waiting = [term for term in terms if term.kind is Kind.EQ]
+        while True:
+            late = [equation for equation in waiting if not self._add_step(equation, determined)]
+            if len(late) == len(waiting):
+                return
+            waiting = late
+
+    def _add_step(self, equation: Term, determined: set[str]) -> bool:
+        """Add the unknown that an equation determines; return whether all its unknowns are determined."""
+        for side, other in (equation.operands, equation.operands[::-1]):
+            is_open = side.kind is Kind.VARIABLE and side.name not in determined
+            if is_open and other.variables <= determined:
+                self._steps[side.name] = other
+                determined.add(side.name)
+                return True
+        return equation.variables <= determined
+
+    def values(self, given: Mapping[str, int]) -> dict[str, int] | None:
+        """Return the only values of the unknowns for which the assertions hold.
+
+        Args:
+            given: the values of the given unknowns.
+
+        Returns:
+            None if equations alone do not determine them, or contradict each other.
+        """
+        values = dict(given)
+        try:
+            for name, term in self._steps.items():
+                values[name] = evaluate(term, values)
+        except ZeroDivisionError:
+            return None
+        return values if self._judgements.judge(values) == ([], []) else None
+
+
+def _conjuncts(term: Term) -> Iterator[Term]:
+    if term.kind is Kind.AND:
+        for operand in term.operands:
+            yield from _conjuncts(operand)
+    else:
+        yield term

@@ -12,14 +12,12 @@ from tuninglink.iree.targets import Target
 from tuninglink.matching.conditions import Opaque
 from tuninglink.matching.entry_conditions import MatcherConditions
 from tuninglink.mlir import names
-from tuninglink.payloads.batches import configured_together
-from tuninglink.payloads.drafts import Configured, Draft
+from tuninglink.payloads.drafts import Configured, Draft, configured_together
 from tuninglink.payloads.interpretation import configured_if_matched, matches
 from tuninglink.payloads.operations import UnknownArithmeticError
 from tuninglink.payloads.payload import Payload, PayloadError
-from tuninglink.payloads.preferred_sizes import constants
 from tuninglink.payloads.sizing import NoSizes, Sized, find_contradiction, find_sizes
-from tuninglink.payloads.unsized_ops import UnsizedOps
+from tuninglink.payloads.unsized_ops import UnsizedOps, constants
 from tuninglink.solver.answers import Verdict
 
 if TYPE_CHECKING:

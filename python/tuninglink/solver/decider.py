@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.solver.answers import CountAnswer, UndecidedError, Verdict
+from tuninglink.solver.compiled_checks import Judgements
 from tuninglink.solver.counting import Counted, count_solutions
 from tuninglink.solver.domains import TooManyValuesError
-from tuninglink.solver.judgements import Judgements
 from tuninglink.solver.search import SearchPlan
 from tuninglink.solver.terms import Kind, Term, constant, evaluate, make
 

@@ -17,6 +17,7 @@ from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.walk import visit
 from tuninglink.solver.answers import AssignmentError, CheckAnswer, Limits, UndecidedError
 from tuninglink.spaces.compiler_constraints import (
+    FamilyConstraints,
     FixedSize,
     UnsizedConstraints,
     constraints_in,
@@ -24,7 +25,6 @@ from tuninglink.spaces.compiler_constraints import (
 )
 from tuninglink.spaces.configuration import Configuration
 from tuninglink.spaces.constraint_set import ConstraintSet
-from tuninglink.spaces.family_constraints import FamilyConstraints
 from tuninglink.spaces.isolated_passes import (
     SHARED_PASS_MANAGER,
     CompilerCrashError,

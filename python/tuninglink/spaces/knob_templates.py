@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any, Final
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
-from tuninglink.iree.gpu_configurations import PIPELINE_OPTIONS, SUBGROUP_SIZE, WORKGROUP_SIZE
+from tuninglink.iree.lowering_configs import PIPELINE_OPTIONS, SUBGROUP_SIZE, WORKGROUP_SIZE
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import integer_value, integers_of
 from tuninglink.mlir.diagnostics import error
 from tuninglink.solver.answers import AssignmentError
-from tuninglink.spaces.configuration import CachedReading, Configuration, dictionary_of
+from tuninglink.spaces.configuration import (
+    CachedReading,
+    Configuration,
+    NearFormError,
+    StrayTileError,
+    dictionary_of,
+)
 from tuninglink.spaces.slots import (
     ArraySlot,
     ConstantSlot,
@@ -54,7 +60,9 @@ class KnobTemplate:
             MismatchError: the configuration does not have the template's form.
         """
         assignment = self._read_alone(configuration)
-        return dict(assignment) if assignment is not None else self._read(configuration, parameters)
+        if assignment is None:
+            return self._read(configuration.entries, parameters)
+        return dict(assignment)
 
     @cached_property
     def _read_alone(self) -> CachedReading[Mapping[str, int] | None]:
@@ -62,15 +70,21 @@ class KnobTemplate:
 
         def read(configuration: Configuration) -> Mapping[str, int] | None:
             try:
-                return self._read(configuration, _NO_PARAMETERS)
+                return self._read(configuration.entries, _NO_PARAMETERS)
             except KeyError:
                 return None
 
         return CachedReading(read)
 
-    def _read(self, configuration: Configuration, parameters: Mapping[str, int]) -> dict[str, int]:
+    def _read(
+        self, entries: Mapping[str, mlir.Attribute], parameters: Mapping[str, int]
+    ) -> dict[str, int]:
         assignment = dict(parameters)
-        self.entries.read_entries("", configuration.entries, assignment)
+        try:
+            self.entries.read_entries("", entries, assignment)
+        except StrayTileError as stray:
+            near = _without(stray, partial(self._read, parameters=parameters), entries)
+            raise NearFormError(str(stray), near) from None
         return {knob: value for knob, value in assignment.items() if knob not in parameters}
 
     def write(self, assignment: Mapping[str, int]) -> mlir.Attribute:
@@ -115,6 +129,22 @@ class KnobTemplate:
                 mlir.DictAttr.get({PIPELINE_OPTIONS: iree_gpu.PipelineOptionsAttr.get(**given)}),
             ),
         )
+
+
+def _without(
+    stray: StrayTileError,
+    read: Callable[[Mapping[str, mlir.Attribute]], Mapping[str, int]],
+    entries: Mapping[str, mlir.Attribute],
+) -> dict[str, int]:
+    """Return the knobs of a configuration without the tiles that its form does not cover."""
+    try:
+        near = read({**entries, stray.entry: stray.covered})
+    except NearFormError as further:
+        near = further.assignment
+    narrowed = {
+        knob: min(near[knob], size) for knob, size in stray.narrowed.items() if knob in near
+    }
+    return {**near, **narrowed}
 
 
 _OUTSIDE: Final = frozenset(

@@ -7,18 +7,24 @@ from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree.cpu_configurations import read_cpu_configuration
-from tuninglink.iree.gpu_configurations import (
+from tuninglink.iree.lowering_configs import (
     PIPELINE_OPTIONS,
     SUBGROUP_SIZE,
     USE_IGEMM,
     WORKGROUP_SIZE,
+    read_cpu_configuration,
 )
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import named_parameters
 from tuninglink.solver.answers import AssignmentError, Limits, UndecidedError, Verdict
 from tuninglink.spaces.configuration import MismatchError, dictionary_of
+from tuninglink.spaces.gpu.code_options import (
+    DENORMALS,
+    FUNCTION_ATTRIBUTES,
+    REORDERING,
+    code_options,
+)
 from tuninglink.spaces.knob_reference import PIPELINE, knob_place
 from tuninglink.spaces.knobs import OneOfKnob
 
@@ -90,6 +96,7 @@ class AllowedValues:
     Attributes:
         reason: why the values are unknown; empty if they are known.
         by_place: the valid values of each knob of the space, the current one first.
+        options: the values of options of code generation, none of which is set in all configurations.
     """
 
     def __init__(
@@ -97,6 +104,8 @@ class AllowedValues:
     ) -> None:
         self.reason = ""
         self.by_place: dict[str, tuple[str, ...]] = {}
+        options = code_options(workload, str(configuration.pipeline))
+        self.options = {option.name: tuple(option.values) for option in options}
         result = self._space(workload, configuration, registry)
         if result is None:
             return
@@ -134,14 +143,14 @@ def _valid(
     constraints = space.constraints
     broken = constraints.broken_heuristics(assignment)
     yield assignment[knob.name]
-    for value in _worth_trying(knob, problem):
+    for value in values_worth_trying(knob, problem):
         changed = {**assignment, knob.name: value}
         if changed != assignment and constraints.accepts(changed, _LIMITS, without=broken):
             yield value
 
 
-def _worth_trying(knob: Knob, problem: Problem) -> list[int]:
-    """Return all options, or the divisors of the loop and the powers of two."""
+def values_worth_trying(knob: Knob, problem: Problem) -> list[int]:
+    """Return the values of a knob to check: all options, or the divisors of its loop and powers of two."""
     if isinstance(knob, OneOfKnob):
         return list(range(len(knob.options)))
     loop = re.search(r"_(\d+)$", knob.name)
@@ -171,15 +180,25 @@ def _translation(info: iree_codegen.TranslationInfoAttr) -> Mapping[str, str]:
     configuration: Any = info.configuration
     given = None if configuration is None else dictionary_of(configuration)
     for name, attribute in (given or {}).items():
-        if name != PIPELINE_OPTIONS:
+        if name == FUNCTION_ATTRIBUTES:
+            entries = dictionary_of(attribute) or {}
+            translation |= {entry: _text(value).strip('"') for entry, value in entries.items()}
+        elif name == DENORMALS:
+            translation[name] = str(attribute).partition("<")[2].strip('">')
+        elif name != PIPELINE_OPTIONS:
             translation[name] = "true" if isinstance(attribute, mlir.UnitAttr) else _text(attribute)
-            continue
-        options: Any = attribute
-        for option in _OPTIONS:
-            value = getattr(options, option)
-            if value is not None:
-                translation[option] = str(value).lower()
+        else:
+            translation |= _pipeline_options(attribute)
     return translation
+
+
+def _pipeline_options(attribute: Any) -> Mapping[str, str]:
+    values = {option: getattr(attribute, option) for option in _OPTIONS}
+    options = {option: str(value).lower() for option, value in values.items() if value is not None}
+    order = attribute.reorder_workgroups_strategy
+    if order is not None:
+        options[REORDERING] = str(order).partition("<")[2].rstrip(">")
+    return options
 
 
 _OPTIONS: Final = (

@@ -21,7 +21,7 @@ from tuninglink.solver.decider import Decider
 from tuninglink.solver.search import beyond_changes
 from tuninglink.solver.terms import Assertion
 from tuninglink.solver.z3_solver import Solver
-from tuninglink.spaces.assignments import read_partial_assignment
+from tuninglink.spaces.knobs import read_partial_assignment
 
 MOST_KEPT: Final = 1 << 18
 """A sample is drawn from all solutions if there are fewer than this."""

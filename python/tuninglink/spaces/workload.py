@@ -11,7 +11,7 @@ from iree.compiler.dialects import iree_gpu
 
 from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.iree.structured_op import StructuredOp
-from tuninglink.iree.target_attributes import read_executable_target
+from tuninglink.iree.targets import read_executable_target
 from tuninglink.mlir import names
 
 

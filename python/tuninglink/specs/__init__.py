@@ -7,13 +7,13 @@ from tuninglink.lazy import lazy_getattr
 if TYPE_CHECKING:
     from tuninglink.iree.targets import Target, known_target_names
     from tuninglink.specs.default_library import DefaultLibrary, default_spec, shipped
-    from tuninglink.specs.dumping import collect_specs
+    from tuninglink.specs.embedding import collect_specs
     from tuninglink.specs.linking.link_form import LinkForm
     from tuninglink.specs.linking.linker import LinkedSpec, Part, link_nested_specs, link_specs
     from tuninglink.specs.linking.precedence import link
-    from tuninglink.specs.loading import in_context, load_spec
-    from tuninglink.specs.spec import Spec
-    from tuninglink.specs.structure import Anatomy, Entry, EntryPoint, SpecKind, has_entry_point
+    from tuninglink.specs.module_scan import has_entry_point
+    from tuninglink.specs.spec import Spec, in_context, load_spec
+    from tuninglink.specs.structure import Anatomy, Entry, EntryPoint, SpecKind
 
 __all__ = [
     "Anatomy",
@@ -40,13 +40,13 @@ __all__ = [
 
 _HOMES = {
     **dict.fromkeys(("Target", "known_target_names"), "iree.targets"),
-    "collect_specs": "specs.dumping",
+    "collect_specs": "specs.embedding",
     **dict.fromkeys(("DefaultLibrary", "default_spec", "shipped"), "specs.default_library"),
     **dict.fromkeys(
         ("LinkedSpec", "Part", "link_nested_specs", "link_specs"), "specs.linking.linker"
     ),
     "LinkForm": "specs.linking.link_form",
-    **dict.fromkeys(("in_context", "load_spec"), "specs.loading"),
+    **dict.fromkeys(("in_context", "load_spec"), "specs.spec"),
     "Spec": "specs.spec",
     "link": "specs.linking.precedence",
     **dict.fromkeys(

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.iree.targets import Target
-from tuninglink.mlir.contexts import thread_context
-from tuninglink.mlir.diagnostics import error
-from tuninglink.specs.loading import load_spec
-from tuninglink.specs.provenance import provenance_of
+from tuninglink.mlir.diagnostics import error, thread_context
+from tuninglink.specs.entry_settings import provenance_of
+from tuninglink.specs.spec import load_spec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,22 +1,31 @@
-"""Specs that are embedded in a dispatch, where the compiler applies them.
+"""Specs that are embedded in a dispatch, where the compiler applies them, and dumping them.
 
-The attribute `iree_codegen.tuning_spec_mlirbc` on the module of a dispatch holds a spec as bytecode. The compiler reads
-it on every backend, at a fixed point of its pipeline.
+The attribute `iree_codegen.tuning_spec_mlirbc` on the module of a dispatch holds a spec as bytecode. The compiler
+reads it on every backend, at a fixed point of its pipeline.
+
+A dumped spec that many dispatches share is one file. Files are named after a target and their content, so dumping the
+same specs again writes the same files; the index next to them maps dispatches to specs.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import cast
+import hashlib
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Final, Literal, cast
 
 from iree.compiler import ir as mlir
 
-from tuninglink.errors import SpecError
-from tuninglink.iree.dispatches import ancestors
+from tuninglink.errors import SpecError, TuninglinkError
+from tuninglink.files import make_directory, write_file
+from tuninglink.iree.dispatches import TargetReader, ancestors, containers, dispatch_name, target_of
+from tuninglink.iree.targets import Target
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
-from tuninglink.specs.loading import load_spec
-from tuninglink.specs.spec import Spec
+from tuninglink.plain_data import HIDDEN, named, to_json
+from tuninglink.specs.spec import Spec, load_spec
 
 
 def spec_attribute(content: bytes, context: mlir.Context) -> mlir.Attribute:
@@ -103,3 +112,158 @@ def check_can_hold_specs(root: mlir.Operation) -> None:
     if root.name not in (names.MODULE, names.EXECUTABLE, names.EXECUTABLE_VARIANT):
         holders = f"'{names.MODULE}', '{names.EXECUTABLE}' or '{names.EXECUTABLE_VARIANT}'"
         raise SpecError(error(f"cannot embed a tuning spec in '{root.name}': use {holders}", root))
+
+
+INDEX: Final = "index.json"
+"""The file that says which dispatch uses which spec."""
+
+_HASH_DIGITS: Final = 8
+
+Format = Literal["mlir", "mlirbc"]
+"""How specs are written, by the ending of their files: as text or as bytecode."""
+
+
+@dataclass(frozen=True)
+class DumpedSpec:
+    """A spec that is embedded in at least one dispatch.
+
+    Attributes:
+        file: the name of its file.
+        name: the spec's own name.
+        sha256: the hash of the file's content, in hexadecimal.
+        entries: the number of its entries.
+        content: the content of the file.
+    """
+
+    file: str
+    name: str
+    sha256: str
+    entries: int
+    content: bytes = field(metadata=HIDDEN)
+
+
+@dataclass(frozen=True)
+class Use:
+    """A dispatch with an embedded spec.
+
+    Attributes:
+        dispatch: its name.
+        target: the name of its target, None if unknown.
+        file: the name of the spec's file.
+    """
+
+    dispatch: str
+    target: str | None
+    file: str = field(metadata=named("spec"))
+
+
+@dataclass(frozen=True)
+class Dump:
+    """The specs that are embedded in a program.
+
+    Attributes:
+        format: the format of their files.
+        specs: each distinct content once, in the order of their first use.
+        uses: the spec of each dispatch, in the order of the program.
+        version: the version of the index.
+    """
+
+    version: Literal[1] = field(default=1, init=False)
+    format: Format = field(metadata=HIDDEN)
+    specs: tuple[DumpedSpec, ...]
+    uses: tuple[Use, ...] = field(metadata=named("dispatches"))
+
+    def index(self) -> str:
+        """Return the index as JSON: format version, specs and dispatches."""
+        return to_json(self)
+
+    def write(self, directory: str | os.PathLike[str]) -> None:
+        """Write one file for each spec, and the index last; create the directory if needed.
+
+        Every file is written atomically, and the index only after all others.
+
+        Raises:
+            TuninglinkError: the directory cannot be created, or a file in it cannot be written.
+        """
+        place = make_directory(directory)
+        for spec in self.specs:
+            write_file(place / spec.file, spec.content)
+        write_file(place / INDEX, self.index().encode())
+
+    def as_stream(self) -> bytes:
+        """Return the specs concatenated; text can be split again at its `// -----` lines.
+
+        Raises:
+            TuninglinkError: there are several specs in bytecode, which could not be split again.
+        """
+        if self.format == "mlir":
+            return "// -----\n".join(self._commented()).encode()
+        if len(self.specs) > 1:
+            message = (
+                f"cannot write {len(self.specs)} specs as bytecode to one stream; "
+                "dump them to a directory, or as text"
+            )
+            raise TuninglinkError(error(message))
+        return b"".join(spec.content for spec in self.specs)
+
+    def _commented(self) -> Iterator[str]:
+        users: dict[str, list[str]] = {}
+        for use in self.uses:
+            users.setdefault(use.file, []).append(use.dispatch)
+        for spec in self.specs:
+            first, *others = users[spec.file]
+            more = f" and {len(others)} more" if others else ""
+            yield f"// {spec.file}: {first}{more}\n{spec.content.decode()}"
+
+
+def collect_specs(root: mlir.Operation, format: Format = "mlir") -> Dump:  # noqa: A002 - the name of the option
+    """Collect the specs that are embedded in a program.
+
+    Args:
+        root: a module, an executable or a variant; specs on it and on nested modules, executables and variants are
+            collected.
+        format: the format of the files to write.
+
+    Raises:
+        SpecError: an embedded spec cannot be read.
+    """
+    collector = _Collector(format)
+    for carrier in containers(root):
+        attribute = carrier.attributes.get(names.EMBEDDED_SPEC)
+        if attribute is not None:
+            collector.add(carrier, attribute)
+    return Dump(format, tuple(collector.specs.values()), tuple(collector.uses))
+
+
+class _Collector:
+    """A collector of specs. MLIR makes attributes unique, so each distinct one is decoded once."""
+
+    def __init__(self, format: Format) -> None:  # noqa: A002
+        self.specs: dict[str, DumpedSpec] = {}
+        self.uses: list[Use] = []
+        self._format = format
+        self._files: dict[mlir.Attribute, str] = {}
+        self._read_target = TargetReader()
+
+    def add(self, carrier: mlir.Operation, attribute: mlir.Attribute) -> None:
+        dispatch = dispatch_name(carrier)
+        target = target_of(carrier, self._read_target)
+        file = self._files.get(attribute)
+        if file is None:
+            spec = load_embedded_spec(attribute, dispatch, carrier)
+            file = self._files[attribute] = self._file(spec, target)
+        self.uses.append(Use(dispatch, target.name if target else None, file))
+
+    def _file(self, spec: Spec, target: Target | None) -> str:
+        content = spec.text().encode() if self._format == "mlir" else spec.bytecode()
+        sha256 = hashlib.sha256(content).hexdigest()
+        if sha256 not in self.specs:
+            stem = re.sub(r"[^\w.+-]", "_", target.name if target else "any")
+            file = f"{stem}-{sha256[:_HASH_DIGITS]}.{self._format}"
+            if any(file == each.file for each in self.specs.values()):
+                file = f"{stem}-{sha256}.{self._format}"
+            # Keeping the entries would make a reference cycle with their spec, which could outlive its context.
+            count = len(spec.anatomy.pairs)
+            dumped = DumpedSpec(file, spec.name, sha256, count, content)
+            self.specs[sha256] = dumped
+        return self.specs[sha256].file

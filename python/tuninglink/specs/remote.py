@@ -15,7 +15,7 @@ from iree.compiler import ir as mlir
 from tuninglink.errors import SpecError, TuninglinkError
 from tuninglink.files import make_directory, write_file
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, error, note
-from tuninglink.specs.loading import load_spec
+from tuninglink.specs.spec import load_spec
 
 CACHE_VARIABLE: Final = "TUNINGLINK_CACHE_DIR"
 """The environment variable that names the directory of the cache."""

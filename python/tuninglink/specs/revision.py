@@ -12,8 +12,8 @@ from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import error
 from tuninglink.mlir.symbols import FreshNames, join_path, references_in, split_path, symbols
 from tuninglink.mlir.walk import body, collect
+from tuninglink.specs.entry_settings import PROVENANCE, provenance_attribute
 from tuninglink.specs.foreach_match import pairs_of, set_pairs
-from tuninglink.specs.provenance import PROVENANCE, provenance_attribute
 from tuninglink.specs.sequences import Annotation, Handle
 from tuninglink.specs.spec import Spec
 from tuninglink.specs.structure import Anatomy, SpecKind

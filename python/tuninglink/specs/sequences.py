@@ -11,7 +11,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import entries_of
-from tuninglink.mlir.symbols import join_path, reference, references_in, split_path, symbol_name
+from tuninglink.mlir.symbols import join_path, reference, references_in, split_path
 from tuninglink.mlir.walk import body, collect, postorder
 from tuninglink.specs.foreach_match import pairs_of
 from tuninglink.specs.module_scan import ModuleScan, scan_module
@@ -44,25 +44,12 @@ class Annotation:
     value: mlir.Attribute | int
 
 
-def is_any_op(kind: mlir.Type) -> bool:
-    """Return whether `kind` is `!transform.any_op`, a handle to ops of any name."""
-    return str(kind) == "!transform.any_op"
-
-
 def argument_attributes(sequence: mlir.Operation, index: int) -> frozenset[str]:
     """Return the names of the attributes on one argument of `sequence`."""
     attributes = sequence.attributes.get("arg_attrs")
     if not isinstance(attributes, mlir.ArrayAttr):
         return frozenset()
     return frozenset(entries_of(attributes[index]))
-
-
-def signature(sequence: mlir.Operation) -> mlir.FunctionType:
-    """Return the type of a named sequence."""
-    attribute = sequence.attributes["function_type"]
-    assert isinstance(attribute, mlir.TypeAttr)
-    assert isinstance(attribute.value, mlir.FunctionType)
-    return attribute.value
 
 
 class SequenceTable:
@@ -91,16 +78,9 @@ class SequenceTable:
     def referenced(self, name: str) -> tuple[str, ...]:
         """Return the symbols of the module that the definition of a symbol refers to, with repetitions."""
         if name not in self._referenced:
-            defined = self.scan.symbols[name]
-            references = () if self._refers_to_nothing(defined) else references_in(defined)
+            references = references_in(self.scan.symbols[name])
             self._referenced[name] = tuple(path[0] for path in references)
         return self._referenced[name]
-
-    def _refers_to_nothing(self, defined: mlir.Operation) -> bool:
-        """Return whether the definition of a symbol of the module certainly contains no references."""
-        return (
-            defined.name == names.NAMED_SEQUENCE and symbol_name(defined) not in self.scan.referring
-        )
 
     def resolve(self, path: str) -> _Resolved | None:
         """Return the sequence at `path` with the table of its module, or None."""
@@ -170,8 +150,6 @@ class SequenceTable:
         Each is paired with the table of its module, and follows the sequences that it runs itself, except in cycles.
         """
         result = self.resolve(path)
-        if result is not None and result[0] is self and self._refers_to_nothing(result[1]):
-            return iter([result])
         return postorder([result] if result else [], _callees)
 
     def run_by(self, path: str) -> Iterator[tuple[str, mlir.Operation]]:

@@ -7,13 +7,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, Self
 
 from tuninglink.errors import TuninglinkError
-from tuninglink.tuning.deciding.entry_verdict import ModelVerdict, judge_default, judge_entries
 from tuninglink.tuning.deciding.model_run import ModelRuns
 from tuninglink.tuning.deciding.output_judge import OutputJudge
+from tuninglink.tuning.deciding.verdicts import ModelVerdict, judge_default, judge_entries
 from tuninglink.tuning.references.program_reference import ProgramReference
 from tuninglink.tuning.results.task_result import TaskOutcome
-from tuninglink.tuning.scheduling.ledger import Account, Ledger
-from tuninglink.tuning.scheduling.prices import FEWEST_MODEL_ROUNDS, guard_seconds
+from tuninglink.tuning.scheduling.budget import FEWEST_MODEL_ROUNDS, Account, Ledger, guard_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

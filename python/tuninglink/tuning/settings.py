@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from enum import Enum
 
+from tuninglink.spaces.knobs import FixedKnob
 from tuninglink.tuning.devices.timing import Caches
 
 
@@ -20,6 +21,19 @@ class Numerics(Enum):
 
     ANY = "any"
     """Accept all results of the whole program."""
+
+
+class LastStage(Enum):
+    """The stages after which a run can end. The values are those of the flag."""
+
+    CANDIDATES = "candidates"
+    """Draw candidates."""
+
+    COMPILATION = "compilation"
+    """Compile them."""
+
+    MEASUREMENT = "measurement"
+    """Measure them, without a race."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +57,9 @@ class TuningSettings:
         generalizes: whether to search for entries for ranges of sizes.
         checks_defaults: whether the compiler's choices are compared with references.
         numerics: the acceptance policy for results.
+        pipelines: the names of pipelines to choose from; empty for all.
+        fixed: knobs with the values that all candidates have.
+        stop_after: the last stage of the run; None for the whole run.
     """
 
     devices: tuple[str, ...] = ()
@@ -61,3 +78,6 @@ class TuningSettings:
     generalizes: bool = False
     checks_defaults: bool = True
     numerics: Numerics = Numerics.ROUNDING
+    pipelines: tuple[str, ...] = ()
+    fixed: tuple[FixedKnob, ...] = ()
+    stop_after: LastStage | None = None

@@ -1,7 +1,8 @@
-"""Promising configurations without a device: those with the best estimates."""
+"""Spaces without a device: their sizes, and the configurations with the best estimates."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -11,11 +12,13 @@ from tuninglink.emission.spec_writer import SpecEntry, write_spec
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir import names
 from tuninglink.scaffolding.reading import is_tunable
-from tuninglink.solver.answers import Verdict
+from tuninglink.solver.answers import Limits, Verdict
 from tuninglink.spaces.configuration import Configuration
 from tuninglink.spaces.provider_registry import ProviderRegistry
+from tuninglink.spaces.selection import EVERYTHING, SpaceSelection, pipeline_name
 from tuninglink.spaces.verification import verify_configuration
 from tuninglink.tuning.candidates.candidate import Candidate, configuration_of
+from tuninglink.tuning.candidates.candidate_spaces import CandidateSpaces
 from tuninglink.tuning.candidates.preparation import NotTunableError, PreparedTask, prepare
 from tuninglink.tuning.programs.dispatches import Omission, TuningTask
 from tuninglink.tuning.search.base import MOST_CANDIDATES
@@ -44,13 +47,13 @@ class Question:
     Attributes:
         flags: the compiler flags.
         count: the limit per dispatch.
-        pipelines: names of pipelines to choose from, such as `TileAndFuse`; all if empty.
+        selection: the part of the spaces to choose from.
         names_dispatches: whether dispatches were named; else purely elementwise dispatches are left out.
     """
 
     flags: Sequence[str]
     count: int
-    pipelines: Sequence[str] = ()
+    selection: SpaceSelection = EVERYTHING
     names_dispatches: bool = False
 
 
@@ -62,27 +65,68 @@ def suggest(
     The flags must have been set for the process before.
     """
     try:
-        prepared = prepare(task, question.flags, (), registry, {})
+        prepared = prepare(task, question.flags, (), registry, {}, selection=question.selection)
     except (NotTunableError, TuninglinkError) as failure:
         return Omission(task.dispatches, str(failure))
     if not question.names_dispatches and not is_tunable(prepared.dispatch.problem.kind):
         reason = "it only computes element by element or moves data; name it with --dispatch"
         return Omission(task.dispatches, reason)
-    sampled = prepared.spaces.sample(MOST_CANDIDATES, _SEED)
-    eligible = [
-        candidate
-        for candidate in sampled
-        if not question.pipelines or _pipeline_name(candidate) in question.pipelines
-    ]
-    ordered = fastest_first(prepared.spaces.problem, eligible)
+    ordered = promising_candidates(prepared)
     candidates = tuple(islice(_proven(prepared, ordered, registry), question.count))
     if candidates:
         return Suggestions(prepared, candidates)
     reason = prepared.spaces.reason or "no candidate is proven to compile"
-    if sampled and not eligible:
-        join = ", ".join(sorted(set(map(_pipeline_name, sampled))))
-        reason = f"no space of its has that pipeline; they have {join}"
     return Omission(task.dispatches, reason)
+
+
+def promising_candidates(prepared: PreparedTask) -> list[Candidate]:
+    """Return candidates of a dispatch: those from specs, then the others in the order of their estimates."""
+    sampled = prepared.spaces.sample(MOST_CANDIDATES, _SEED)
+    return [*prepared.spaces.given, *fastest_first(prepared.spaces.problem, sampled)]
+
+
+@dataclass(frozen=True)
+class SpaceSize:
+    """The size of a space.
+
+    Attributes:
+        pipeline: the name of its pipeline.
+        provider: the origin of its constraints.
+        knobs: the number of its knobs.
+        count: the number of its valid assignments, or a lower bound.
+        is_exact: whether all were counted.
+        reason: the reason if they were not.
+    """
+
+    pipeline: str
+    provider: str
+    knobs: int
+    count: int
+    is_exact: bool
+    reason: str = ""
+
+
+def space_sizes(spaces: CandidateSpaces) -> list[SpaceSize]:
+    """Return the sizes of the spaces of a dispatch."""
+    sizes = []
+    for space in spaces.spaces:
+        constraints = space.constraints
+        answer = constraints.count(_COUNTING)
+        sizes.append(
+            SpaceSize(
+                pipeline_name(constraints.pipeline),
+                space.provider,
+                len(constraints.knobs),
+                answer.count,
+                answer.verdict is Verdict.PROVEN,
+                answer.reason,
+            )
+        )
+    return sizes
+
+
+_COUNTING: Final = Limits(seconds=math.inf, steps=2000)
+"""The limits for counting a space."""
 
 
 def suggested_specs(suggestions: Sequence[Suggestions]) -> list[str]:
@@ -120,8 +164,3 @@ def _proven(
         )
         if verify_configuration(workload, configuration, registry).verdict is Verdict.PROVEN:
             yield candidate
-
-
-def _pipeline_name(candidate: Candidate) -> str:
-    """Return the name of a candidate's pipeline, such as `TileAndFuse` of `#iree_gpu.pipeline<TileAndFuse>`."""
-    return candidate.pipeline.rpartition("<")[2].rstrip(">")

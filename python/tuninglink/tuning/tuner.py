@@ -11,18 +11,18 @@ from tuninglink.emission.spec_writer import SpecEntry, write_spec
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
 from tuninglink.spaces.provider_registry import ProviderRegistry
-from tuninglink.specs.provenance import FLAGS
+from tuninglink.spaces.selection import SpaceSelection, check_selection
+from tuninglink.specs.entry_settings import FLAGS
 from tuninglink.tuning.candidates.preparation import PreparedTask, prepare
 from tuninglink.tuning.devices.hardware import COMPUTE_UNITS, compute_units
 from tuninglink.tuning.devices.local import may_run
 from tuninglink.tuning.program_guard import ProgramGuard
 from tuninglink.tuning.programs.dispatches import Omission
-from tuninglink.tuning.ranges.range_tuner import RangeTuner
+from tuninglink.tuning.range_tuner import RangeTuner
+from tuninglink.tuning.results.failures import FatalError, reason_of
 from tuninglink.tuning.results.task_result import TaskOutcome, TuningResult
+from tuninglink.tuning.scheduling.budget import Account, least_race_seconds
 from tuninglink.tuning.scheduling.generalization import Generalizer
-from tuninglink.tuning.scheduling.isolation import FATAL, reason_of
-from tuninglink.tuning.scheduling.ledger import Account
-from tuninglink.tuning.scheduling.prices import least_race_seconds
 from tuninglink.tuning.scheduling.scheduler import Scheduler
 from tuninglink.tuning.scheduling.timeline import Stage
 
@@ -32,9 +32,8 @@ if TYPE_CHECKING:
     from tuninglink.specs.spec import Spec
     from tuninglink.tuning.programs.dispatches import DispatchedProgram, TuningTask
     from tuninglink.tuning.results.task_result import TaskResult
-    from tuninglink.tuning.scheduling.budget import Budget
+    from tuninglink.tuning.scheduling.budget import Budget, Ledger
     from tuninglink.tuning.scheduling.default_queue import DefaultQueue
-    from tuninglink.tuning.scheduling.ledger import Ledger
     from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 
 _GENERALIZING: Final = 0.3
@@ -82,6 +81,8 @@ class Tuner:
         self._set_flags = set_flags
         self._warn = warn
         self._registry = ProviderRegistry(warn)
+        settings = task_tuner.settings
+        self._selection = SpaceSelection(settings.pipelines, settings.fixed)
         self._omissions: list[Omission] = []
         self._general: dict[str, SpecEntry] = {}
         self._prepared_tasks: dict[str, PreparedTask] = {}
@@ -104,7 +105,7 @@ class Tuner:
         try:
             tasks = self._selected(self._program.tasks)
             scheduler.run(tasks, partial(self._reserve, guard), guard.begin)
-        except FATAL as fatal:
+        except FatalError as fatal:
             failure = fatal  # the results so far are kept
         results = sorted(scheduler.results, key=lambda result: -result.share)
         if self._is_dynamic and failure is None:
@@ -191,7 +192,8 @@ class Tuner:
         """Return the entry of a winner, which tasks prepared by the tuner always have."""
         if result.winner is None or not isinstance(result.prepared, PreparedTask):
             return None
-        entry = result.prepared.entry(result.winner.candidate, self._task_tuner.provenance(result))
+        provenance = result.provenance(self._task_tuner.devices.first.description)
+        entry = result.prepared.entry(result.winner.candidate, provenance)
         boxes = tuple(part.task.bounds for part in result.ranges)
         return replace(entry, specializations=boxes)
 
@@ -208,7 +210,7 @@ class Tuner:
     def _with_ranges(self, results: Sequence[TaskResult], budget: Budget) -> list[TaskResult]:
         """Return the results with ranges of sizes where these are faster than one entry for all sizes."""
         ranges = RangeTuner(
-            self._task_tuner, self._prepare_range, lambda result: self.spec([result])
+            self._task_tuner, self._prepare_with, lambda result: self.spec([result])
         )
         improved = list(results)
         dynamic = [number for number, result in enumerate(results) if result.task.is_dynamic]
@@ -219,7 +221,7 @@ class Tuner:
                 break
             try:
                 improved[number] = ranges.improve(results[number], part)
-            except FATAL:
+            except FatalError:
                 break  # the results so far are kept
             except Exception as failure:  # noqa: BLE001 - an error loses the ranges of one task only
                 reason = f"no ranges for {results[number].task.name}: {reason_of(failure)}"
@@ -228,8 +230,9 @@ class Tuner:
                 self._task_tuner.listener.ended(improved[number])
         return improved
 
-    def _prepare_range(self, task: TuningTask, specs: Sequence[Spec]) -> PreparedTask:
-        return prepare(task, self._flags, specs, self._registry, self._device_limits())
+    def _prepare_with(self, task: TuningTask, specs: Sequence[Spec]) -> PreparedTask:
+        limits = self._device_limits()
+        return prepare(task, self._flags, specs, self._registry, limits, selection=self._selection)
 
     def _generalize(self, results: Sequence[TaskResult], budget: Budget) -> None:
         """Search for ranges of sizes in which winners do not lose."""
@@ -238,7 +241,7 @@ class Tuner:
             try:
                 entry = self._entry(result) if result.verdict is TaskOutcome.WON else None
                 general = generalizer.generalize(entry) if entry is not None else None
-            except FATAL:
+            except FatalError:
                 return  # the entries for single sizes are kept
             except Exception as failure:  # noqa: BLE001 - an error loses one range only
                 reason = f"no range for {result.task.name}: {reason_of(failure)}"
@@ -272,6 +275,8 @@ class Tuner:
             reasons = [note(str(omission)) for omission in self._omissions]
             what = "that --only means" if patterns and tasks and not reasons else "to tune"
             raise TuninglinkError(error(f"there is no dispatch {what}", notes=reasons))
+        if self._selection:
+            check_selection(partial(self._prepare, task) for task in selected)
         return selected
 
     def _prepare(self, task: TuningTask) -> PreparedTask:
@@ -283,9 +288,7 @@ class Tuner:
         """
         prepared = self._prepared_tasks.get(task.key)
         if prepared is None:
-            prepared = prepare(
-                task, self._flags, self._specs, self._registry, self._device_limits()
-            )
+            prepared = self._prepare_with(task, self._specs)
             self._prepared_tasks[task.key] = prepared
         return prepared
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.errors import SpecError
 from tuninglink.mlir import names
 from tuninglink.mlir.serialization import parse_module
-from tuninglink.upgrading.edits import Edit, Edited, Edits
+from tuninglink.upgrading.outline_parts import Edit, Edited, Edits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -16,11 +16,10 @@ from tuninglink.upgrading.compilation_info import levels_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tuninglink.upgrading.edits import Edits
     from tuninglink.upgrading.generic_forms import Generalization
     from tuninglink.upgrading.iteration_space import IterationSpace
     from tuninglink.upgrading.outline import SpecOutline
-    from tuninglink.upgrading.outline_parts import NamedSequence
+    from tuninglink.upgrading.outline_parts import Edits, NamedSequence
     from tuninglink.upgrading.spec_text import Mark, Source, Token
     from tuninglink.upgrading.trees import Node
 

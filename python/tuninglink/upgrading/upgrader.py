@@ -9,15 +9,14 @@ from iree.compiler import ir as mlir
 
 from tuninglink.errors import SpecError
 from tuninglink.mlir import names
-from tuninglink.mlir.contexts import thread_context
-from tuninglink.mlir.diagnostics import Diagnostic, Place, Severity, error
+from tuninglink.mlir.diagnostics import Diagnostic, Place, Severity, error, thread_context
 from tuninglink.mlir.serialization import decode
 from tuninglink.upgrading.attribute_rewriter import AttributeRewriter, Rewrites
-from tuninglink.upgrading.edits import Edited, Edits
 from tuninglink.upgrading.exclusion import Exclusion, exclude, find_rejected, parse_failure
 from tuninglink.upgrading.generic_forms import Generalization
 from tuninglink.upgrading.iteration_space import IterationSpaces
 from tuninglink.upgrading.outline import SpecOutline
+from tuninglink.upgrading.outline_parts import Edited, Edits
 from tuninglink.upgrading.rule_definition import (
     AttributeRule,
     OperationRule,
@@ -25,7 +24,7 @@ from tuninglink.upgrading.rule_definition import (
     Refusal,
 )
 from tuninglink.upgrading.rules import RULES
-from tuninglink.upgrading.rules.entry_points import unmarked
+from tuninglink.upgrading.rules.operation_syntax import unmarked
 from tuninglink.upgrading.spec_text import Source
 from tuninglink.upgrading.upgrade_report import KeptOut, RuleChange, Upgraded, UpgradedEntry
 

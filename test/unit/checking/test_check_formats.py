@@ -7,8 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tuninglink.checking.findings import Finding, Rule
-from tuninglink.checking.review_formats import to_github, to_sarif
+from tuninglink.checking.findings import Finding, Rule, to_github, to_sarif
 from tuninglink.mlir.diagnostics import Diagnostic, Place, Severity, note
 
 

@@ -20,8 +20,7 @@ from tuninglink.cli.known_values import (
     known_searches,
     known_targets,
 )
-from tuninglink.cli.summaries import SUMMARIES
-from tuninglink.cli.usage import Positional, Usage, flag_lines, usage_of
+from tuninglink.cli.usage import SUMMARIES, Positional, Usage, flag_lines, usage_of
 from tuninglink.errors import TuninglinkError
 from tuninglink.llvm_flags import CommandLine, Flag, choice, read_count, switch
 from tuninglink.tuning.settings import Numerics

@@ -28,6 +28,13 @@ from tuninglink.tuning.problems.reading import read_problem
             "flag '--only-flags' needs a program, not problems",
         ),
         ("--problems missing.txt", "cannot read 'missing.txt'"),
+        ("p.mlir --fix wg_0", "for flag '--fix': expected KNOB=VALUE, such as workgroup[0]=64"),
+        ("p.mlir --stop-after racing", "expected one of candidates, compilation, measurement"),
+        ("p.mlir --dry-run --only-flags", "flag '--only-flags' does not apply with '--dry-run'"),
+        (
+            "p.mlir --stop-after measurement --generalize",
+            "flag '--generalize' does not apply with '--stop-after'",
+        ),
         ("p.mlir --budget 0", "invalid value '0' for flag '--budget': expected a time above 0"),
         ("p.mlir --budget soon", "expected a time such as 90s, 10m or 1.5h"),
         ("p.mlir --min-gain 200%", "expected a part such as 2% or 0.02"),
@@ -56,7 +63,7 @@ def test_problems_of_flags_and_files_come_once_and_have_no_whole_program() -> No
     file = str(ROOT / "examples" / "problems.txt")
     options = parse_tune_arguments(["--problem", same, "--problem", same, "--problems", file])
     assert options.problems[0] == problem
-    assert len(options.problems) == 7
+    assert len(options.problems) == 9
     assert options.title == "problems"
     assert not options.settings.runs_model
     assert options.flag_sets == "none"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tuninglink.doctor import self_check as checks
+from tuninglink import doctor as checks
 from tuninglink.mlir import names
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ def test_an_operation_that_the_compiler_lacks_is_named(monkeypatch: pytest.Monke
 
 def test_a_knob_that_the_compiler_does_not_read_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not checks.unknown_knobs()
-    monkeypatch.setattr(checks, "KNOBS", ("workgroup", "workgroups_of_old"))
+    monkeypatch.setattr(checks, "ENTRIES", ("workgroup", "workgroups_of_old"))
     assert checks.unknown_knobs() == "unknown to the compiler: workgroups_of_old"
 
 

@@ -27,9 +27,8 @@ from random_matchers import (
 
 from tuninglink.matching.conditions import Condition, Opaque
 from tuninglink.matching.exact import exact_condition
-from tuninglink.matching.overlap import OverlapAnswer, Overlaps
 from tuninglink.matching.reader import MatcherReader
-from tuninglink.matching.subsumption import Subsumption, SubsumptionAnswer
+from tuninglink.matching.relations import OverlapAnswer, Overlaps, Subsumption, SubsumptionAnswer
 from tuninglink.mlir.serialization import parse_module
 from tuninglink.solver.answers import Verdict
 from tuninglink.specs.spec import Spec

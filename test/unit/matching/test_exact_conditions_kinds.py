@@ -15,7 +15,7 @@ from tuninglink.iree.op_kinds import OpKind
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.matching.conditions import Condition, Opaque
 from tuninglink.matching.exact import exact_condition
-from tuninglink.matching.graphs import regions_key
+from tuninglink.matching.op_info import regions_key
 from tuninglink.matching.reader import read_matcher
 from tuninglink.mlir import names
 from tuninglink.mlir.serialization import parse_module

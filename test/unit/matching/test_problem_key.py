@@ -8,13 +8,13 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree.op_kinds import OpKind, affine_maps
 from tuninglink.iree.structured_op import PARALLEL, REDUCTION
-from tuninglink.matching.derivation.problem_form import ProblemForm, problem_form
+from tuninglink.matching.derivation.problem_forms import ProblemForm, problem_form
 from tuninglink.matching.derivation.renumbering import (
     NotDerivableError,
     Renumbering,
     loop_mapping,
 )
-from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import thread_context
 
 ATTENTION = ("b m p", "b q p", "b q n", "", "b m n", "b m", "b m")
 CONVOLUTION = ("b h+r w+s c", "r s c f", "b h w f")

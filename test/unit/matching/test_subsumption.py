@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 import pytest
 from known_dimensions import NOTHING, Known, holds
 
-from tuninglink.matching import groups
+from tuninglink.matching import condition_index
 from tuninglink.matching.conditions import Condition, Opaque
 from tuninglink.matching.extents import box
-from tuninglink.matching.overlap import Overlaps
 from tuninglink.matching.predicates import Extent, HasExtent, representative
-from tuninglink.matching.subsumption import Subsumption, SubsumptionAnswer
+from tuninglink.matching.relations import Overlaps, Subsumption, SubsumptionAnswer
 from tuninglink.solver.answers import Verdict
 
 if TYPE_CHECKING:
@@ -198,7 +197,7 @@ def test_what_never_holds_is_covered_by_nothing() -> None:
 
 def test_pairs_of_groups_are_compared_only_if_they_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     compared = []
-    monkeypatch.setattr(groups, "_compare", lambda *pair: compared.append(pair))
+    monkeypatch.setattr(condition_index, "_compare", lambda *pair: compared.append(pair))
     Subsumption([of_type(f"type {index}") for index in range(500)])
     assert len(compared) == 500
 

@@ -12,8 +12,8 @@ import pytest
 from iree.compiler import ir
 
 from tuninglink.errors import PipelineError, TuninglinkError
+from tuninglink.mlir.c_interface import handled
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity, error
-from tuninglink.mlir.native_diagnostics import handled
 from tuninglink.mlir.passes import Pass, option
 from tuninglink.opt import compiler_passes
 from tuninglink.opt.compiler_passes import UNPRINTABLE, CompilerPasses

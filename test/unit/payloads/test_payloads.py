@@ -17,11 +17,11 @@ from places import ROOT, SHARED
 from programs import SEPARATOR, all_programs
 
 import tuninglink
-from tuninglink.iree.compile_flags import compile_flags
+from tuninglink.compiler.target_flags import compile_flags
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.iree.targets import Target
 from tuninglink.mlir import names
-from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.walk import collect
 from tuninglink.payloads import configures, matches, winners
 from tuninglink.solver.answers import Verdict

@@ -12,7 +12,7 @@ import tuninglink
 from tuninglink.dag_to_named.perturbations import perturbations
 from tuninglink.payloads import winners
 from tuninglink.payloads.interpretation import configuration, matches
-from tuninglink.specs.provenance import provenance_of
+from tuninglink.specs.entry_settings import provenance_of
 
 if TYPE_CHECKING:
     from tuninglink.payloads import Payload

@@ -8,9 +8,8 @@ from constraint_problems import build, truths
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tuninglink.solver.expressions import Expression, select, unknown
-from tuninglink.solver.judgements import Judgements
-from tuninglink.solver.parameters import Assumptions, SizeParameter
+from tuninglink.solver.compiled_checks import Judgements
+from tuninglink.solver.expressions import Assumptions, Expression, SizeParameter, select, unknown
 from tuninglink.solver.terms import evaluate
 
 if TYPE_CHECKING:

@@ -12,10 +12,17 @@ from iree.compiler import ir as mlir
 from tuninglink.errors import SpecError, TuninglinkError
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import collect
-from tuninglink.specs import dumping
-from tuninglink.specs.dumping import INDEX, Dump, DumpedSpec, Use, collect_specs
-from tuninglink.specs.embedding import load_embedded_spec, spec_attribute
-from tuninglink.specs.loading import load_spec
+from tuninglink.specs import embedding
+from tuninglink.specs.embedding import (
+    INDEX,
+    Dump,
+    DumpedSpec,
+    Use,
+    collect_specs,
+    load_embedded_spec,
+    spec_attribute,
+)
+from tuninglink.specs.spec import load_spec
 
 CPU = '<"llvm-cpu", "embedded-elf-x86_64", {cpu = "znver4", target_triple = "x86_64-linux-gnu"}>'
 CUDA = '<"cuda", "cuda-nvptx-fb">'
@@ -107,7 +114,7 @@ def test_ten_thousand_dispatches_share_a_spec(
         decoded.append(attribute)
         return load_embedded_spec(attribute, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(dumping, "load_embedded_spec", counting)
+    monkeypatch.setattr(embedding, "load_embedded_spec", counting)
     root = program(*[bytecode("a")] * 10_000)
     dump = collect_specs(root)
     dump.write(tmp_path)
@@ -140,7 +147,7 @@ def test_a_target_with_odd_characters_makes_a_plain_file_name() -> None:
 def test_files_that_would_have_the_same_name_get_longer_ones(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(dumping, "_HASH_DIGITS", 0)
+    monkeypatch.setattr(embedding, "_HASH_DIGITS", 0)
     first, second = collect_specs(program(bytecode("a"), bytecode("b"))).specs
     assert first.file == "znver4-.mlir"
     assert second.file == f"znver4-{second.sha256}.mlir"

@@ -23,8 +23,7 @@ from tuninglink.specs.embedding import (
     load_embedded_spec,
     spec_attribute,
 )
-from tuninglink.specs.loading import load_spec
-from tuninglink.specs.spec import Spec
+from tuninglink.specs.spec import Spec, load_spec
 
 GPU = """<"rocm", "rocm-hsaco-fb", {iree_codegen.target_info = #iree_gpu.target<
   arch = "gfx942", features = "", wgp = <compute = fp32, storage = b32, subgroup = none,

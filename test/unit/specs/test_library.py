@@ -10,7 +10,7 @@ from places import ROOT
 from tuninglink.errors import SpecError, TargetError, TuninglinkError
 from tuninglink.iree.targets import Target
 from tuninglink.specs.default_library import DefaultLibrary, default_spec, shipped
-from tuninglink.specs.loading import load_spec
+from tuninglink.specs.spec import load_spec
 
 SOURCES = ROOT / "specs" / "default"
 

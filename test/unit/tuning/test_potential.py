@@ -9,7 +9,7 @@ import pytest
 from tuninglink.iree.dispatch_cost import DispatchCost
 from tuninglink.tuning.deciding.defaults import MeasuredTask
 from tuninglink.tuning.programs.benchmark import Benchmark, BufferLayout
-from tuninglink.tuning.scheduling.potential import potentials, task_cost
+from tuninglink.tuning.scheduling.default_queue import potentials, task_cost
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,7 +11,7 @@ from places import ROOT
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import Place
-from tuninglink.tuning.problems.problem import (
+from tuninglink.tuning.problems import (
     Attention,
     Convolution,
     ElementType,
@@ -47,6 +47,8 @@ DRIVER_LINE = "convfp16 -n 16 -c 64 -H 56 -W 28 -k 32 -y 3 -x 1 -p 1 -q 0 -u 2 -
 DRIVER_CONVOLUTION = Convolution(16, 64, (56, 28), 32, (3, 1), F16, (2, 1), (1, 0))
 BENCH = "hipblaslt-bench --api_method c -m 1024 -n 512 -k 64"
 
+FUSILLI = "--device 0 --iter 2"
+
 LINES = {
     DRIVER_LINE: DRIVER_CONVOLUTION,
     f"MIOpen(HIP): Command [LogCmdConvolution] ./bin/MIOpenDriver {DRIVER_LINE} -m conv -t 1": (
@@ -75,6 +77,21 @@ LINES = {
     "GemmStridedBatchedTunableOp_tf32_TT,tt_6_5_4_B_20_ld_4_4_6": Product(
         5, 6, 4, F32, 20, transposes_a=True, transposes_b=True
     ),
+    f"{FUSILLI} conv -F 1 -n 16 -c 8 -H 8 -W 8 -k 8 -y 3 -x 3 -p 1 -q 1 -u 1 -v 1 -l 1 -j 1 --in_layout NHWC "
+    "--out_layout NHWC --fil_layout NHWC --spatial_dim 2 --bf16": Convolution(
+        *(16, 8, (8, 8), 8, (3, 3), ElementType.BF16),
+        padding=(1, 1),
+        layout=Layout.NHWC_FHWC,
+    ),
+    f"fusilli_benchmark_driver {FUSILLI} matmul -M 16 -N 32 --k=64 -B 2 --transA --a_type f16 --b_type f16 "
+    "--out_type f32": Product(16, 32, 64, F16, 2, transposes_a=True),
+    "matmul -M 16 -N 32 -K 64 --a_type f32 --b_type f32 --out_type f32 --transB": Product(
+        16, 32, 64, F32, transposes_b=True
+    ),
+    f"{FUSILLI} sdpa -B 2 --heads_q 8 --heads_kv 8 --seq_q 64 --seq_kv 77 -d 32 -t f16": Attention(
+        16, 64, 77, 32, F16
+    ),
+    "[SKIP] --device 0 --iter 2 conv": None,
     "": None,
     "  # a comment": None,
     "Validator,PT_VERSION,2.8.0": None,
@@ -135,6 +152,18 @@ def test_a_line_is_a_problem(line: str, problem: Problem | None) -> None:
         ("GemmTunableOp_Half_NT,nt_1_2_3_B_4", 23, "expected nt_M_N_K"),
         ("GemmStridedBatchedTunableOp_Half_NT,nt_1_2_3", 37, "expected nt_M_N_K_B_BATCH"),
         ("GemmTunableOp_double_NT,nt_1_2_3", 15, "unknown type 'double': expected one of float"),
+        ("matmul -M 1 -N 2 --a_type f16 --b_type f16", 43, "flag '-K' is missing"),
+        ("matmul -M 1 -N 2 -K 3 --b_type f16", 35, "flag '-a_type' is missing"),
+        ("matmul -M 1 -N 2 -K 3 --a_type f16 --b_type f64", 45, "unknown type 'f64'"),
+        ("matmul -M 1 -N 2 -K 3 --a_type f16 --b_type f32", 45, "operands of different types"),
+        ("sdpa -B 1 --causal", 19, "attentions with a mask are not supported"),
+        (
+            "sdpa -B 1 --heads_q 8 --heads_kv 2 -d 8",
+            34,
+            "attentions with fewer heads of keys than of queries are not supported",
+        ),
+        ("--iter 2 layernorm -X 2x3", 10, "operation 'layernorm' is not supported"),
+        ("aten::addmm --x 3", 1, "operation 'aten::addmm' is not supported"),
         ("ScaledGemmTunableOp_Half_NT,nt_1_2_3", 1, "unknown operation 'ScaledGemmTunableOp'"),
     ],
 )
@@ -174,9 +203,43 @@ def test_a_file_without_problems_is_refused(tmp_path: Path, content: bytes, mess
 
 
 def test_the_example_has_every_form() -> None:
-    problems = read_problem_file(str(ROOT / "examples" / "problems.txt"))
-    assert {type(problem) for problem in problems} == {Product, Convolution, Attention}
-    assert len(problems) == 7
+    file = read_problem_file(str(ROOT / "examples" / "problems.txt"), is_strict=True)
+    assert {type(problem) for problem in file.problems} == {Product, Convolution, Attention}
+    assert len(file.problems) == 9
+
+
+FOREIGN_LINES = """
+layernorm -X 2x3x128 -F 1 -t f32 --layout NCH
+MIOpenDriver convfp16 -n 1 -c 2 -H 3 -W 4 -k 5 -y 1 -x 1 -F 2
+aten::addmm --x 3
+convfp16 -n 1 -c 2 -H 3 -W 4 -k 5 -y 1 -x 1 -F 2
+[SKIP] conv
+matmul 1x2x3 f16
+"""
+
+
+def test_lines_with_unsupported_problems_are_skipped_and_counted(tmp_path: Path) -> None:
+    path = tmp_path / "problems.txt"
+    path.write_text(FOREIGN_LINES)
+    file = read_problem_file(str(path))
+    assert file.problems == (Product(1, 2, 3, F16),)
+    assert file.unsupported_lines == "4 lines"
+    assert file.unsupported == {
+        "operation 'layernorm' is not supported": 1,
+        "only forward convolutions are supported ('-F 1')": 2,
+        "operation 'aten::addmm' is not supported": 1,
+    }
+
+
+def test_they_are_errors_where_files_are_read_strictly(tmp_path: Path) -> None:
+    path = tmp_path / "problems.txt"
+    path.write_text(FOREIGN_LINES)
+    with pytest.raises(TuninglinkError) as caught:
+        read_problem_file(str(path), is_strict=True)
+    places = [diagnostic.place for diagnostic in caught.value.diagnostics]
+    assert places == [
+        Place(str(path), line, column) for line, column in ((2, 1), (3, 61), (4, 1), (5, 48))
+    ]
 
 
 SIZE = st.integers(1, 64)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tuninglink.iree.size_ranges import UNBOUNDED, SizeRange, sizes_between
 from tuninglink.tuning.programs.benchmark import BufferLayout, SizedFunction
-from tuninglink.tuning.ranges.boxes import box_above, boxes_around
+from tuninglink.tuning.programs.specialized_dispatches import box_above, boxes_around
 
 LAYOUT = BufferLayout((), 0, 0)
 

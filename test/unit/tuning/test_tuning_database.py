@@ -25,7 +25,7 @@ from database_writers import HERE, PROBLEM, failed, trial
 from tuninglink.cli import commands
 from tuninglink.errors import TuninglinkError
 from tuninglink.plain_data import plain, to_json
-from tuninglink.tuning.candidates.search_problem import SearchProblem
+from tuninglink.tuning.candidates.candidate import SearchProblem
 from tuninglink.tuning.database import Database, DatabaseError
 from tuninglink.tuning.database.database import winners_among
 from tuninglink.tuning.database.exporting import export, to_t4

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tuninglink.tuning.deciding.contestants import Contestant, RaceRules, race_seconds
 from tuninglink.tuning.deciding.decision import Outcome, decide, interval, survivors
 from tuninglink.tuning.deciding.race import Race
-from tuninglink.tuning.devices.device_interface import Device
+from tuninglink.tuning.devices.device_process import Device
 from tuninglink.tuning.devices.inputs import find_violation, is_float, make_inputs, outputs_of
 from tuninglink.tuning.devices.numerics import compare
 from tuninglink.tuning.devices.timing import Rounds, Timing
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tuninglink.tuning.devices.device import DeviceDescription
-    from tuninglink.tuning.devices.device_interface import Request
+    from tuninglink.tuning.devices.device_process import Request
 
 
 IMMEDIATE = RaceRules(gap_seconds=0.0)

@@ -17,11 +17,10 @@ from tuninglink.json_schema import schema_of
 from tuninglink.plain_data import plain
 from tuninglink.tuning.candidates.candidate import CandidateOrigin
 from tuninglink.tuning.deciding.decision import ConfidenceInterval
-from tuninglink.tuning.deciding.size_checks import SizeComparison
+from tuninglink.tuning.deciding.winner_checks import SizeComparison
+from tuninglink.tuning.flag_sets import FlagSet
 from tuninglink.tuning.flag_sets.results import SetResult
-from tuninglink.tuning.flag_sets.sets import FlagSet
-from tuninglink.tuning.references.output_verdict import Correctness
-from tuninglink.tuning.report.model import (
+from tuninglink.tuning.report import (
     FlagSetReport,
     OmittedDispatch,
     ProblemReport,
@@ -29,9 +28,9 @@ from tuninglink.tuning.report.model import (
     TrialPoint,
     TuningReport,
 )
-from tuninglink.tuning.report.writing import to_html, write_report
+from tuninglink.tuning.report.reporting import to_html, write_report
 from tuninglink.tuning.results.failures import FailureKind
-from tuninglink.tuning.results.output_comparison import OutputComparison
+from tuninglink.tuning.results.output_verdict import Correctness, OutputComparison
 from tuninglink.tuning.results.task_result import FunctionComparison, ModelComparison, TaskOutcome
 from tuninglink.tuning.scheduling.timeline import DeviceUse, Stage, StageTime
 

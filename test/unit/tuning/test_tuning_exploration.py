@@ -10,7 +10,7 @@ import pytest
 from tuninglink.tuning.candidates.candidate import Candidate
 from tuninglink.tuning.candidates.compilation import BenchmarkTemplate
 from tuninglink.tuning.deciding.decision import ConfidenceInterval
-from tuninglink.tuning.deciding.entry_verdict import harmless, judge_entries
+from tuninglink.tuning.deciding.verdicts import harmless, judge_entries
 from tuninglink.tuning.devices.device_set import Measurement
 from tuninglink.tuning.devices.timing import Timing
 from tuninglink.tuning.programs.benchmark import Benchmark, BufferLayout

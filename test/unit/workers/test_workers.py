@@ -18,6 +18,7 @@ import worker_jobs as jobs
 from places import SUPPORT
 from processes import PATIENCE, eventually, in_a_fork, is_gone, marked, state
 
+from tuninglink.interrupt_hooks import SYMBOLIZATION, omit_symbols_from_crashes
 from tuninglink.solver.answers import UndecidedError
 from tuninglink.workers import JobError, JobTimeoutError, Pool, WorkerCrashedError, worker_process
 
@@ -84,6 +85,22 @@ def test_a_failure_leaves_the_process_in_place(pool: Pool) -> None:
     before = pool.submit(jobs.pid).result()
     pool.submit(jobs.fail, "tea").exception()
     assert pool.submit(jobs.pid).result() == before
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [(None, "1"), ("1", "1"), ("yes", "yes"), ("", ""), ("0", None)]
+)
+def test_crash_traces_have_no_symbols_unless_the_user_wants_them(
+    monkeypatch: pytest.MonkeyPatch, before: str | None, after: str | None
+) -> None:
+    monkeypatch.setenv(SYMBOLIZATION, before or "")
+    if before is None:
+        monkeypatch.delenv(SYMBOLIZATION)
+    with Pool(1) as pool:
+        assert pool.submit(os.getenv, SYMBOLIZATION).result() == after
+    # A command sets it for the compiler in its own process and for its children.
+    omit_symbols_from_crashes()
+    assert os.getenv(SYMBOLIZATION) == after
 
 
 @pytest.mark.parametrize(

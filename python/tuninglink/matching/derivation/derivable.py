@@ -9,8 +9,8 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree.op_kinds import affine_maps
 from tuninglink.matching import predicates as pred
-from tuninglink.matching.derivation.problem_form import problem_form
-from tuninglink.matching.forms import kind_of
+from tuninglink.matching.derivation.problem_forms import problem_form
+from tuninglink.matching.pruning_keys import kind_of
 from tuninglink.mlir import names
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tuninglink.iree.op_kinds import OpKind
     from tuninglink.iree.structured_op import Sizes
-    from tuninglink.matching.derivation.problem_form import ProblemForm
+    from tuninglink.matching.derivation.problem_forms import ProblemForm
     from tuninglink.matching.matcher import Matcher
     from tuninglink.specs.structure import Anatomy
 

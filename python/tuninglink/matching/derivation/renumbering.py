@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
-from tuninglink.iree import gpu_configurations as gpu
-from tuninglink.iree.cpu_configurations import CpuLevel, is_cpu_configuration
+from tuninglink.iree import lowering_configs as gpu
+from tuninglink.iree.lowering_configs import CpuLevel, is_cpu_configuration
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.iree.structured_op import PARALLEL, REDUCTION
 from tuninglink.mlir import names
@@ -19,7 +19,7 @@ from tuninglink.mlir.attributes import entries_of, named_parameters
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tuninglink.matching.derivation.problem_form import ProblemForm
+    from tuninglink.matching.derivation.problem_forms import ProblemForm
 
 _BOTH: Final = frozenset({PARALLEL, REDUCTION})
 _TILES: Final[Mapping[str, frozenset[str]]] = {
@@ -205,7 +205,7 @@ def _lowering_config(
     if entries is None:
         raise NotDerivableError(f"its configuration is {value}")
     written = _entries(entries, mapping, others)
-    text = ", ".join(f"{name} = {each}" for name, each in written.items())
+    text = ", ".join(f"{name} = {value}" for name, value in written.items())
     return mlir.Attribute.parse(f"#iree_cpu.lowering_config<{text}>", value.context)
 
 
@@ -214,7 +214,7 @@ def _entries(
     mapping: LoopMapping,
     others: Mapping[str, LoopMapping],
 ) -> dict[str, mlir.Attribute]:
-    return {name: _entry(name, each, others.get(name, mapping)) for name, each in entries.items()}
+    return {name: _entry(name, value, others.get(name, mapping)) for name, value in entries.items()}
 
 
 def _entry(name: str, value: mlir.Attribute, mapping: LoopMapping) -> mlir.Attribute:

@@ -1,1 +1,1 @@
-"""Dialects of which the bindings load the classes of ops alone, see `tuninglink.mlir.contexts`."""
+"""Dialects of which the bindings load the classes of ops alone, see `tuninglink.mlir.diagnostics`."""

@@ -13,8 +13,7 @@ from tuninglink.iree.structured_op import REDUCTION, StructuredOp
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import visit
 from tuninglink.solver.answers import UndecidedError
-from tuninglink.spaces.cpu.live_values import live_values
-from tuninglink.spaces.cpu.neighboring_ops import neighbors, width
+from tuninglink.spaces.cpu.neighboring_ops import live_values, neighbors, width
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

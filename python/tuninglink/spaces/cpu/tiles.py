@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.iree.cpu_configurations import CpuLevel
+from tuninglink.iree.lowering_configs import CpuLevel
 from tuninglink.solver.expressions import Expression, all_of, any_of, number, select
 from tuninglink.spaces.knobs import IntegerKnob, OneOfKnob
 

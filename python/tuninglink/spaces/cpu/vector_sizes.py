@@ -1,11 +1,13 @@
-"""The sizes of the vectors of a root op and of the ops fused with it."""
+"""The sizes of the vectors of a root op and of the ops fused with it, and the configurations whose vectors may overflow the stack."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tuninglink.iree.cpu_configurations import CpuLevel
+from tuninglink.iree.lowering_configs import CpuLevel
 from tuninglink.solver.expressions import any_of, negation, number, select
+from tuninglink.solver.terms import Grade
+from tuninglink.spaces.cpu.neighboring_ops import WIDENED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,3 +54,21 @@ def _outer(rules: CpuRules, loop: int) -> Expression:
     """Return the maximum size of a loop before it is tiled for vectors."""
     part = rules.tiles.outer_part(loop)
     return select(part.is_known, part.size, part.bound)
+
+
+def add_stack_rules(rules: CpuRules) -> None:
+    """Add the rules that keep the vectors of elementwise code on the stack.
+
+    Registers hold a few hundred bytes. The values of an elementwise body that are alive at once are on the stack, each as
+    a vector over its loops.
+    """
+    rules.grade = Grade.UNSAFE
+    if not rules.checks_vectors or rules.is_data_tiled:
+        return
+    nest = rules.nest
+    if nest.live:
+        sizes = [masked_size(rules, loop) for loop in rules.loops]
+        rules.limit_stack(f"'{nest.operation}'", sizes, max(WIDENED, nest.widest), nest.live)
+    for neighbor, sizes, when in fused_vectors(rules):
+        if neighbor.live:
+            rules.limit_stack(neighbor.what, sizes, neighbor.bits, neighbor.live, when)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tuninglink.iree.gpu_configurations import MMA_KIND, REDUCTION, SUBGROUP_BASIS, WORKGROUP
+from tuninglink.iree.lowering_configs import MMA_KIND, REDUCTION, SUBGROUP_BASIS, WORKGROUP
 from tuninglink.iree.op_kinds import Role
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.mlir.names import DECOMPOSITION_CONFIG
@@ -17,12 +17,10 @@ from tuninglink.spaces.gpu.contractions import (
     read_operand,
     static_sizes,
 )
-from tuninglink.spaces.gpu.form_rules import FormRules
 from tuninglink.spaces.gpu.gpu_rules import MOST_INTRINSICS, clip, product
-from tuninglink.spaces.gpu.gpu_space import GpuSpace, Outline
+from tuninglink.spaces.gpu.gpu_space import FormRules, GpuSpace, Outline
 from tuninglink.spaces.gpu.knob_table import gpu_template, knob_name
-from tuninglink.spaces.gpu.promotion import promotion_slots, tile_bits
-from tuninglink.spaces.gpu.thread_layouts import require_derivable
+from tuninglink.spaces.gpu.promotion import promotion_slots, require_derivable, tile_bits
 from tuninglink.spaces.slots import OptionSlot
 
 if TYPE_CHECKING:
@@ -47,8 +45,8 @@ _EXCHANGING = "gfx"
 
 
 @dataclass(frozen=True)
-class Attention:
-    """An attention.
+class AttentionLoops:
+    """The loops and operands of an attention.
 
     Attributes:
         sizes: the sizes of the loops.
@@ -69,7 +67,7 @@ class Attention:
     operands: tuple[Operand, Operand, Operand]
 
 
-def read_attention(workload: Workload) -> Attention:
+def read_attention(workload: Workload) -> AttentionLoops:
     """Read the attention of a root op.
 
     Raises:
@@ -82,7 +80,7 @@ def read_attention(workload: Workload) -> Attention:
         raise UndecidedError(f"{problem} has other dimensions than one each of m, n, k1 and k2")
     (m,), (n,), (k1,), (k2,) = single
     query, key, value = map(read_operand, list(op.operation.operands)[:3], op.maps)
-    return Attention(sizes, problem.loops(Role.BATCH), m, n, k1, k2, (query, key, value))
+    return AttentionLoops(sizes, problem.loops(Role.BATCH), m, n, k1, k2, (query, key, value))
 
 
 def attention_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> list[GpuSpace]:
@@ -106,7 +104,7 @@ class _AttentionRules(FormRules):
     """The rules of the form."""
 
     def __init__(
-        self, problem: Problem, attention: Attention, device: Gpu, pipeline: mlir.Attribute
+        self, problem: Problem, attention: AttentionLoops, device: Gpu, pipeline: mlir.Attribute
     ) -> None:
         super().__init__(problem, device, pipeline, len(attention.sizes))
         self._attention = attention
@@ -212,7 +210,7 @@ class _Extent:
     count: Number
 
 
-def _tile_name(attention: Attention, loop: int) -> str:
+def _tile_name(attention: AttentionLoops, loop: int) -> str:
     if loop == attention.k1:
         return f"dimension {loop}"
     return knob_name(REDUCTION if loop == attention.k2 else WORKGROUP, loop)
@@ -228,7 +226,7 @@ def _intrinsics(device: Gpu, lhs: Operand, rhs: Operand) -> list[Intrinsic]:
     return result
 
 
-def _exchanged(attention: Attention, tiles: Mapping[int, Number], device: Gpu) -> list[Number]:
+def _exchanged(attention: AttentionLoops, tiles: Mapping[int, Number], device: Gpu) -> list[Number]:
     """Return the sizes in bits of the values that threads may exchange in shared memory.
 
     These are the scores, unless both matmuls use the same layout for them; and the maximum and the sum of each row, if

@@ -1,25 +1,43 @@
-"""Convolutions as the contractions into which the compiler converts them (implicit GEMM)."""
+"""Convolutions: as contractions (implicit GEMM), and directly in the pipeline VectorDistribute.
+
+In VectorDistribute, intrinsics run over a row of the image and over the channels.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
 
+from tuninglink.iree.lowering_configs import MMA_KIND, REDUCTION, SUBGROUP_BASIS, WORKGROUP
 from tuninglink.iree.op_kinds import Role
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.solver.answers import UndecidedError
+from tuninglink.solver.expressions import any_of, number
+from tuninglink.spaces.gpu.contraction_tiles import intrinsic_slot
 from tuninglink.spaces.gpu.contractions import (
     Contraction,
+    intrinsics_for,
     loops_of,
+    operand_over,
     read_operand,
     starts_from_fill,
     static_sizes,
 )
+from tuninglink.spaces.gpu.gpu_space import FormRules, GpuSpace
+from tuninglink.spaces.gpu.promotion import promotion_slots, require_derivable
+from tuninglink.spaces.gpu.vector_distribute import WITH_INTRINSIC
 
 if TYPE_CHECKING:
-    from tuninglink.spaces.workload import Workload
+    from collections.abc import Sequence
+
+    from tuninglink.spaces.gpu.contractions import Operand
+    from tuninglink.spaces.gpu.gpu_rules import Number
+    from tuninglink.spaces.gpu.target_gpu import Gpu, Intrinsic
+    from tuninglink.spaces.slots import Slot
+    from tuninglink.spaces.workload import Problem, Workload
 
 _KNOWN = {Role.BATCH, Role.OUTPUT_IMAGE, Role.OUTPUT_CHANNEL, Role.FILTER, Role.INPUT_CHANNEL}
 _REDUCING = (Role.FILTER, Role.INPUT_CHANNEL)
@@ -81,3 +99,127 @@ def has_innermost_channels(workload: Workload) -> bool:
         and weights in ([*filters, inputs, channel], [channel, *filters, inputs])
         and str(op.maps[0].results[-1]) == f"d{inputs}"
     )
+
+
+def direct_convolution_spaces(
+    workload: Workload, device: Gpu, pipeline: mlir.Attribute
+) -> list[GpuSpace]:
+    """Return the configurations that take one element of the filter at a time, and promote both operands.
+
+    The rules refute some of them and prove none. Of 141 configurations compiled for sm_80, 85 failed: those whose tiles
+    the threads cannot share evenly.
+
+    Raises:
+        UndecidedError: the convolution has another form or strides, or the target has no intrinsic for it.
+    """
+    intrinsics = intrinsics_for(read_igemm(workload), device)
+    op, problem = StructuredOp(workload.root), workload.problem
+    if not has_innermost_channels(workload):
+        raise UndecidedError(f"the channels of {problem} are not innermost")
+    if set(op.strides) != {1}:
+        raise UndecidedError(f"{problem} has strides")
+    *rows, channel = (
+        loop for loop, role in enumerate(op.roles) if role not in (Role.FILTER, Role.INPUT_CHANNEL)
+    )
+    inputs = len(op.roles) - 1
+    image, filters = op.operation.operands[:2]
+    # For a single element of the filter, the tile of the image is that of the output.
+    operands = (operand_over(image, (*rows, inputs)), read_operand(filters, op.maps[1]))
+    convolution = _Convolution(
+        static_sizes(workload), op.roles, (rows[-1], channel, inputs), operands
+    )
+    rules = _ConvolutionRules(problem, convolution, intrinsics, device, pipeline)
+    return [GpuSpace(WITH_INTRINSIC, rules.build)]
+
+
+@dataclass(frozen=True)
+class _Convolution:
+    """A convolution without strides.
+
+    Attributes:
+        sizes: the sizes of its loops.
+        roles: the roles of the loops.
+        matrix_loops: the loops that intrinsics run over: m, n and k.
+        operands: the image and the filters.
+    """
+
+    sizes: tuple[int, ...]
+    roles: Sequence[Role]
+    matrix_loops: tuple[int, int, int]
+    operands: tuple[Operand, Operand]
+
+
+class _ConvolutionRules(FormRules):
+    """The rules of the form."""
+
+    unknown: ClassVar[str] = (
+        "what else code generation needs of a convolution in VectorDistribute is not known"
+    )
+
+    def __init__(
+        self,
+        problem: Problem,
+        convolution: _Convolution,
+        intrinsics: Sequence[Intrinsic],
+        device: Gpu,
+        pipeline: mlir.Attribute,
+    ) -> None:
+        super().__init__(problem, device, pipeline, len(convolution.sizes))
+        self._convolution = convolution
+        self._intrinsics = intrinsics
+        self._kind = intrinsic_slot(intrinsics)
+        m, n, _ = convolution.matrix_loops
+        self._count_names = {m: "sg_m_cnt", n: "sg_n_cnt"}
+
+    def tile_loops(self) -> None:
+        """Add tiles of any size. Along the filter, the tile is one element."""
+        convolution = self._convolution
+        self._chosen = self.rules.choice(self._kind.name, self._kind.options)
+        for loop, (size, role) in enumerate(zip(convolution.sizes, convolution.roles, strict=True)):
+            if role is Role.FILTER:
+                self.table.tile(REDUCTION, loop, 1)
+                self.tiles[loop] = number(1)
+            else:
+                entry = REDUCTION if role is Role.INPUT_CHANNEL else WORKGROUP
+                self.tiles[loop] = self.table.tile(entry, loop, size, zero=size)
+
+    def arrange_threads(self) -> None:
+        """Add the numbers of subgroups and of threads."""
+        self._counts = {
+            loop: self.rules.knob(name, 1, self.most_subgroups)
+            for loop, name in self._count_names.items()
+        }
+        self.add_workgroup()
+
+    def limit_memory(self) -> None:
+        """Require that the threads can share the copies of the operands."""
+        sizes, tiles = self._convolution.sizes, self.tiles
+        # Tiles that are rounded up are masked, so the tiles that are read differ from the configured ones.
+        uneven = any_of(
+            *(sizes[loop] % tile != 0 for loop, tile in tiles.items()),
+            *(tiles[loop] % step != 0 for loop, step in self._steps().items()),
+        )
+        for index, operand in enumerate(self._convolution.operands):
+            name = f"operand {index}"
+            require_derivable(self.rules, operand, tiles, self.threads, name, unless=uneven)
+
+    def _steps(self) -> dict[int, Number]:
+        """Return the step of the subgroups along each loop of the intrinsic."""
+        steps = {}
+        for loop, side in zip(self._convolution.matrix_loops, "mnk", strict=True):
+            extents = [getattr(intrinsic, side) for intrinsic in self._intrinsics]
+            steps[loop] = self.rules.look_up(self._chosen, extents) * self._counts.get(loop, 1)
+        return steps
+
+    def limit_search(self) -> None:
+        """Propose nothing: the compiler's own constraints make the proposals."""
+        self.rules.propose_nothing("the compiler's own constraints propose")
+
+    def slots(self) -> dict[str, Slot]:
+        """Return the entries of the lowering config."""
+        return {
+            MMA_KIND: self._kind,
+            SUBGROUP_BASIS: self.table.basis(self._count_names),
+            **promotion_slots((0, 1), self.pipeline.context),
+            **self.table.slots(),
+        }

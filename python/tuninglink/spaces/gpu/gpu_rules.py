@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from tuninglink.iree.gpu_configurations import AMD_SUBGROUP_SIZES
-from tuninglink.solver.expressions import Expression, any_of, number, select
-from tuninglink.solver.parameters import SizeParameter
+from tuninglink.iree.lowering_configs import AMD_SUBGROUP_SIZES
+from tuninglink.solver.expressions import Expression, SizeParameter, any_of, number, select
 from tuninglink.solver.terms import Grade
 from tuninglink.spaces.knobs import IntegerKnob, OneOfKnob
 from tuninglink.spaces.set_builder import ConstraintSetBuilder

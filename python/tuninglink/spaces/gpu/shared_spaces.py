@@ -10,12 +10,11 @@ from typing import Final
 from iree.compiler import ir as mlir
 
 from tuninglink.solver.answers import CheckAnswer, Limits, UndecidedError
-from tuninglink.solver.parameters import Assumptions
+from tuninglink.solver.expressions import Assumptions
 from tuninglink.spaces.configuration import Configuration
 from tuninglink.spaces.constraint_set import ConstraintSet
 from tuninglink.spaces.gpu.gpu_rules import PROVIDER
-from tuninglink.spaces.gpu.gpu_space import GpuSpace
-from tuninglink.spaces.parameterized import parameter_values, parameterized
+from tuninglink.spaces.gpu.gpu_space import GpuSpace, parameter_values, parameterized
 from tuninglink.spaces.providers import Space
 from tuninglink.spaces.workload import Workload
 

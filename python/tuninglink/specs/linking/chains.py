@@ -20,8 +20,9 @@ from tuninglink.mlir.walk import body
 from tuninglink.specs.linking.guard_analysis import configures, restrictions
 from tuninglink.specs.linking.guards import guard
 from tuninglink.specs.linking.modernization import free_kernel_config, modernize
+from tuninglink.specs.module_scan import is_entry_point
 from tuninglink.specs.sequences import Handle
-from tuninglink.specs.structure import Anatomy, is_entry_point
+from tuninglink.specs.structure import Anatomy
 from tuninglink.specs.transform_ops import (
     FAILURES_SUPPRESS,
     add_kernel_config,

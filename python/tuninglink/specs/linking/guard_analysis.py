@@ -10,7 +10,8 @@ from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Diagnostic, note
 from tuninglink.mlir.symbols import join_path, reference
 from tuninglink.mlir.walk import body, collect, visit
-from tuninglink.specs.sequences import SequenceTable, is_any_op, signature
+from tuninglink.specs.module_scan import is_any_op, signature
+from tuninglink.specs.sequences import SequenceTable
 from tuninglink.specs.side_effects import SideEffects, declares_a_write
 from tuninglink.specs.structure import Anatomy, SpecKind
 

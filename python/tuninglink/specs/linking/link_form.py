@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -57,7 +56,7 @@ def choose_form(specs: Sequence[Spec], *, diagnostics: DiagnosticSink | None = N
         raise SpecError(error("nothing to link: no spec was given"))
     members = [spec.anatomy for spec in specs]
     is_finished = len(specs) == 1 and members[0].has_default_entry_point
-    if is_finished and not repeated_matchers(members[0]):
+    if is_finished and not members[0].repeated_matchers:
         check_is_defined(members[0])
         return LinkForm.UNTOUCHED
     return form_of(members, [spec.name for spec in specs], diagnostics)
@@ -101,7 +100,7 @@ def _interfere(members: Sequence[Anatomy]) -> bool:
 
 
 def _warn_about_repeated_matchers(member: Anatomy, diagnostics: DiagnosticSink) -> None:
-    for foreach_match, matcher in repeated_matchers(member):
+    for foreach_match, matcher in member.repeated_matchers:
         diagnostics.warning(
             f"matcher '@{matcher}' is used more than once: only its first entry can apply; "
             "remove the later ones",
@@ -140,19 +139,9 @@ def _warn_about_overriding(
             )
 
 
-def repeated_matchers(spec: Anatomy) -> list[tuple[mlir.Operation, str]]:
-    """Return the lists of a spec and the matchers that they use more than once."""
-    return [
-        (foreach_match, reference(matcher))
-        for foreach_match in spec.table.scan.lists
-        for matcher, uses in Counter(matcher for matcher, _ in pairs_of(foreach_match)).items()
-        if uses > 1
-    ]
-
-
 def separate_repeated_matchers(spec: Anatomy) -> None:
     """Give every further pair of a matcher a copy of it. The pair never applies, and its position stays."""
-    for foreach_match in dict.fromkeys(op for op, _ in repeated_matchers(spec)):
+    for foreach_match in dict.fromkeys(op for op, _ in spec.repeated_matchers):
         seen: set[str] = set()
         pairs = []
         for attribute, action in pairs_of(foreach_match):

@@ -19,12 +19,11 @@ from tuninglink.specs.linking.link_form import (
     LinkForm,
     choose_form,
     form_of,
-    repeated_matchers,
     separate_repeated_matchers,
 )
-from tuninglink.specs.loading import in_context
-from tuninglink.specs.spec import Spec
-from tuninglink.specs.structure import Anatomy, Entry, has_entry_point, is_entry_point
+from tuninglink.specs.module_scan import has_entry_point, is_entry_point
+from tuninglink.specs.spec import Spec, in_context
+from tuninglink.specs.structure import Anatomy, Entry
 from tuninglink.specs.transform_ops import add_kernel_config, yield_
 
 LINKED_SPEC_NAME = "iree_linked_tuning_spec"
@@ -170,7 +169,7 @@ def _link(shares: Sequence[Share], form: LinkForm, name: str) -> LinkedSpec:
 
 def _prepared(spec: Anatomy) -> Anatomy:
     """Return a spec that is prepared for linking: a copy if there is anything to do."""
-    is_prepared = binding_of(spec.module) is None and not repeated_matchers(spec)
+    is_prepared = binding_of(spec.module) is None and not spec.repeated_matchers
     return spec if is_prepared else _prepare(spec.module.clone().operation)
 
 
@@ -178,7 +177,7 @@ def _prepare(module: mlir.Operation) -> Anatomy:
     """Bind the entries of a spec, and gives each a matcher of its own."""
     spec = Anatomy(module)
     bind_entries(spec)
-    if repeated_matchers(spec):
+    if spec.repeated_matchers:
         separate_repeated_matchers(spec)
         spec = Anatomy(module)
     return spec

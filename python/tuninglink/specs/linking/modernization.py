@@ -16,7 +16,8 @@ from tuninglink.mlir.attributes import entries_of
 from tuninglink.mlir.diagnostics import error
 from tuninglink.mlir.symbols import FreshNames, rename_symbols, symbols
 from tuninglink.mlir.walk import body
-from tuninglink.specs.sequences import argument_attributes, signature
+from tuninglink.specs.module_scan import signature
+from tuninglink.specs.sequences import argument_attributes
 
 if TYPE_CHECKING:
     from tuninglink.specs.sequences import Handle, SequenceTable

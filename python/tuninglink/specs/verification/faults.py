@@ -1,12 +1,19 @@
-"""Faults of configurations."""
+"""Faults of configurations, and the places of knobs in the text of a spec, since attributes have no places in MLIR."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
+from tuninglink.errors import SpecError
+from tuninglink.mlir import names
+from tuninglink.mlir.diagnostics import Place
 from tuninglink.spelling import nearest
+from tuninglink.upgrading.outline import SpecOutline
+from tuninglink.upgrading.spec_text import Source
 
 _LIKE: Final = 0.8
 """How much of two names must be the same for one to be the other, misspelt."""
@@ -32,3 +39,84 @@ class Fault:
 def misspelt(name: str, known: Sequence[str]) -> str:
     """Return the valid name that is most similar to `name`; empty if `name` is valid, or similar to none."""
     return "" if name in known else nearest(name, known, cutoff=_LIKE)
+
+
+_ARROW: Final = "->"
+_COMMENT: Final = "//"
+
+
+class KnobPlaces:
+    """Finds knobs in the files that specs were read from; each file is read once."""
+
+    def __init__(self) -> None:
+        self._outlines: dict[str, SpecOutline | None] = {}
+
+    def find(self, at: Place | None, knob: str) -> Place | None:
+        """Return the place of a knob in an op, or in an alias that it uses.
+
+        Args:
+            at: the place of the op: a constant, or a named sequence that holds one.
+            knob: the name of the knob as written.
+
+        Returns:
+            The place of the operation if the knob is not found, or the file is not text.
+        """
+        outline = self._outline(at.file) if at is not None and knob else None
+        if at is None or outline is None:
+            return at
+        source = outline.source
+        start = source.offset(at)
+        end = _end(source, start)
+        place = _first(source, start, end, knob)
+        if place is None:
+            place = next(_in_aliases(outline, start, end, knob, set()), None)
+        return at if place is None else source.place(place)
+
+    def _outline(self, file: str) -> SpecOutline | None:
+        if file not in self._outlines:
+            self._outlines[file] = _read(file)
+        return self._outlines[file]
+
+
+def _read(file: str) -> SpecOutline | None:
+    try:
+        return SpecOutline(Source(Path(file).read_text(encoding="utf-8"), file))
+    except (OSError, ValueError, SpecError):
+        return None
+
+
+def _end(source: Source, start: int) -> int:
+    """Return the end of an op: of a named sequence with its body, of any other op before the type of its result."""
+    is_sequence = False
+    for token in source.tokens(start, len(source.text)):
+        is_sequence |= token.text == names.NAMED_SEQUENCE
+        if is_sequence and token.kind == "group" and token.text == "{":
+            return token.end
+        if not is_sequence and token.text == _ARROW:
+            return token.start
+    return len(source.text)
+
+
+def _first(source: Source, start: int, end: int, knob: str) -> int | None:
+    """Return the first position of a knob in a part of the text, outside of comments."""
+    pattern = re.compile(rf'(?<![\w.$#@%])"?{re.escape(knob)}"?(?![\w.$])')
+    for match in pattern.finditer(source.text, start, end):
+        before = source.text[source.line_start(match.start()) : match.start()]
+        if _COMMENT not in before:
+            return match.start()
+    return None
+
+
+def _in_aliases(
+    outline: SpecOutline, start: int, end: int, knob: str, aliases: set[str]
+) -> Iterator[int]:
+    """Yield the places of a knob in the aliases that a part of the text uses."""
+    for mark in outline.marks(start, end):
+        alias = outline.aliases.get(mark.text)
+        if alias is None or alias.name in aliases:
+            continue
+        aliases.add(alias.name)
+        place = _first(outline.source, alias.value, alias.end, knob)
+        if place is not None:
+            yield place
+        yield from _in_aliases(outline, alias.value, alias.end, knob, aliases)

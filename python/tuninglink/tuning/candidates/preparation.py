@@ -11,7 +11,8 @@ from tuninglink.emission.spec_writer import SpecEntry, matcher_key, write_spec
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import collect
-from tuninglink.specs.loading import load_spec
+from tuninglink.spaces.selection import EVERYTHING
+from tuninglink.specs.spec import load_spec
 from tuninglink.tuning.candidates.candidate import CandidateOrigin
 from tuninglink.tuning.candidates.candidate_spaces import CandidateSpaces
 from tuninglink.tuning.candidates.compilation import BenchmarkTemplate
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tuninglink.spaces.provider_registry import ProviderRegistry
+    from tuninglink.spaces.selection import SpaceSelection
     from tuninglink.spaces.workload import Workload
     from tuninglink.specs.spec import Spec
     from tuninglink.tuning.candidates.candidate import Candidate
@@ -91,6 +93,8 @@ def prepare(
     specs: Sequence[Spec],
     registry: ProviderRegistry,
     limits: Mapping[str, int],
+    *,
+    selection: SpaceSelection = EVERYTHING,
 ) -> PreparedTask:
     """Find the candidates of a task, and a matcher that finds its dispatches.
 
@@ -100,10 +104,12 @@ def prepare(
         specs: specs whose configurations are candidates.
         registry: the providers of spaces.
         limits: limits of the device, in addition to the target's.
+        selection: the part of the spaces that candidates come from.
 
     Raises:
         CompileError: the compiler fails on the dispatch.
         NotTunableError: the dispatch cannot be tuned.
+        SelectionError: the selection leaves no space of the dispatch.
     """
     configured = configure(task.source, flags)
     dispatch, default = configured.dispatch, configured.configuration
@@ -117,7 +123,8 @@ def prepare(
         other = configure(task.source, flags, spec).configuration
         if other is not None and other.pipeline is not None:
             given.append(other)
-    spaces = CandidateSpaces(_with_sizes(dispatch, task), default, given, registry, limits)
+    workload = _with_sizes(dispatch, task)
+    spaces = CandidateSpaces(workload, default, given, registry, limits, selection=selection)
     if not spaces.spaces and not spaces.given:
         raise NotTunableError(f"there is no space: {spaces.reason}")
     form = _form(task, dispatch, spaces.default, flags)

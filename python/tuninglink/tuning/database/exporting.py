@@ -1,10 +1,12 @@
-"""Databases as JSON: all that they hold, recorded tables, or the results in the form of the auto-tuning community (T4).
+"""Databases as JSON or CSV: all that they hold, recorded tables, or results in the form of the auto-tuning community (T4).
 
 T4 is the results schema that Kernel Tuner writes (`kernel_tuner/schema/T4/1.0.0`); times are in milliseconds there.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -91,6 +93,71 @@ def to_t4(trials: Iterable[Trial]) -> Object:
         "schema_version": T4_VERSION,
         "results": [_t4(trial, results[_key(trial)]) for trial in trials],
     }
+
+
+def to_csv(trials: Iterable[Trial]) -> str:
+    """Return trials as comma-separated values: a line for each trial, and a column for each knob of any of them."""
+    trials = list(trials)
+    results = _results(trials)
+    knobs = sorted({knob for trial in trials for knob in trial.configuration.knobs})
+    text = io.StringIO()
+    writer = csv.DictWriter(text, [*_COLUMNS, *map(_knob_column, knobs)], lineterminator="\n")
+    writer.writeheader()
+    for trial in trials:
+        values = trial.configuration.knobs.items()
+        row = {_knob_column(knob): value for knob, value in values}
+        writer.writerow({**_row(trial, results[_key(trial)]), **row})
+    return text.getvalue()
+
+
+_COLUMNS: Final = (
+    *(
+        "problem",
+        "kind",
+        "target",
+        "sku",
+        "device",
+        "driver",
+        "compiler",
+        "runtime",
+        "flags",
+        "cores",
+    ),
+    *("stage", "origin", "result", "pipeline", "median_us", "samples", "batch", "caches"),
+    *("failure", "message", "time", "configuration"),
+)
+
+
+def _row(trial: Trial, result: str) -> Object:
+    environment, failure, median = trial.environment, trial.failure, trial.median
+    return {
+        "problem": trial.problem.description,
+        "kind": trial.problem.kind,
+        "target": environment.target,
+        "sku": environment.sku,
+        "device": environment.device,
+        "driver": environment.driver,
+        "compiler": environment.compiler,
+        "runtime": environment.runtime,
+        "flags": environment.flags,
+        "cores": environment.cores,
+        "stage": trial.stage,
+        "origin": trial.origin,
+        "result": result,
+        "pipeline": trial.configuration.pipeline,
+        "median_us": "" if median is None else round(median, 3),
+        "samples": len(trial.samples),
+        "batch": trial.batch,
+        "caches": trial.caches,
+        "failure": failure.kind.value if failure else "",
+        "message": failure.message if failure else "",
+        "time": trial.time,
+        "configuration": trial.configuration.attribute,
+    }
+
+
+def _knob_column(knob: str) -> str:
+    return f"knob {knob}"
 
 
 def to_tables(

@@ -14,12 +14,13 @@ from sklearn.tree import DecisionTreeRegressor
 
 from tuninglink.plain_data import FLAT
 from tuninglink.tuning.database.database import ranked_among
-from tuninglink.tuning.database.failure_rules import FailureRule, failure_rules
-from tuninglink.tuning.database.quantities import (
+from tuninglink.tuning.database.quantity_conditions import (
     FEWEST,
     MOST_CONDITIONS,
+    FailureRule,
     Quantities,
     QuantityCondition,
+    failure_rules,
 )
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tuninglink.tuning.database.quantities import Mask
+    from tuninglink.tuning.database.quantity_conditions import Mask
     from tuninglink.tuning.database.records import Trial
 
 FORMAT: Final = "tuninglink.insights"

@@ -1,19 +1,30 @@
-"""Prior data: what a database knows of a problem in other environments, and of problems like it."""
+"""Prior data: the recorded times of a program's dispatches, and trials of a problem elsewhere and of problems like it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
-from typing import Final, Protocol, Self
+from typing import TYPE_CHECKING, Final, Protocol, Self
+
+from iree.compiler import ir as mlir
+from iree.compiler.dialects import iree_codegen
 
 from tuninglink.errors import TuninglinkError
-from tuninglink.tuning.candidates.candidate import Candidate
-from tuninglink.tuning.candidates.search_problem import SearchProblem, distance
+from tuninglink.mlir.diagnostics import thread_context
+from tuninglink.tuning.candidates.candidate import Candidate, SearchProblem, distance, operand_bytes
 from tuninglink.tuning.database import Database, EnvironmentRecord, Trial
 from tuninglink.tuning.database.tables import problem_of_program, recorded_candidate
+from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.search.base import MeasuredProblem
-from tuninglink.tuning.search.sides import operand_bytes
+
+if TYPE_CHECKING:
+    from tuninglink.compiler.compile_options import Phase
+    from tuninglink.explaining.dispatch_report import ConfigurationText, DispatchReport
+
+    Times = Mapping[tuple[str, str, str], float]
+    """Microseconds by translation_info, lowering_config and decomposition_config."""
+
 
 _MOST_WINNERS: Final = 8
 """How many of the fastest configurations of other problems are tried first."""
@@ -128,3 +139,62 @@ def _times(trials: Sequence[Trial]) -> Iterator[tuple[Candidate, float]]:
         configuration, median = trial.configuration, trial.median
         if configuration.knobs and median:
             yield recorded_candidate(configuration.pipeline, configuration.knobs), median
+
+
+@dataclass(frozen=True)
+class RecordedTimes:
+    """What a database knows of the dispatches of a program.
+
+    Attributes:
+        by_dispatch: for each dispatch, by its name, the times of its configurations.
+    """
+
+    by_dispatch: Mapping[str, Times]
+
+    def microseconds(self, dispatch: DispatchReport) -> float | None:
+        """Return how long one call of a dispatch takes in its configuration; None if that was not measured."""
+        if len(dispatch.operations) != 1:
+            return None
+        times = self.by_dispatch.get(dispatch.name, {})
+        return times.get(_key(dispatch.operations[0].configuration))
+
+
+def recorded_times(
+    database: Database, program: str, flags: Sequence[str], first: Phase
+) -> RecordedTimes:
+    """Look up the dispatches of a program.
+
+    Times of several environments with the same problem are not told apart: the latest trial counts.
+
+    Args:
+        database: the database.
+        program: the path of the program.
+        flags: flags of the compiler; those of the whole process must have been set before.
+        first: the phase that the program has gone through already.
+
+    Raises:
+        CompileError: the program does not compile.
+        DatabaseError: the database cannot be read.
+    """
+    tasks = read_program(program, flags, first=first).tasks
+    result = {task.key: _times_by_configuration(database.trials(task.key)) for task in tasks}
+    return RecordedTimes({name: result[task.key] for task in tasks for name in task.dispatches})
+
+
+def _times_by_configuration(trials: Iterable[Trial]) -> Times:
+    times: dict[tuple[str, str, str], float] = {}
+    for trial in trials:
+        attribute = trial.configuration.attribute
+        info = mlir.Attribute.parse(attribute, thread_context()) if attribute else None
+        if trial.median is not None and isinstance(info, iree_codegen.CompilationInfoAttr):
+            parts = str(info.translation_info), str(info.lowering_config)
+            times[(*parts, trial.configuration.decomposition)] = trial.median
+    return times
+
+
+def _key(configuration: ConfigurationText) -> tuple[str, str, str]:
+    return (
+        configuration.translation_info,
+        configuration.lowering_config,
+        configuration.decomposition_config,
+    )

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error, note
+from tuninglink.tuning.results.failures import FatalError
 
 
-class DatabaseError(TuninglinkError):
+class DatabaseError(FatalError):
     """A database cannot be opened, read or written."""
 
 

@@ -12,12 +12,11 @@ from typing import Any, Final
 from iree.compiler import ir as mlir
 
 from tuninglink.errors import TuninglinkError
-from tuninglink.iree.dispatch_roots import find_root_ops
+from tuninglink.iree.dispatches import find_root_ops
 from tuninglink.mlir.diagnostics import Place, error
 from tuninglink.plain_data import FLAT, HIDDEN, written
 from tuninglink.spaces.workload import read_workload
-from tuninglink.tuning.candidates.candidate import Candidate
-from tuninglink.tuning.candidates.search_problem import SearchProblem
+from tuninglink.tuning.candidates.candidate import Candidate, SearchProblem
 from tuninglink.tuning.devices.hardware import COMPUTE_UNITS, compute_units
 
 VERSION: Final = 1
@@ -174,6 +173,10 @@ class RecordedPool:
             if 0 < (distance := _distance(candidate, other)) <= _NEAR
         ]
         return [neighbor for _, neighbor in sorted(result, key=lambda pair: pair[0])]
+
+    def variants(self, candidate: Candidate) -> Sequence[Candidate]:  # noqa: ARG002 - tables have no options
+        """Return nothing: options of code generation were not recorded."""
+        return ()
 
 
 _NEAR: Final = 2

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tuninglink.tuning.deciding.contestants import Contestant, RaceRules
-    from tuninglink.tuning.devices.device_interface import Device
+    from tuninglink.tuning.devices.device_process import Device
     from tuninglink.tuning.devices.timing import Rounds
 
 _FAR: Final = 1.25

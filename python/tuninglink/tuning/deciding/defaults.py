@@ -1,22 +1,30 @@
-"""Measurement of the compiler's choices, which determines the weight of each task."""
+"""The compiler's choices: their times, and verdicts on them, computed in the background where this disturbs no measurement."""
 
 from __future__ import annotations
 
+import math
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from threading import Lock
+from typing import TYPE_CHECKING, Final
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error, note
-from tuninglink.tuning.devices.sized_benchmarks import repetition
+from tuninglink.tuning.deciding.judged_outputs import judge_default
+from tuninglink.tuning.devices.sampling import repetition
 from tuninglink.tuning.devices.timing import Settings
-from tuninglink.tuning.results.failures import Failure, FailureKind
+from tuninglink.tuning.references.compiled_reference import Reference
+from tuninglink.tuning.results.failures import Failure, FailureKind, FatalError, reason_of
+from tuninglink.tuning.results.output_verdict import Correctness, OutputVerdict
 
 if TYPE_CHECKING:
     from tuninglink.mlir.diagnostics import Diagnostic
     from tuninglink.tuning.candidates.compilation import Compiled
+    from tuninglink.tuning.devices.device_process import Device
     from tuninglink.tuning.devices.device_set import DeviceSet
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.programs.dispatches import TuningTask
+    from tuninglink.tuning.references.references import References
 
 
 @dataclass(frozen=True)
@@ -89,3 +97,143 @@ def nothing_runs(devices: DeviceSet, failure: Failure) -> TuninglinkError:
     else:
         message = f"no dispatch of the program runs on device '{device.uri}' ({device.name})"
     return TuninglinkError(error(message, notes=notes))
+
+
+_AT_ONCE: Final = 2
+"""Verdicts computed in parallel in the background: as many as references."""
+
+_MOST_KEPT_BYTES: Final = 1 << 30
+"""Memory limit for the references of right defaults, which races need again."""
+
+
+class DefaultJudgements:
+    """Judges the compiler's choice of each task once.
+
+    Args:
+        device: runs them.
+        references: the references of tasks.
+        in_background: whether `begin` starts work; off where the CPU itself is measured.
+    """
+
+    def __init__(self, device: Device, references: References, *, in_background: bool) -> None:
+        self._device = device
+        self._references = references
+        self._threads = ThreadPoolExecutor(_AT_ONCE) if in_background else None
+        self._lock = Lock()
+        self._kept_bytes = 0
+        self._jobs: dict[str, Future[OutputVerdict]] = {}
+        self._by_points: set[str] = set()
+        self._news: list[tuple[TuningTask, OutputVerdict]] = []
+
+    @property
+    def is_in_background(self) -> bool:
+        """Whether verdicts are computed while other work goes on."""
+        return self._threads is not None
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether verdicts are being computed in the background."""
+        return any(not job.done() for job in self._jobs.values())
+
+    def expect(self, task: TuningTask) -> None:
+        """Start to compute the reference of a task before its default is compiled."""
+        if self._threads is not None:
+            self._references.begin(task)
+
+    def begin(self, task: TuningTask, default: Benchmark) -> None:
+        """Start to judge a default, unless it has been started."""
+        if self._threads is not None and task.key not in self._jobs:
+            self._jobs[task.key] = self._threads.submit(self._judge, task, default)
+
+    def judge(self, task: TuningTask, default: Benchmark) -> OutputVerdict:
+        """Wait for the verdict on a default and return it.
+
+        Raises:
+            DeviceError: the device is gone.
+        """
+        job = self._jobs.get(task.key)
+        if job is None or job.cancel():  # queued behind other jobs
+            job = self._jobs[task.key] = Future()
+            job.set_result(self._judge(task, default))
+        return job.result()
+
+    def judge_by_points(self, task: TuningTask, default: Benchmark) -> None:
+        """Judge a default in this thread if NumPy can evaluate it, which takes milliseconds.
+
+        Raises:
+            DeviceError: the device is gone.
+        """
+        if task.key in self._by_points:
+            return
+        self._by_points.add(task.key)
+        outputs = self._device.outputs(default)
+        if isinstance(outputs, Failure):
+            return
+        verdict = self._references.judge_by_points(task, outputs)
+        if verdict is not None:
+            self._jobs[task.key] = Future()
+            self._jobs[task.key].set_result(verdict)
+            self._tell(task, verdict)
+
+    def verdict(self, task: TuningTask) -> OutputVerdict | None:
+        """Return the verdict on the default of a task; None until it is computed.
+
+        Raises:
+            DeviceError: the device is gone.
+        """
+        job = self._jobs.get(task.key)
+        return job.result() if job is not None and job.done() and not job.cancelled() else None
+
+    def is_wrong(self, task: TuningTask) -> bool:
+        """Return whether the default of a task was shown to compute a wrong result.
+
+        Raises:
+            DeviceError: the device is gone.
+        """
+        verdict = self.verdict(task)
+        return verdict is not None and verdict.correctness is Correctness.WRONG
+
+    def wait(self, seconds: float) -> None:
+        """Wait for the next verdict from the background."""
+        running = [job for job in self._jobs.values() if not job.done()]
+        wait(running, None if math.isinf(seconds) else seconds, FIRST_COMPLETED)
+
+    def take_news(self) -> list[tuple[TuningTask, OutputVerdict]]:
+        """Return the wrong defaults since the last call."""
+        with self._lock:
+            news, self._news = self._news, []
+        return news
+
+    def close(self) -> None:
+        """Start no further work in the background."""
+        if self._threads is not None:
+            self._threads.shutdown(wait=False, cancel_futures=True)
+            self._threads = None
+
+    def _judge(self, task: TuningTask, default: Benchmark) -> OutputVerdict:
+        """Judge a default. May be called from any thread."""
+        try:
+            verdict = judge_default(self._device, default, task, self._references)
+        except FatalError:
+            raise
+        except Exception as failure:  # noqa: BLE001 - an error loses one verdict only
+            return OutputVerdict(Correctness.UNCHECKED, reason_of(failure))
+        self._tell(task, verdict)
+        if verdict.correctness is not Correctness.WRONG and self._threads is not None:
+            self._bound_memory(task)
+        return verdict
+
+    def _tell(self, task: TuningTask, verdict: OutputVerdict) -> None:
+        if verdict.correctness is Correctness.WRONG:
+            with self._lock:
+                self._news.append((task, verdict))
+
+    def _bound_memory(self, task: TuningTask) -> None:
+        """Drop the reference of a task if references exceed the memory limit."""
+        reference = self._references.reference(task)
+        size = reference.byte_length if isinstance(reference, Reference) else 0
+        with self._lock:
+            fits = self._kept_bytes + size <= _MOST_KEPT_BYTES
+            self._kept_bytes += size if fits else 0
+        if not fits:
+            self._references.release(task)

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tuninglink.tuning.devices.measurement import difference
-from tuninglink.tuning.references.output_verdict import Correctness, OutputVerdict
+from tuninglink.tuning.devices.numerics import difference
 from tuninglink.tuning.results.failures import Failure, FailureKind
+from tuninglink.tuning.results.output_verdict import Correctness, OutputVerdict
 from tuninglink.tuning.settings import Numerics
 
 if TYPE_CHECKING:
-    from tuninglink.tuning.devices.device_interface import Device
-    from tuninglink.tuning.devices.measurement import Outputs
+    from tuninglink.tuning.devices.device_process import Device
+    from tuninglink.tuning.devices.numerics import Outputs
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.programs.dispatches import TuningTask
     from tuninglink.tuning.references.references import References

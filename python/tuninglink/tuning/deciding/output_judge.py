@@ -1,25 +1,103 @@
-"""Judgement of the outputs of a whole program, with and without a spec."""
+"""Judgement of the outputs of a whole program, with and without a spec, by their errors and tolerances."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from tuninglink.tuning.deciding.output_errors import are_identical, relative_error, tolerance_of
-from tuninglink.tuning.programs.element_types import element_type
-from tuninglink.tuning.results.output_comparison import OutputComparison
+import ml_dtypes
+import numpy as np
+
+from tuninglink.tuning.programs.compiled_program import element_type
+from tuninglink.tuning.results.output_verdict import OutputComparison
 from tuninglink.tuning.settings import Numerics
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from tuninglink.tuning.programs.dispatches import TuningTask
     from tuninglink.tuning.programs.program_calls import FunctionCall, ProgramCalls
 
+    Arrays = Sequence[NDArray[Any]]
     Outputs = Mapping[str, tuple[NDArray[Any], ...]]
+
+
+_WIDE_BYTES: Final = 4
+_WIDE_TOLERANCE: Final = 1e-4
+_ROUNDINGS: Final = 10
+"""The tolerance of types narrower than f32, in units of their precision: 1e-2 for f16."""
+
+_LARGEST: Final = 0.5
+"""The tolerance of types with a few bits."""
+
+
+def relative_error(actual: Arrays, expected: Arrays) -> float:
+    """Return the largest relative error of outputs, in the Frobenius norm.
+
+    Infinities and NaN must be where they are expected. The error of integers is the fraction that differs.
+
+    Args:
+        actual: the outputs.
+        expected: the expected outputs; their types may be wider.
+
+    Returns:
+        The error; infinity if the number or shapes of the outputs differ, or their non-finite values.
+    """
+    if len(actual) != len(expected):
+        return math.inf
+    pairs = zip(actual, expected, strict=True)
+    return max((_error(left, right) for left, right in pairs), default=0.0)
+
+
+def _error(actual: NDArray[Any], expected: NDArray[Any]) -> float:
+    if actual.shape != expected.shape:
+        return math.inf
+    if not actual.size:
+        return 0.0
+    if actual.dtype.kind in "iub":
+        return float(np.mean(actual != expected))
+    values, exact = actual.astype(np.float64), expected.astype(np.float64)
+    finite = np.isfinite(exact)
+    if not np.array_equal(values[~finite], exact[~finite], equal_nan=True):
+        return math.inf
+    norm = float(np.linalg.norm(exact[finite])) or 1.0
+    error = float(np.linalg.norm(values[finite] - exact[finite])) / norm
+    return error if math.isfinite(error) else math.inf
+
+
+def are_identical(actual: Arrays, expected: Arrays) -> bool:
+    """Return whether outputs are bitwise equal."""
+    return len(actual) == len(expected) and all(
+        left.dtype == right.dtype
+        and left.shape == right.shape
+        and left.tobytes() == right.tobytes()
+        for left, right in zip(actual, expected, strict=True)
+    )
+
+
+def tolerance_of(types: Iterable[np.dtype]) -> float:
+    """Return the largest relative error of a correct program's outputs.
+
+    Args:
+        types: the types of its computation; the narrowest floating-point type counts.
+    """
+    return max((_tolerance(dtype) for dtype in types if _is_float(dtype)), default=_WIDE_TOLERANCE)
+
+
+def _is_float(dtype: np.dtype) -> bool:
+    return dtype.kind in "fV"  # NumPy has no kind for the types of ml_dtypes
+
+
+def _tolerance(dtype: np.dtype) -> float:
+    if dtype.itemsize >= _WIDE_BYTES:
+        return _WIDE_TOLERANCE
+    precision = float(ml_dtypes.finfo(dtype).eps)  # type: ignore[no-untyped-call]
+    return min(_LARGEST, round(_ROUNDINGS * precision, 2))
+
 
 DEFAULT_SOURCE: Final = "the program without a spec"
 GIVEN_SOURCE: Final = "--expected"
@@ -124,9 +202,9 @@ class OutputJudge:
         expected = {**default, **expectation.outputs}
         default_error = tuned_error = None
         if expectation.outputs:
-            default_error = _error(default, expectation.outputs)
+            default_error = _largest_error(default, expectation.outputs)
         if tuned is not None:
-            tuned_error = _error(tuned, expected)
+            tuned_error = _largest_error(tuned, expected)
         return OutputComparison(
             expectation.source, tolerance, default_error, tuned_error, expectation.note
         )
@@ -147,7 +225,7 @@ class OutputJudge:
                 return comparison.failure
 
 
-def _error(actual: Outputs, expected: Outputs) -> float:
+def _largest_error(actual: Outputs, expected: Outputs) -> float:
     """Return the largest error. Users give no expected values for arguments that a function updates."""
     errors = (
         relative_error(actual[label][: len(values)], values) for label, values in expected.items()

@@ -23,7 +23,7 @@ from tuninglink.tuning.scheduling.timeline import Stage, Timeline
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from tuninglink.tuning.devices.device_interface import Device
+    from tuninglink.tuning.devices.device_process import Device
     from tuninglink.tuning.devices.timing import Rounds, Timing
     from tuninglink.tuning.programs.benchmark import Benchmark
 

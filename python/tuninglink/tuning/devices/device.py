@@ -13,8 +13,8 @@ from typing import Final
 
 import iree.runtime as rt
 
-from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import Diagnostic, error, note
+from tuninglink.tuning.results.failures import FatalError
 
 LOCAL_DRIVERS: Final = frozenset({"local-task", "local-sync"})
 """The drivers whose device is the CPU."""
@@ -26,7 +26,7 @@ THREADED_DRIVER: Final = "local-task"
 """The driver that runs a dispatch on several threads of the CPU."""
 
 
-class DeviceError(TuninglinkError):
+class DeviceError(FatalError):
     """A device is unknown, missing, busy or gone."""
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from tuninglink.tuning.programs.benchmark import Access
-from tuninglink.tuning.programs.element_types import element_type, is_float
+from tuninglink.tuning.programs.compiled_program import element_type, is_float
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

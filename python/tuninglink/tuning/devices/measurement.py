@@ -3,60 +3,52 @@
 from __future__ import annotations
 
 import time
-from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
 import iree.runtime as rt
 import numpy as np
 
+from tuninglink.tuning.devices.benchmark_loading import BenchmarkLoader
 from tuninglink.tuning.devices.buffers import to_device
 from tuninglink.tuning.devices.device import (
-    LOCAL_DRIVERS,
     SYNCHRONOUS_DRIVER,
     driver_of,
     open_device,
 )
-from tuninglink.tuning.devices.hardware import last_level_bytes, read_clock
+from tuninglink.tuning.devices.hardware import read_clock
 from tuninglink.tuning.devices.inputs import (
     find_violation,
     make_inputs,
     outputs_of,
 )
-from tuninglink.tuning.devices.numerics import compare
+from tuninglink.tuning.devices.numerics import Outputs, difference
 from tuninglink.tuning.devices.program_running import ProgramRunner
 from tuninglink.tuning.devices.running import (
-    LoadedBenchmark,
     Loader,
-    Overhead,
 )
-from tuninglink.tuning.devices.sampling import Interleaving, Subject
-from tuninglink.tuning.devices.sized_benchmarks import (
-    Repetition,
-    SizedBenchmark,
-    SizedPart,
-    repetition,
+from tuninglink.tuning.devices.sampling import (
+    Interleaving,
+    Subject,
 )
 from tuninglink.tuning.devices.timing import (
-    Caches,
     Rounds,
     Settings,
     Timing,
     WorkerThread,
     wall_seconds,
 )
-from tuninglink.tuning.results.failures import Failure, FailureKind
+from tuninglink.tuning.results.failures import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+    from tuninglink.tuning.devices.buffers import DispatchTrace
     from tuninglink.tuning.devices.inputs import Bytes
-    from tuninglink.tuning.devices.running import Runnable
-    from tuninglink.tuning.devices.value_traces import DispatchTrace
-    from tuninglink.tuning.programs.benchmark import Benchmark, BufferLayout, SizedFunction
+    from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.programs.compiled_program import CompiledProgram
 
 _LEAST_SAMPLES: Final = 3
@@ -66,54 +58,6 @@ _ENOUGH_SECONDS: Final = 1.0
 
 _FIRST_FACTOR: Final = 3.0
 """A first iteration that takes this many times the limit is too slow, whatever it pays for."""
-
-_LOCAL_COPIES: Final = 3
-"""Copies of a module that take turns on a CPU: byte-equal code differs by several percent from place to place."""
-
-_MOST_COPIED_BYTES: Final = 16 << 20
-"""Larger modules are mostly constants, which need not be in memory several times."""
-
-_MOST_BUFFER_BYTES: Final = 4 << 30
-"""What a buffer of many sets may take."""
-
-_COLD_FACTOR: Final = 4
-"""Sets that rotate are this many times the last-level cache."""
-
-
-@dataclass(frozen=True)
-class Outputs:
-    """What a benchmark computed in one iteration.
-
-    Attributes:
-        bindings: the bytes of each binding that it writes.
-        violation: the write out of bounds, in words, or None.
-    """
-
-    bindings: dict[int, Bytes]
-    violation: str | None
-
-
-def difference(
-    layout: BufferLayout, actual: Outputs, expected: Outputs, reduction: int
-) -> Failure | None:
-    """Compare what two benchmarks computed on the same inputs.
-
-    Args:
-        layout: their buffer.
-        actual: what the benchmark computed that is checked.
-        expected: what the other one did.
-        reduction: how many products make an element of an output.
-
-    Returns:
-        None if they agree; else what is wrong and where.
-    """
-    if actual.violation is not None:
-        return Failure(FailureKind.OUT_OF_BOUNDS, actual.violation)
-    for index, output in actual.bindings.items():
-        comparison = compare(layout.bindings[index], output, expected.bindings[index], reduction)
-        if not comparison.agrees:
-            return Failure(FailureKind.WRONG, f"binding {index}: {comparison}")
-    return None
 
 
 class Measurer:
@@ -136,12 +80,9 @@ class Measurer:
         self._device = open_device(uri, cores)
         timer = WorkerThread() if driver_of(uri) == SYNCHRONOUS_DRIVER else wall_seconds
         self._loader = Loader(self._device, timer=timer)
-        self._buffers: dict[tuple[BufferLayout, int], rt.HalBuffer] = {}
+        self._benchmarks = BenchmarkLoader(uri, self._device, self._loader, self._settings)
         self._inputs = lru_cache(1)(partial(make_inputs, seed=self._settings.seed))
         self._expected: dict[Benchmark, Outputs] = {}
-        self._repetitions: dict[tuple[SizedFunction, ...], Repetition] = {}
-        self._overheads: defaultdict[BufferLayout, Overhead] = defaultdict(Overhead)
-        self._is_local = driver_of(uri) in LOCAL_DRIVERS
         self._programs = ProgramRunner(self._device, self._settings.seed, timer)
 
     @property
@@ -162,11 +103,11 @@ class Measurer:
         Raises:
             MeasurementError: it cannot be loaded or run.
         """
-        subject = self._subject(benchmark)
+        subject = self._benchmarks.subject(benchmark)
         once = subject.sample(1)
         if limit_microseconds is not None:
             # A single iteration is as uncertain as the overhead of the call.
-            limit = limit_microseconds + self._overheads[benchmark.layout].seconds * 1e6
+            limit = limit_microseconds + self._benchmarks.overhead(benchmark.layout) * 1e6
             if limit < once < _FIRST_FACTOR * limit:
                 # The first iteration also pays for code and pages that are not there yet.
                 once = subject.sample(1)
@@ -194,7 +135,7 @@ class Measurer:
             MeasurementError: one cannot be loaded or run.
         """
         subjects = [
-            self._subject(benchmark, self._copies(benchmark.image, seed))
+            self._benchmarks.subject(benchmark, self._benchmarks.copies(benchmark.image, seed))
             for benchmark in benchmarks
         ]
         return self._rounds(subjects, Interleaving(count, seed, seconds))
@@ -208,7 +149,8 @@ class Measurer:
             MeasurementError: one cannot be loaded or run.
         """
         copies = [
-            self._programs.load(program, self._copies(program.image, seed)) for program in programs
+            self._programs.load(program, self._benchmarks.copies(program.image, seed))
+            for program in programs
         ]
         subjects = [Subject(copy, self._settings.sample_seconds) for copy in copies]
         return self._rounds(subjects, Interleaving(count, seed, seconds))
@@ -294,76 +236,6 @@ class Measurer:
         samples, batches = interleaving.run(subjects, lambda: clocks.extend(self._clocks()))
         return Rounds(samples, batches, tuple(clocks))
 
-    def _subject(self, benchmark: Benchmark, copies: Sequence[Hashable] = (None,)) -> Subject:
-        loaded = [self._load(benchmark, copy) for copy in copies]
-        repeated = self._repetitions.get(benchmark.measured)
-        stretch = 1.0 if repeated is None else repeated.stretch
-        return Subject(loaded, self._settings.sample_seconds / stretch)
-
-    def _load(self, benchmark: Benchmark, copy: Hashable) -> Runnable:
-        """Load a copy of a benchmark; one of a dynamic dispatch runs at all its sizes."""
-        if not benchmark.measured:
-            return self._load_function(benchmark, copy, [benchmark.layout])
-        layouts = [function.layout for function in benchmark.measured]
-        functions = [
-            self._load_function(benchmark.at(function), copy, layouts)
-            for function in benchmark.measured
-        ]
-        weights = [function.weight for function in benchmark.measured]
-        repeated = self._repetitions.get(benchmark.measured)
-        if repeated is None:
-            # Those of the first one count for all: times of unequal batches are not comparable.
-            repeated = repetition(
-                [_first_time(function) for function in functions],
-                weights,
-                self._settings.sample_seconds,
-            )
-            self._repetitions[benchmark.measured] = repeated
-        return SizedBenchmark([*map(SizedPart, functions, weights, repeated.counts)])
-
-    def _load_function(
-        self, benchmark: Benchmark, copy: Hashable, layouts: Collection[BufferLayout]
-    ) -> LoadedBenchmark:
-        """Load a benchmark on its buffer.
-
-        Args:
-            benchmark: the benchmark, at one combination of sizes.
-            copy: which copy of the module.
-            layouts: the layouts whose buffers are kept.
-        """
-        layout = benchmark.layout
-        return LoadedBenchmark(
-            self._loader.load(benchmark.image, benchmark.function, copy),
-            self._buffer(layout, layouts),
-            self._sets(layout),
-            layout.stride,
-            self._overheads[layout],
-        )
-
-    def _copies(self, image: bytes, seed: int) -> Sequence[Hashable]:
-        """Return the keys of the copies of a module for rounds with a seed."""
-        if self._is_local and len(image) <= _MOST_COPIED_BYTES:
-            return [(seed, position) for position in range(_LOCAL_COPIES)]
-        return [None]
-
-    def _sets(self, layout: BufferLayout) -> int:
-        if self._settings.caches is Caches.WARM:
-            return 1
-        cache_bytes = self._settings.last_level_bytes or last_level_bytes(self._uri)
-        sets = _COLD_FACTOR * cache_bytes // layout.stride + 1
-        return max(2, min(sets, _MOST_BUFFER_BYTES // layout.stride))
-
-    def _buffer(self, layout: BufferLayout, kept: Collection[BufferLayout]) -> rt.HalBuffer:
-        """Return the buffer that benchmarks of a layout run on; of the others, only those of `kept` stay."""
-        key = (layout, self._sets(layout))
-        if key not in self._buffers:
-            for other in [buffer for buffer in self._buffers if buffer[0] not in kept]:
-                del self._buffers[other]
-            self._buffers[key] = to_device(
-                self._device, make_inputs(*key, seed=self._settings.seed)
-            )
-        return self._buffers[key]
-
     def _clocks(self) -> tuple[int, ...]:
         clock = read_clock(self._uri)
         return () if clock is None else (clock,)
@@ -374,13 +246,3 @@ def _needs_more(samples: int, taken: float, seconds: float) -> bool:
     if samples < _LEAST_SAMPLES:
         return not samples or taken < _ENOUGH_SECONDS
     return samples < _MOST_SAMPLES and taken < seconds
-
-
-def _first_time(benchmark: Runnable) -> float:
-    """Return the time of a benchmark that was just loaded, in microseconds.
-
-    Raises:
-        MeasurementError: it cannot be run.
-    """
-    benchmark.sample(benchmark.least_batch)  # it pays for code and pages that are not there yet
-    return benchmark.sample(benchmark.least_batch)

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Final
 import ml_dtypes
 import numpy as np
 
-from tuninglink.tuning.programs.element_types import element_type, is_float
+from tuninglink.tuning.programs.compiled_program import element_type, is_float
+from tuninglink.tuning.results.failures import Failure, FailureKind
 
 if TYPE_CHECKING:
     from tuninglink.tuning.devices.inputs import Bytes
-    from tuninglink.tuning.programs.benchmark import Binding
+    from tuninglink.tuning.programs.benchmark import Binding, BufferLayout
 
 _ROUNDINGS: Final = 8
 """Roundings of single elements that may differ, in units of the type's precision."""
@@ -59,6 +60,42 @@ class Comparison:
             f"{self.wrong} of {self.count} elements differ, most at [{place}]: {self.actual:g}, "
             f"expected {self.expected:g} (tolerance {self.tolerance:.2g})"
         )
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """What a benchmark computed in one iteration.
+
+    Attributes:
+        bindings: the bytes of each binding that it writes.
+        violation: the write out of bounds, in words, or None.
+    """
+
+    bindings: dict[int, Bytes]
+    violation: str | None
+
+
+def difference(
+    layout: BufferLayout, actual: Outputs, expected: Outputs, reduction: int
+) -> Failure | None:
+    """Compare what two benchmarks computed on the same inputs.
+
+    Args:
+        layout: their buffer.
+        actual: what the benchmark computed that is checked.
+        expected: what the other one did.
+        reduction: how many products make an element of an output.
+
+    Returns:
+        None if they agree; else what is wrong and where.
+    """
+    if actual.violation is not None:
+        return Failure(FailureKind.OUT_OF_BOUNDS, actual.violation)
+    for index, output in actual.bindings.items():
+        comparison = compare(layout.bindings[index], output, expected.bindings[index], reduction)
+        if not comparison.agrees:
+            return Failure(FailureKind.WRONG, f"binding {index}: {comparison}")
+    return None
 
 
 def compare(binding: Binding, actual: Bytes, expected: Bytes, reduction: int = 1) -> Comparison:

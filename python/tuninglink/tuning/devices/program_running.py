@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 import iree.runtime as rt
 import numpy as np
 
-from tuninglink.tuning.devices.buffers import hal_type, to_device, to_host
+from tuninglink.tuning.devices.buffers import ValueTracer, hal_type, to_device, to_host
 from tuninglink.tuning.devices.inputs import random_bytes
 from tuninglink.tuning.devices.running import Loader, MeasurementError
-from tuninglink.tuning.devices.value_traces import ValueTracer
-from tuninglink.tuning.programs.element_types import element_type, is_float
+from tuninglink.tuning.programs.compiled_program import element_type, is_float
 from tuninglink.tuning.results.failures import Failure, FailureKind
 
 if TYPE_CHECKING:
@@ -22,11 +21,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tuninglink.tuning.devices.buffers import DispatchTrace
     from tuninglink.tuning.devices.running import LoadedFunction
     from tuninglink.tuning.devices.timing import CallTimer
-    from tuninglink.tuning.devices.value_traces import DispatchTrace
-    from tuninglink.tuning.programs.compiled_program import CompiledProgram, ProgramInput
-    from tuninglink.tuning.programs.parameters import Parameter, ParameterSource
+    from tuninglink.tuning.programs.compiled_program import (
+        CompiledProgram,
+        Parameter,
+        ParameterSource,
+        ProgramInput,
+    )
 
     Array = NDArray[Any]
     _Place = tuple[bytes, Hashable, tuple[rt.VmModule, ...]]

@@ -1,29 +1,35 @@
-"""Compilation of a whole program under sets of flags, each in a separate process: flags are global to a process."""
+"""Compilation of a program and its reference in separate processes, one for each set of flags, which are global there."""
 
 from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Self, TypeVar, TypeVarTuple
+from typing import TYPE_CHECKING, Any, Self, TypeVar, TypeVarTuple
 
-from tuninglink.compiler.encodings import has_encodings, materialize_encodings
-from tuninglink.compiler.phases import Phase
+from tuninglink.compiler.compile_options import Phase
+from tuninglink.compiler.prepared_dispatches import has_encodings, materialize_encodings
+from tuninglink.compiler.program_sources import compiler_run
 from tuninglink.errors import CompileError
 from tuninglink.iree.dispatches import find_dispatches
 from tuninglink.mlir.serialization import to_text
 from tuninglink.tuning.candidates.compilation import compile_program, prepare_worker
 from tuninglink.tuning.programs.dispatches import form_dispatches
-from tuninglink.tuning.programs.invocations import compiler_run
+from tuninglink.tuning.references.program_reference import ProgramReference
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError, do_nothing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from concurrent.futures import Future
+
+    from numpy.typing import NDArray
 
     from tuninglink.iree.given_sizes import GivenSizes
     from tuninglink.tuning.programs.call_options import CallOptions
-    from tuninglink.tuning.programs.program_calls import ProgramCalls
+    from tuninglink.tuning.programs.program_calls import FunctionCall, ProgramCalls
+
+    Outputs = Mapping[str, tuple[NDArray[Any], ...]]
+
 
 Result = TypeVar("Result")
 Arguments = TypeVarTuple("Arguments")
@@ -207,3 +213,43 @@ def compile_source(source: ProgramSource, spec: str) -> CompiledSource | str:
     except CompileError as failure:
         return failure.diagnostics[0].message
     return CompiledSource(image, calls, backends, time.monotonic() - began, is_tiled)
+
+
+@dataclass
+class SourceReference:
+    """The expected outputs of a program, computed in separate processes when they are first needed.
+
+    Attributes:
+        source: the program.
+        flags: the user's flags.
+        seed: the seed of random inputs.
+        seconds: the time limit.
+        name: the name of the reference target, once it was computed.
+    """
+
+    source: ProgramSource
+    flags: tuple[str, ...]
+    seed: int
+    seconds: float
+    name: str = ""
+    _outputs: dict[tuple[int, int], Outputs | str] = field(default_factory=dict)
+
+    def outputs(
+        self, calls: ProgramCalls, functions: Sequence[FunctionCall], integers: tuple[int, int]
+    ) -> Outputs | str:
+        """See `ProgramReference.outputs`."""
+        if integers not in self._outputs:
+            self._outputs[integers] = self._compute(calls, functions, integers)
+        return self._outputs[integers]
+
+    def _compute(
+        self, calls: ProgramCalls, functions: Sequence[FunctionCall], integers: tuple[int, int]
+    ) -> Outputs | str:
+        end = time.monotonic() + self.seconds
+        formed = form_sources(self.source, self.flags, end)
+        if isinstance(formed, str):
+            return formed
+        left = max(0.0, end - time.monotonic())
+        with ProgramReference(formed.content, formed.backend, self.seed, left) as reference:
+            self.name = reference.name
+            return reference.outputs(calls, functions, integers)

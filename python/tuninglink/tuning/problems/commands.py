@@ -1,21 +1,19 @@
-"""Reading the command lines of MIOpen's driver and of `hipblaslt-bench`, which both tools log.
-
-hipBLASLt stores matrices by columns. Its `A` is the right-hand side of the product of matrices that are stored by rows,
-and its m is our n.
-"""
+"""Reading command lines of convolutions in the form of MIOpen's driver, which logs them, and of Fusilli's benchmarks."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.tuning.problems.problem import (
+from tuninglink.tuning.problems import (
     LARGEST_SIZE,
+    Attention,
     Convolution,
     ElementType,
     Layout,
     ProblemError,
     Product,
+    UnsupportedError,
     read_size,
 )
 
@@ -29,13 +27,6 @@ _MIOPEN_TYPES: Final = {
     "convint8": ElementType.I8,
 }
 """The operations of MIOpen's driver that are convolutions, with the type of their operands."""
-
-_HIPBLASLT_TYPES: Final = {
-    "f32_r": ElementType.F32,
-    "f16_r": ElementType.F16,
-    "bf16_r": ElementType.BF16,
-    "i8_r": ElementType.I8,
-}
 
 _LONG_NAMES: Final = {
     "batchsize": "n",
@@ -65,7 +56,7 @@ _FORWARD: Final = 1
 """The bit of `-F` for the forward convolution; 0 stands for all directions."""
 
 
-class _Flags:
+class CommandFlags:
     """The flags of a command line with their values, wherever the command begins in a line.
 
     Args:
@@ -77,10 +68,15 @@ class _Flags:
     def __init__(self, line: str, start: int, long_names: Mapping[str, str]) -> None:
         self._values: dict[str, tuple[str, int]] = {}
         self._end = len(line.rstrip()) + 1
+        self._names = set(re.findall(r"(?<!\S)-{1,2}([A-Za-z_]\w*)", line[start:]))
         pattern = r"(?<!\S)-{1,2}([A-Za-z_]\w*)(?:=|\s+)(?!-[A-Za-z_-])(\S+)"
         for match in re.finditer(pattern, line[start:]):
             name = long_names.get(match[1], match[1])
             self._values[name] = match[2], start + match.start(2) + 1
+
+    def has(self, switch: str) -> bool:
+        """Return whether a flag without a value is given."""
+        return switch in self._names
 
     def text(self, name: str, default: str) -> str:
         """Return the value of a flag."""
@@ -126,10 +122,10 @@ def read_miopen(line: str, command: re.Match[str]) -> Convolution:
     """
     operation = command["driver"] or command["alone"]
     if operation not in _MIOPEN_TYPES:
-        raise ProblemError.unknown(
+        raise UnsupportedError.unknown(
             "operation", operation, _MIOPEN_TYPES, command.start("driver") + 1
         )
-    flags = _Flags(line, command.end(), _LONG_NAMES)
+    flags = CommandFlags(line, command.end(), _LONG_NAMES)
     _check_supported(flags)
     return Convolution(
         flags.number("n", 1),
@@ -137,7 +133,7 @@ def read_miopen(line: str, command: re.Match[str]) -> Convolution:
         flags.pair("HW", 1),
         flags.number("k", 1),
         flags.pair("yx", 1),
-        _MIOPEN_TYPES[operation],
+        _miopen_type(operation, flags),
         flags.pair("uv", 1, 1),
         flags.pair("pq", 0, 0),
         flags.pair("lj", 1, 1),
@@ -145,74 +141,117 @@ def read_miopen(line: str, command: re.Match[str]) -> Convolution:
     )
 
 
-def _check_supported(flags: _Flags) -> None:
+def _miopen_type(operation: str, flags: CommandFlags) -> ElementType:
+    """Return the type of the operands, which Fusilli gives as a switch and MIOpen in the name of the operation."""
+    switches = {"fp16": ElementType.F16, "bf16": ElementType.BF16}
+    given = [element for name, element in switches.items() if flags.has(name)]
+    return given[0] if given else _MIOPEN_TYPES[operation]
+
+
+def _check_supported(flags: CommandFlags) -> None:
     directions = flags.number("F", 0, 0)
     if directions and not directions & _FORWARD:
-        raise ProblemError("only forward convolutions are supported ('-F 1')", flags.column("F"))
+        raise UnsupportedError(
+            "only forward convolutions are supported ('-F 1')", flags.column("F")
+        )
     if flags.number("g", 1, 1) > 1:
-        raise ProblemError("grouped convolutions are not supported", flags.column("g"))
+        raise UnsupportedError("grouped convolutions are not supported", flags.column("g"))
     if flags.number("_", 1, 2) != 2:  # noqa: PLR2004 - rows and columns
-        raise ProblemError("only convolutions in two dimensions are supported", flags.column("_"))
+        raise UnsupportedError(
+            "only convolutions in two dimensions are supported", flags.column("_")
+        )
     if (mode := flags.text("m", "conv")) != "conv":
-        raise ProblemError.unknown("mode", mode, ["conv"], flags.column("m"))
+        raise UnsupportedError.unknown("mode", mode, ["conv"], flags.column("m"))
 
 
-def _layout(flags: _Flags) -> Layout:
+def _layout(flags: CommandFlags) -> Layout:
     """Return the layout, which is the same for image, filter and result."""
     layouts = {"NCHW": Layout.NCHW_FCHW, "NHWC": Layout.NHWC_FHWC}
     given = [flags.text(name, "NCHW") for name in "IfO"]
     for name, layout in zip("IfO", given, strict=True):
         if layout not in layouts:
-            raise ProblemError.unknown("layout", layout, layouts, flags.column(name))
+            raise UnsupportedError.unknown("layout", layout, layouts, flags.column(name))
     if len(set(given)) > 1:
         message = (
             f"layouts {', '.join(given)} differ: expected the same for image, filter and result"
         )
-        raise ProblemError(message, flags.column("I"))
+        raise UnsupportedError(message, flags.column("I"))
     return layouts[given[0]]
 
 
-HIPBLASLT_COMMAND: Final = re.compile(r"(?<![\w-])hipblaslt-bench(?=\s)")
-"""The name of hipBLASLt's benchmark, anywhere in a line."""
+FUSILLI_COMMAND: Final = re.compile(r"(?:^|\s)(?P<operation>matmul|sdpa)(?=\s+-)")
+"""The operation of a benchmark of Fusilli, whose convolutions have the flags of MIOpen's driver."""
+
+OTHER_COMMAND: Final = re.compile(
+    r"^(?:\s*--?\w+\s+\d+)*\s*(?!fusilli_)(?P<operation>[A-Za-z][\w:.]*)(?=\s+-)"
+)
+"""The operation of another command with flags."""
+
+_FUSILLI_TYPES: Final = {
+    element.value: element for element in (ElementType.F32, ElementType.F16, ElementType.BF16)
+}
 
 
-def read_hipblaslt(line: str, command: re.Match[str]) -> Product:
-    """Read a product of `hipblaslt-bench`.
+def read_fusilli(line: str, command: re.Match[str]) -> Product | Attention:
+    """Read a product or an attention of Fusilli's benchmarks.
 
     Args:
         line: the line.
-        command: the match of `HIPBLASLT_COMMAND` in it.
+        command: the match of `FUSILLI_COMMAND` in it.
 
     Raises:
-        ProblemError: a size is missing or a value unknown.
+        ProblemError: a size is missing, or the problem is not supported.
     """
-    flags = _Flags(line, command.end(), {"r": "precision", "B": "batch_count"})
-    transposed = [_is_transposed(flags, name) for name in ("transA", "transB")]
-    precision = flags.text("precision", "f32_r")
-    elements = [_element(flags, name, precision) for name in ("a_type", "b_type")]
-    if len(set(elements)) > 1:
-        raise ProblemError("operands of different types are not supported", flags.column("b_type"))
-    batch = flags.number("batch_count", 1, 1)
-    return Product(
-        flags.number("n", 1),
-        flags.number("m", 1),
-        flags.number("k", 1),
-        elements[0],
-        batch if batch > 1 else None,
-        transposes_a=transposed[1],
-        transposes_b=transposed[0],
+    long_names = {
+        "m": "M",
+        "n": "N",
+        "k": "K",
+        "b": "B",
+        "batch": "B",
+        "head_dim": "d",
+        "type": "t",
+    }
+    flags = CommandFlags(line, command.end(), long_names)
+    return (
+        _fusilli_product(flags) if command["operation"] == "matmul" else _fusilli_attention(flags)
     )
 
 
-def _is_transposed(flags: _Flags, name: str) -> bool:
-    value = flags.text(name, "N")
-    if value not in ("N", "T"):
-        raise ProblemError.unknown(f"--{name}", value, ("N", "T"), flags.column(name))
-    return value == "T"
+def _fusilli_product(flags: CommandFlags) -> Product:
+    elements = [_fusilli_type(flags, name) for name in ("a_type", "b_type")]
+    if len(set(elements)) > 1:
+        raise UnsupportedError(
+            "operands of different types are not supported", flags.column("b_type")
+        )
+    batch = flags.number("B", 1, 1)
+    return Product(
+        flags.number("M", 1),
+        flags.number("N", 1),
+        flags.number("K", 1),
+        elements[0],
+        batch if batch > 1 else None,
+        transposes_a=flags.has("transA"),
+        transposes_b=flags.has("transB"),
+    )
 
 
-def _element(flags: _Flags, name: str, precision: str) -> ElementType:
-    value = flags.text(name, precision)
-    if value not in _HIPBLASLT_TYPES:
-        raise ProblemError.unknown("type", value, _HIPBLASLT_TYPES, flags.column(name))
-    return _HIPBLASLT_TYPES[value]
+def _fusilli_attention(flags: CommandFlags) -> Attention:
+    for mask in ("mask", "causal"):
+        if flags.has(mask):
+            raise UnsupportedError("attentions with a mask are not supported", flags.column(mask))
+    queries, keys = flags.number("heads_q", 1), flags.number("heads_kv", 1)
+    if queries != keys:
+        message = "attentions with fewer heads of keys than of queries are not supported"
+        raise UnsupportedError(message, flags.column("heads_kv"))
+    heads = flags.number("B", 1) * queries
+    sizes = (flags.number("seq_q", 1), flags.number("seq_kv", 1), flags.number("d", 1))
+    return Attention(heads, *sizes, _fusilli_type(flags, "t"))
+
+
+def _fusilli_type(flags: CommandFlags, name: str) -> ElementType:
+    value = flags.text(name, "")
+    if not value:
+        raise ProblemError(f"flag '-{name}' is missing", flags.column(name))
+    if value not in _FUSILLI_TYPES:
+        raise UnsupportedError.unknown("type", value, _FUSILLI_TYPES, flags.column(name))
+    return _FUSILLI_TYPES[value]

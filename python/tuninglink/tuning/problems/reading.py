@@ -2,33 +2,52 @@
 
 from __future__ import annotations
 
+import sys
+from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tuninglink.errors import TuninglinkError
-from tuninglink.files import cannot
-from tuninglink.mlir.diagnostics import Place, error
-from tuninglink.tuning.problems.commands import (
+from tuninglink.files import STANDARD_STREAM, cannot
+from tuninglink.mlir.diagnostics import Place, error, note
+from tuninglink.tuning.problems import Problem, ProblemError, UnsupportedError
+from tuninglink.tuning.problems.column_major import (
     HIPBLASLT_COMMAND,
-    MIOPEN_COMMAND,
+    SIGNATURE,
+    VALIDATOR,
     read_hipblaslt,
+    read_tunable_op,
+)
+from tuninglink.tuning.problems.commands import (
+    FUSILLI_COMMAND,
+    MIOPEN_COMMAND,
+    OTHER_COMMAND,
+    read_fusilli,
     read_miopen,
 )
-from tuninglink.tuning.problems.problem import Problem, ProblemError
-from tuninglink.tuning.problems.tunable_ops import SIGNATURE, VALIDATOR, read_tunable_op
 from tuninglink.tuning.problems.words import read_words
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tuninglink.mlir.diagnostics import Diagnostic
+
+
+_NO_PROBLEM: Final = ("#", VALIDATOR, "[SKIP]")
+"""The beginnings of lines without a problem."""
 
 
 def read_problem(line: str) -> Problem | None:
     """Read a line of a file.
 
     Returns:
-        The problem; None for an empty line, a comment, or a header of TunableOp.
+        The problem; None for an empty line, a comment, a header of TunableOp, or a line that Fusilli skips.
 
     Raises:
-        ProblemError: the line has none of the supported forms.
+        ProblemError: the line has none of the supported forms, or its problem is not supported.
     """
-    if not line.strip() or line.lstrip().startswith(("#", VALIDATOR)):
+    if not line.strip() or line.lstrip().startswith(_NO_PROBLEM):
         return None
     if SIGNATURE.match(line):
         return read_tunable_op(line)
@@ -36,37 +55,84 @@ def read_problem(line: str) -> Problem | None:
         return read_miopen(line, command)
     if command := HIPBLASLT_COMMAND.search(line):
         return read_hipblaslt(line, command)
+    if command := FUSILLI_COMMAND.search(line):
+        return read_fusilli(line, command)
+    if command := OTHER_COMMAND.search(line):
+        message = f"operation '{command['operation']}' is not supported"
+        raise UnsupportedError(message, command.start("operation") + 1)
     return read_words(line)
 
 
-def read_problem_file(path: str) -> list[Problem]:
+@dataclass(frozen=True)
+class ProblemFile:
+    """The problems of a file.
+
+    Attributes:
+        name: the name of the file.
+        problems: the problems.
+        unsupported: the number of lines of other tools whose problems are not supported, by reason.
+    """
+
+    name: str
+    problems: tuple[Problem, ...]
+    unsupported: Mapping[str, int]
+
+    @property
+    def unsupported_lines(self) -> str:
+        """The number of these lines, in words."""
+        count = sum(self.unsupported.values())
+        return "1 line" if count == 1 else f"{count} lines"
+
+
+def read_problem_file(path: str, *, is_strict: bool = False) -> ProblemFile:
     """Read a file of problems.
+
+    Args:
+        path: the file; `-` for standard input.
+        is_strict: whether lines whose problems are not supported are errors.
 
     Raises:
         TuninglinkError: the file cannot be read or has no problem, or lines have none of the supported forms.
     """
-    try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as failure:
-        reason = failure if isinstance(failure, OSError) else OSError("it is not UTF-8")
-        raise TuninglinkError(cannot("read", path, reason)) from None
-    problems, errors = [], []
-    for number, line in enumerate(lines, 1):
+    name = "<stdin>" if path == STANDARD_STREAM else path
+    problems: list[Problem] = []
+    errors: list[Diagnostic] = []
+    unsupported: Counter[str] = Counter()
+    for number, line in enumerate(_lines(path), 1):
         try:
             problem = read_problem(line)
         except ProblemError as failure:
-            errors.append(error(str(failure), Place(path, number, failure.column)))
+            if isinstance(failure, UnsupportedError) and not is_strict:
+                unsupported[str(failure)] += 1
+            else:
+                errors.append(error(str(failure), Place(name, number, failure.column)))
             continue
         if problem is not None:
             problems.append(problem)
     if len(errors) > _SHOWN_ERRORS:
-        rest = error(f"{len(errors) - _SHOWN_ERRORS} more lines of '{path}' cannot be read")
+        rest = error(f"{len(errors) - _SHOWN_ERRORS} more lines of '{name}' cannot be read")
         errors = [*errors[:_SHOWN_ERRORS], rest]
     if errors:
         raise TuninglinkError(*errors)
     if not problems:
-        raise TuninglinkError(error(f"there is no problem in '{path}'"))
-    return problems
+        notes = [note(f"{reason} ({count})") for reason, count in unsupported.items()]
+        raise TuninglinkError(error(f"there is no problem in '{name}'", notes=notes))
+    return ProblemFile(name, tuple(problems), unsupported)
+
+
+def _lines(path: str) -> list[str]:
+    """Return the lines of a file or of standard input.
+
+    Raises:
+        TuninglinkError: it cannot be read.
+    """
+    try:
+        is_stream = path == STANDARD_STREAM
+        content = sys.stdin.buffer.read() if is_stream else Path(path).read_bytes()
+        return content.decode().splitlines()
+    except (OSError, UnicodeDecodeError) as failure:
+        reason = failure if isinstance(failure, OSError) else OSError("it is not UTF-8")
+        raise TuninglinkError(cannot("read", path, reason)) from None
 
 
 _SHOWN_ERRORS: Final = 10

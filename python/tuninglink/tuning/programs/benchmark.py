@@ -1,4 +1,4 @@
-"""Benchmarks of dispatches: the compiled module, and the buffer that it runs on.
+"""Benchmarks of dispatches: the compiled module, the buffer that it runs on, and the key of the problem.
 
 A benchmark runs one dispatch on one buffer. The buffer holds `sets` copies of the dispatch's bindings, `stride`
 bytes apart, each binding between guards:
@@ -13,6 +13,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from hashlib import sha256
+from typing import TYPE_CHECKING, Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.mlir import names
+from tuninglink.mlir.walk import visit
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class Access(Enum):
@@ -128,3 +138,34 @@ class Benchmark:
     def between(self) -> tuple[SizedFunction, ...]:
         """The functions for sizes between the given ones; empty for a static dispatch."""
         return tuple(function for function in self.sized if function.is_between)
+
+
+_CONSTANT: Final = "arith.constant"
+_VALUE: Final = "value"
+_RESOURCE: Final = "dense_resource<"
+
+
+def problem_key(
+    variant: mlir.Operation, layout: BufferLayout, sized: Sequence[SizedFunction] = ()
+) -> str:
+    """Return a hash of a dispatch that depends neither on its symbols nor on the contents of resources.
+
+    Args:
+        variant: the variant of the dispatch.
+        layout: the buffer of its benchmark.
+        sized: of a dynamic dispatch, the functions of its benchmark, whose weights tell its problem from others.
+    """
+    copy = variant.operation.clone().operation
+    anonymous = mlir.StringAttr.get("dispatch", copy.context)
+
+    def forget(operation: mlir.Operation) -> None:
+        if names.SYMBOL_NAME in operation.attributes:
+            operation.attributes[names.SYMBOL_NAME] = anonymous
+        if operation.name == _CONSTANT and str(operation.attributes[_VALUE]).startswith(_RESOURCE):
+            kind = operation.results[0].type
+            operation.attributes[_VALUE] = mlir.StringAttr.get(f"constant {kind}", copy.context)
+
+    visit(copy, forget)
+    weights = [(function.layout, function.weight) for function in sized if function.weight]
+    text = f"{copy.get_asm()}\n{layout}" + "".join(f"\n{weight}" for weight in weights)
+    return sha256(text.encode()).hexdigest()

@@ -1,10 +1,88 @@
-"""A compiled program with what one of its functions is called with."""
+"""A compiled program with what one of its functions is called with, its weights, and element types as those of NumPy."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
 
-from tuninglink.tuning.programs.parameters import ParameterSource
+import ml_dtypes
+import numpy as np
+from iree.compiler import ir as mlir
+
+from tuninglink.mlir.walk import body
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tuninglink.tuning.programs.call_options import ParameterFile
+
+
+_GLOBAL: Final = "util.global"
+_INITIAL_VALUE: Final = "initial_value"
+_PARAMETER: Final = re.compile(r'#\w+\.parameter\.named<(?:"([^"]*)"::)?"([^"]*)">')
+"""How the compiler writes a parameter, for which the bindings have no class."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A weight that a program loads when it starts.
+
+    Attributes:
+        scope: the scope of its name, or nothing.
+        key: its name.
+        element_type: the element type, as MLIR writes it.
+        shape: its sizes.
+    """
+
+    scope: str
+    key: str
+    element_type: str
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class ParameterSource:
+    """Where a program gets its parameters from.
+
+    Attributes:
+        parameters: what it loads.
+        files: the files that hold them; with none, the parameters are random.
+    """
+
+    parameters: tuple[Parameter, ...] = ()
+    files: tuple[ParameterFile, ...] = ()
+
+    @property
+    def is_synthetic(self) -> bool:
+        """Whether the parameters are random."""
+        return bool(self.parameters) and not self.files
+
+
+def read_parameters(module: mlir.Operation) -> tuple[Parameter, ...]:
+    """Return the parameters of a program, in order.
+
+    Args:
+        module: a program at `abi`.
+    """
+    return tuple(_parameters(module))
+
+
+def _parameters(module: mlir.Operation) -> Iterator[Parameter]:
+    for operation in body(module):
+        if operation.name != _GLOBAL or _INITIAL_VALUE not in operation.attributes:
+            continue
+        value = operation.attributes[_INITIAL_VALUE]
+        kind = operation.attributes["type"]
+        assert isinstance(kind, mlir.TypeAttr)
+        tensor = kind.value
+        if not isinstance(tensor, mlir.RankedTensorType) or not tensor.has_static_shape:
+            continue
+        named = _PARAMETER.match(str(value))
+        if named is not None:
+            scope, key = named.groups("")
+            yield Parameter(scope, key, str(tensor.element_type), tuple(tensor.shape))
+
 
 PLAIN_INTEGERS = (1, 3)
 """The range of random integers, which may be indices: small, positive and not all equal."""
@@ -50,3 +128,41 @@ class CompiledProgram:
     is_stateful: bool = False
     parameters: ParameterSource = field(default_factory=ParameterSource)
     integers: tuple[int, int] = PLAIN_INTEGERS
+
+
+_FLOATS: Final[dict[str, type]] = {
+    "f64": np.float64,
+    "f32": np.float32,
+    "f16": np.float16,
+    "bf16": ml_dtypes.bfloat16,
+    "f8E4M3FN": ml_dtypes.float8_e4m3fn,
+    "f8E4M3FNUZ": ml_dtypes.float8_e4m3fnuz,
+    "f8E5M2": ml_dtypes.float8_e5m2,
+    "f8E5M2FNUZ": ml_dtypes.float8_e5m2fnuz,
+}
+_INTEGERS: Final[dict[str, type]] = {
+    "i8": np.int8,
+    "i16": np.int16,
+    "i32": np.int32,
+    "i64": np.int64,
+    "index": np.int64,
+}
+
+
+def element_type(name: str) -> np.dtype | None:
+    """Return the type of the elements of a tensor in memory.
+
+    Args:
+        name: an element type as MLIR writes it.
+
+    Returns:
+        The type, or None if elements do not lie at whole bytes or are not known here: then their bytes are random,
+        and outputs must be equal to the bit.
+    """
+    dtype = _FLOATS.get(name) or _INTEGERS.get(name.lstrip("su")) or {"i1": np.bool_}.get(name)
+    return None if dtype is None else np.dtype(dtype)
+
+
+def is_float(name: str) -> bool:
+    """Return whether an element type is a floating-point type with a tolerance."""
+    return name in _FLOATS

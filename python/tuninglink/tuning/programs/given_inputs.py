@@ -11,8 +11,7 @@ import numpy as np
 
 from tuninglink.errors import CompileError
 from tuninglink.mlir.diagnostics import error
-from tuninglink.tuning.programs.compiled_program import ProgramInput
-from tuninglink.tuning.programs.element_types import element_type, is_float
+from tuninglink.tuning.programs.compiled_program import ProgramInput, element_type, is_float
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,11 +10,15 @@ from tuninglink.iree.given_sizes import combinations
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.spelling import did_you_mean
 from tuninglink.tuning.programs.call_options import CallOptions, FunctionWeight
-from tuninglink.tuning.programs.compiled_program import CompiledProgram, ProgramInput
-from tuninglink.tuning.programs.element_types import element_type
+from tuninglink.tuning.programs.compiled_program import (
+    CompiledProgram,
+    ParameterSource,
+    ProgramInput,
+    element_type,
+    read_parameters,
+)
 from tuninglink.tuning.programs.entry_functions import is_stateful, read_entry_functions
 from tuninglink.tuning.programs.given_inputs import read_expected, read_input
-from tuninglink.tuning.programs.parameters import ParameterSource, read_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

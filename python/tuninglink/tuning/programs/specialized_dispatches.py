@@ -1,7 +1,8 @@
-"""Dynamic dispatches, specialized for ranges of sizes as the compiler does it: tasks of their own."""
+"""Dynamic dispatches that are specialized for ranges of sizes: the ranges, their tasks, and the choice of code for a size."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, Any, Final
@@ -9,23 +10,89 @@ from typing import TYPE_CHECKING, Any, Final
 from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
 
-from tuninglink.iree.dispatch_roots import find_root_ops
-from tuninglink.iree.size_ranges import SPECIALIZATION_RANGES, specialization_ranges
+from tuninglink.iree.dispatches import find_root_ops
+from tuninglink.iree.dynamic_sizes import SizeEvaluator
+from tuninglink.iree.size_ranges import (
+    SPECIALIZATION_RANGES,
+    SizeRange,
+    ranges_around,
+    specialization_ranges,
+)
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.mlir import names
-from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body, collect
-from tuninglink.tuning.programs.export_selection import FALLBACK
-from tuninglink.tuning.programs.problem_keys import problem_key
+from tuninglink.tuning.programs.benchmark import problem_key
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Sequence
 
-    from tuninglink.iree.size_ranges import SizeRange
     from tuninglink.tuning.programs.benchmark import SizedFunction
     from tuninglink.tuning.programs.dispatches import TuningTask
+
+
+Exports = Mapping[str, mlir.Operation]
+
+FALLBACK: Final = "condition_fallback"
+"""The attribute of an export with a condition: which other one to take where it does not hold."""
+
+_ENTRY_POINT: Final = "entry_point"
+_WORKGROUPS: Final = "hal.executable.calculate_workgroups"
+_LOOKUP: Final = "hal.executable.lookup.function"
+
+
+def select_exports(module: mlir.Operation) -> None:
+    """Let the functions of benchmarks call the code for their sizes, in place.
+
+    Args:
+        module: a program at `executable-configurations`.
+    """
+    exports = {
+        symbol_name(export) or "": export for export in collect(module, names.EXECUTABLE_EXPORT)
+    }
+    if not any(FALLBACK in export.attributes for export in exports.values()):
+        return
+    functions = [op for op in body(module) if op.name == names.UTIL_FUNCTION]
+    with module.context:
+        for function in functions:
+            for workgroups in collect(function, _WORKGROUPS):
+                selected = _selected(workgroups, exports)
+                for operation in (workgroups, *collect(function, _LOOKUP)):
+                    entry_point: Any = operation.attributes[_ENTRY_POINT]
+                    path = [*entry_point.value[:-1], selected]
+                    operation.attributes[_ENTRY_POINT] = mlir.SymbolRefAttr.get(path)
+
+
+def _selected(workgroups: mlir.Operation, exports: Exports) -> str:
+    """Return the name of the export whose condition holds, or of the last one, which has none."""
+    entry_point: Any = workgroups.attributes[_ENTRY_POINT]
+    name = str(entry_point.value[-1])
+    sizes = SizeEvaluator()
+    _, *workload = (sizes.value(operand) for operand in workgroups.operands)
+    while FALLBACK in exports[name].attributes and not _holds(exports[name], workload):
+        fallback: Any = exports[name].attributes[FALLBACK]
+        name = fallback.value
+    return name
+
+
+def _holds(export: mlir.Operation, workload: list[int | None]) -> bool:
+    """Return whether the condition of an export holds for a workload."""
+    block = next(region.blocks[0] for region in export.regions if _is_condition(region))
+    _, *arguments = block.arguments
+    sizes = SizeEvaluator(given=dict(zip(arguments, workload, strict=True)))
+    terminator = list(block.operations)[-1]
+    return bool(sizes.value(terminator.operands[0]))
+
+
+def _is_condition(region: mlir.Region) -> bool:
+    """Return whether a region of an export returns a truth value, and not a number of workgroups."""
+    if not region.blocks:
+        return False
+    types = [str(operand.type) for operand in list(region.blocks[0].operations)[-1].operands]
+    return types == ["i1"]
+
 
 _SPECIALIZATION: Final = (
     "builtin.module(hal.executable(hal.executable.variant(iree-codegen-specialize-exports)))"
@@ -111,3 +178,55 @@ def _keep_specialized(module: mlir.Operation) -> bool:
             export.attributes["ordinal"] = conditional.attributes["ordinal"]
     conditional.erase()
     return True
+
+
+Box = dict[int, SizeRange]
+"""Ranges of loops, by their numbers."""
+
+
+def boxes_around(
+    functions: Sequence[SizedFunction], loops: Sequence[int], least: int = 1
+) -> list[Box]:
+    """Return boxes around the combinations of sizes that are measured; none overlaps another.
+
+    Args:
+        functions: the functions for the sizes.
+        loops: the numbers of the loops whose sizes differ.
+        least: the least number of sizes of a range.
+
+    Returns:
+        Nothing if a size is not known.
+    """
+    columns: dict[int, list[int]] = {}
+    for loop in loops:
+        sizes = [function.loops[loop] for function in functions if loop < len(function.loops)]
+        static = [size for size in sizes if size]
+        if len(static) < len(functions):
+            return []
+        columns[loop] = static
+    ranges = {loop: ranges_around(sizes, least) for loop, sizes in columns.items()}
+    boxes: list[Box] = []
+    for position in range(len(functions)):
+        box = {loop: ranges[loop][columns[loop][position]] for loop in loops}
+        if box not in boxes:
+            boxes.append(box)
+    return boxes
+
+
+def box_above(
+    box: Mapping[int, SizeRange], excluded: SizedFunction, functions: Sequence[SizedFunction]
+) -> Box:
+    """Return a box that begins at the next larger size of some functions.
+
+    Args:
+        box: a box.
+        excluded: a function for sizes in it, which are excluded.
+        functions: functions for sizes in it.
+    """
+    narrowed = dict(box)
+    for loop, sizes in box.items():
+        least = excluded.loops[loop] or 0
+        larger = [size for function in functions if (size := function.loops[loop] or 0) > least]
+        if larger:
+            narrowed[loop] = SizeRange(min(larger), sizes.high, sizes.divisor)
+    return narrowed

@@ -15,10 +15,10 @@ from iree.compiler.passmanager import PassManager
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.iree.structured_op import REDUCTION, StructuredOp
 from tuninglink.mlir import names
-from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.walk import collect, visit
 from tuninglink.tuning.programs.benchmark import BufferLayout
-from tuninglink.tuning.programs.element_types import element_type, is_float
+from tuninglink.tuning.programs.compiled_program import element_type, is_float
 from tuninglink.tuning.references.scalar_ops import UnsupportedOperationError
 from tuninglink.tuning.references.stored_tensors import (
     LOAD,

@@ -11,12 +11,12 @@ from tuninglink.mlir import names
 from tuninglink.mlir.walk import body
 from tuninglink.tuning.devices.inputs import buffer_length
 from tuninglink.tuning.programs.benchmark import Access
-from tuninglink.tuning.references.script_parts import DRAWING, binding_rows
+from tuninglink.tuning.references.wrong_result_script import DRAWING, binding_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.compiler.phases import Phase
+    from tuninglink.compiler.compile_options import Phase
     from tuninglink.tuning.programs.benchmark import BufferLayout
 
 BENCHMARK: Final = "benchmark.mlir"

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from iree.compiler import ir as mlir
 
-from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.tuning.devices.inputs import patterns
-from tuninglink.tuning.programs.element_types import element_type
-from tuninglink.tuning.references.drawn_inputs import DrawnInputs
-from tuninglink.tuning.references.output_verdict import OutputSample
+from tuninglink.tuning.programs.compiled_program import element_type
 from tuninglink.tuning.references.point_values import PointEvaluator
 from tuninglink.tuning.references.scalar_ops import UnsupportedOperationError
+from tuninglink.tuning.references.stored_tensors import DrawnInputs
 from tuninglink.tuning.references.tolerance import (
     Expected,
     perturbed_patterns,
     tolerance,
 )
+from tuninglink.tuning.results.output_verdict import OutputSample
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The reference of a whole program: the same dispatches, compiled for another target and run on the same inputs."""
+"""The reference of a whole program, the same dispatches compiled for another target, and verification by dispatch."""
 
 from __future__ import annotations
 
@@ -7,26 +7,35 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from tuninglink.errors import TuninglinkError
+from tuninglink.plain_data import FLAT, HIDDEN, written
 from tuninglink.tuning.candidates.compilation import Compiled, compile_program
 from tuninglink.tuning.devices.running import MeasurementError
-from tuninglink.tuning.references.compiled_reference import reference_measurer, set_up_process
-from tuninglink.tuning.references.retargeting import (
+from tuninglink.tuning.references.compiled_reference import (
     ReferenceTarget,
     program_reference_target,
+    reference_measurer,
     retarget_program,
+    set_up_process,
 )
+from tuninglink.tuning.results.failures import Failure
+from tuninglink.tuning.results.output_verdict import Correctness, OutputVerdict
 from tuninglink.workers import JobError, JobTimeoutError, Pool, WorkerCrashedError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from concurrent.futures import Future
 
     from numpy.typing import NDArray
 
+    from tuninglink.tuning.candidates.compilation import CandidateCompiler
+    from tuninglink.tuning.devices.device_process import Device
     from tuninglink.tuning.programs.compiled_program import CompiledProgram
+    from tuninglink.tuning.programs.dispatches import TuningTask
     from tuninglink.tuning.programs.program_calls import FunctionCall, ProgramCalls
+    from tuninglink.tuning.references.references import References
 
     Outputs = Mapping[str, tuple[NDArray[Any], ...]]
+
 
 _FAILED_JOB: Final = (JobError, JobTimeoutError, WorkerCrashedError)
 _LEAST_SECONDS: Final = 1.0
@@ -143,3 +152,101 @@ def run_reference(
         return reference_measurer(device, seed).program_outputs(program)
     except MeasurementError as failure:
         return str(failure)
+
+
+_AHEAD: Final = 2
+"""The number of dispatches whose references are computed ahead."""
+
+
+@dataclass(frozen=True)
+class VerifiedDispatch:
+    """A verified dispatch.
+
+    Attributes:
+        task: the dispatch.
+        judgement: the verdict on its result.
+        failure: the reason for a missing result; None if it has one.
+    """
+
+    task: TuningTask = field(metadata=HIDDEN)
+    judgement: OutputVerdict = field(metadata=FLAT)
+    failure: Failure | None = field(default=None, metadata=HIDDEN)
+
+    @property
+    @written()
+    def names(self) -> tuple[str, ...]:
+        """The names of the equal dispatches."""
+        return self.task.dispatches
+
+    @property
+    @written()
+    def label(self) -> str:
+        """The name of the function of the first one."""
+        return self.task.label
+
+    @property
+    @written()
+    def calls(self) -> int:
+        """The number of their calls."""
+        return self.task.calls
+
+    @property
+    @written()
+    def target(self) -> str:
+        """The name of the target."""
+        return self.task.target.name
+
+    @property
+    def is_right(self) -> bool:
+        """Whether the dispatch runs and its result is not shown to be wrong."""
+        return self.judgement.correctness not in (Correctness.WRONG, Correctness.FAILED)
+
+
+@dataclass(frozen=True)
+class ProgramVerification:
+    """Compiles and runs dispatches, and compares their results with references.
+
+    Attributes:
+        compiler: compiles them.
+        device: runs them.
+        references: their references.
+        seconds: the time limit of a compilation.
+    """
+
+    compiler: CandidateCompiler
+    device: Device
+    references: References
+    seconds: float
+
+    def run(self, tasks: Sequence[TuningTask], spec: str = "") -> Iterator[VerifiedDispatch]:
+        """Yield the verified dispatches in order.
+
+        Args:
+            tasks: the dispatches.
+            spec: the spec to apply; empty for none.
+
+        Raises:
+            DeviceError: the device is gone.
+        """
+        jobs = [self.compiler.submit_program(task.source, spec, self.seconds) for task in tasks]
+        for position, (task, job) in enumerate(zip(tasks, jobs, strict=True)):
+            if not self.device.description.is_local:
+                for later in tasks[position : position + _AHEAD]:
+                    self.references.begin(later)
+            yield self._verified(task, job.result())
+            self.references.release(task)
+
+    def _verified(self, task: TuningTask, compiled: Compiled | Failure) -> VerifiedDispatch:
+        if isinstance(compiled, Failure):
+            return _failed(task, compiled, "does not compile")
+        outputs = self.device.outputs(task.benchmark(compiled.image))
+        if isinstance(outputs, Failure):
+            return _failed(task, outputs, "does not run")
+        return VerifiedDispatch(task, self.references.judge(task, outputs))
+
+
+def _failed(task: TuningTask, failure: Failure, what: str) -> VerifiedDispatch:
+    """Return a dispatch without a result, which counts as wrong unless the machine is the cause."""
+    correctness = Correctness.UNCHECKED if failure.is_external else Correctness.FAILED
+    verdict = OutputVerdict(correctness, f"it {what}: {failure.message}")
+    return VerifiedDispatch(task, verdict, failure)

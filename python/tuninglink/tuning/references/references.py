@@ -7,14 +7,15 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final, Self
 
 from tuninglink.tuning.references.compiled_reference import (
+    SCALAR_BACKEND,
     Reference,
     compute_reference,
+    reference_targets,
     set_up_process,
 )
 from tuninglink.tuning.references.dispatch_function import summation_error
-from tuninglink.tuning.references.output_verdict import Correctness, OutputVerdict
 from tuninglink.tuning.references.points import PointQuestion, compare_points
-from tuninglink.tuning.references.retargeting import SCALAR_BACKEND, reference_targets
+from tuninglink.tuning.results.output_verdict import Correctness, OutputVerdict
 from tuninglink.workers import JobError, JobTimeoutError, Pool, WorkerCrashedError
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from tuninglink.tuning.devices.inputs import Bytes
-    from tuninglink.tuning.devices.measurement import Outputs
+    from tuninglink.tuning.devices.numerics import Outputs
     from tuninglink.tuning.programs.dispatches import TuningTask
     from tuninglink.tuning.references.points import PointComparison
     from tuninglink.tuning.results.failures import Failure

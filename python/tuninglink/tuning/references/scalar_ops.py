@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 from iree.compiler import ir as mlir
 
-from tuninglink.tuning.programs.element_types import element_type
+from tuninglink.tuning.programs.compiled_program import element_type
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

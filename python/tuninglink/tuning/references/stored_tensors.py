@@ -1,4 +1,4 @@
-"""The tensors that a dispatch stores, where they lie in its bindings, and integers that its benchmark fixes."""
+"""The tensors that a dispatch stores: their places in its bindings, and elements of them without the whole tensors."""
 
 from __future__ import annotations
 
@@ -6,21 +6,23 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from iree.compiler import ir as mlir
 
 from tuninglink.iree.dynamic_sizes import SizeEvaluator
-from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.walk import collect
 from tuninglink.tuning.programs.benchmark import Access, Binding
 from tuninglink.tuning.programs.benchmark_building import DISPATCH, passed_constants
-from tuninglink.tuning.programs.element_types import element_type
+from tuninglink.tuning.programs.compiled_program import element_type
 from tuninglink.tuning.references.scalar_ops import UnsupportedOperationError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from tuninglink.tuning.devices.inputs import Bytes
+    from tuninglink.tuning.devices.inputs import Bytes, Pattern
     from tuninglink.tuning.programs.benchmark import BufferLayout
+    from tuninglink.tuning.references.scalar_ops import Array
 
     Value = mlir.Value[Any]
 
@@ -131,3 +133,48 @@ def static_integer(value: Value) -> int | None:
     dispatches = collect(module, DISPATCH)
     constants = passed_constants(dispatches[0]) if len(dispatches) == 1 else ()
     return SizeEvaluator(arguments=constants).value(value)
+
+
+@dataclass(frozen=True)
+class DrawnInputs:
+    """The contents of a benchmark's bindings before it runs.
+
+    Attributes:
+        patterns: the patterns of each binding; later ones overwrite earlier ones.
+    """
+
+    patterns: Sequence[Sequence[Pattern]]
+
+    def elements(self, tensor: StoredTensor, position: Array) -> Array:
+        """Return elements of a tensor in a binding.
+
+        Args:
+            tensor: the tensor.
+            position: their positions in row-major order.
+
+        Raises:
+            UnsupportedOperationError: the elements are not aligned to their size.
+        """
+        dtype = element_type(tensor.part.element_type)
+        pattern = self._pattern(tensor)
+        start = tensor.part.offset - pattern.start
+        if dtype is None or start % dtype.itemsize:
+            raise UnsupportedOperationError(f"elements of {tensor.part.element_type}")
+        repeats = dtype.itemsize // math.gcd(len(pattern.content), dtype.itemsize)
+        values = np.tile(pattern.content, repeats).view(dtype)
+        result: Array = values[(start // dtype.itemsize + position) % len(values)]
+        return result
+
+    def _pattern(self, tensor: StoredTensor) -> Pattern:
+        """Return the last pattern that contains a tensor.
+
+        Raises:
+            UnsupportedOperationError: the tensor spans several patterns.
+        """
+        begin, end = tensor.part.offset, tensor.part.offset + tensor.part.byte_length
+        for pattern in reversed(self.patterns[tensor.binding]):
+            if pattern.start <= begin and end <= pattern.start + pattern.length:
+                return pattern
+            if pattern.start < end and begin < pattern.start + pattern.length:
+                raise UnsupportedOperationError("a tensor that overlaps another one")
+        raise UnsupportedOperationError("a tensor beyond its binding")

@@ -18,7 +18,7 @@ import numpy as np
 from tuninglink.tuning.devices.inputs import filled, patterns
 from tuninglink.tuning.devices.numerics import Comparison, relative_tolerance, within
 from tuninglink.tuning.programs.benchmark import Access
-from tuninglink.tuning.programs.element_types import element_type, is_float
+from tuninglink.tuning.programs.compiled_program import element_type, is_float
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,21 +15,24 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
-from tuninglink.compiler.encodings import materialize_encodings
+from tuninglink.compiler.prepared_dispatches import materialize_encodings
+from tuninglink.compiler.program_sources import compiler_run
 from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.mlir.diagnostics import error
 from tuninglink.mlir.serialization import to_text
 from tuninglink.plain_data import named, written
 from tuninglink.tuning.candidates.compilation import prepare_worker
-from tuninglink.tuning.deciding.output_errors import relative_error, tolerance_of
-from tuninglink.tuning.devices.device_interface import Request
+from tuninglink.tuning.deciding.output_judge import relative_error, tolerance_of
+from tuninglink.tuning.devices.device_process import Request
 from tuninglink.tuning.devices.measurement import Measurer
 from tuninglink.tuning.devices.running import MeasurementError
 from tuninglink.tuning.programs.dispatches import form_dispatches
-from tuninglink.tuning.programs.invocations import compiler_run
-from tuninglink.tuning.references.compiled_reference import reference_measurer, set_up_process
+from tuninglink.tuning.references.compiled_reference import (
+    program_reference_target,
+    reference_measurer,
+    set_up_process,
+)
 from tuninglink.tuning.references.program_reference import compile_reference
-from tuninglink.tuning.references.retargeting import program_reference_target
 from tuninglink.tuning.results.failures import Failure
 from tuninglink.workers import JobError, JobTimeoutError, Pool, WorkerCrashedError
 
@@ -38,11 +41,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tuninglink.compiler.phases import Phase
+    from tuninglink.compiler.compile_options import Phase
     from tuninglink.iree.given_sizes import GivenSizes
     from tuninglink.tuning.candidates.compilation import CandidateCompiler
-    from tuninglink.tuning.devices.device_interface import Device
-    from tuninglink.tuning.devices.value_traces import DispatchTrace, TracedTensor
+    from tuninglink.tuning.devices.buffers import DispatchTrace, TracedTensor
+    from tuninglink.tuning.devices.device_process import Device
     from tuninglink.tuning.programs.call_options import CallOptions
     from tuninglink.tuning.programs.compiled_program import CompiledProgram
     from tuninglink.tuning.programs.program_calls import FunctionCall, ProgramCalls

@@ -1,4 +1,4 @@
-"""Reports of what tuning came to."""
+"""Reports of what tuning came to, and their files: `report.json`, and `index.html`, one page that loads nothing."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from datetime import UTC, datetime
 from importlib import metadata
 from typing import TYPE_CHECKING
 
-from tuninglink.tuning.report.model import (
+from tuninglink.files import make_directory, write_file
+from tuninglink.pages import render_page
+from tuninglink.plain_data import plain, to_json
+from tuninglink.tuning.report import (
     FlagSetReport,
     OmittedDispatch,
     ProblemReport,
@@ -18,6 +21,7 @@ from tuninglink.tuning.report.model import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from tuninglink.tuning.devices.device import DeviceDescription
     from tuninglink.tuning.flag_sets.results import FlagsResult, SetResult
@@ -114,3 +118,23 @@ def _point(trial: TrialResult, began: float) -> TrialPoint:
         pipeline=candidate.pipeline,
         knobs=candidate.knobs,
     )
+
+
+def write_report(report: TuningReport, directory: Path) -> None:
+    """Write `report.json` and `index.html`.
+
+    Args:
+        report: what is written.
+        directory: where; made if there is none.
+
+    Raises:
+        TuninglinkError: a file cannot be written.
+    """
+    place = make_directory(directory)
+    write_file(place / "report.json", to_json(report).encode())
+    write_file(place / "index.html", to_html(report).encode())
+
+
+def to_html(report: TuningReport) -> str:
+    """Return a report as a page."""
+    return render_page("tuninglink.tuning.report", "report.html", plain(report))

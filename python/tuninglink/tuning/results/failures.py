@@ -1,10 +1,12 @@
-"""Failures of trials: the kinds, and what was said."""
+"""Failures of trials, errors that lose a task, and those that end a run."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
+
+from tuninglink.errors import TuninglinkError
 
 
 class FailureKind(Enum):
@@ -42,3 +44,19 @@ class Failure:
     kind: FailureKind
     message: str
     is_external: bool = False
+
+
+class FatalError(TuninglinkError):
+    """An error that ends a run: the loss of the last device, or results that cannot be stored. Others lose one task."""
+
+
+def reason_of(failure: Exception) -> str:
+    """Return the reason for omitting a task after an error."""
+    if isinstance(failure, MemoryError):
+        return "out of memory"
+    if isinstance(failure, TuninglinkError) and failure.diagnostics:
+        return failure.diagnostics[0].message
+    text = str(failure)
+    if type(failure).__module__.startswith("tuninglink."):
+        return text
+    return f"{type(failure).__name__}: {text}" if text else type(failure).__name__

@@ -16,8 +16,8 @@ from tuninglink.tuning.database import (
 )
 from tuninglink.tuning.database.prior_data import PriorData
 from tuninglink.tuning.deciding.contestants import BLOCKS
-from tuninglink.tuning.references.output_verdict import Correctness
 from tuninglink.tuning.results.failures import Failure, FailureKind
+from tuninglink.tuning.results.output_verdict import Correctness
 from tuninglink.tuning.results.task_result import TrialResult
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.deciding.race import RaceResult
     from tuninglink.tuning.devices.device import DeviceDescription
     from tuninglink.tuning.programs.dispatches import TuningTask
-    from tuninglink.tuning.references.output_verdict import OutputVerdict
+    from tuninglink.tuning.results.output_verdict import OutputVerdict
     from tuninglink.tuning.settings import TuningSettings
 
 SCREEN: Final = "screen"

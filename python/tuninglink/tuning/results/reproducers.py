@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.compiler.phases import Phase
+from tuninglink.compiler.compile_options import Phase
 from tuninglink.files import write_file
-from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.passes.strip_configs import strip_configurations
 from tuninglink.tuning.candidates.templates import apply_candidate, apply_specs
 from tuninglink.tuning.devices.device import SYNCHRONOUS_DRIVER, THREADED_DRIVER
+from tuninglink.tuning.references.compiled_reference import program_reference_target, retarget
 from tuninglink.tuning.references.dispatch_function import tensor_function
 from tuninglink.tuning.references.failing_run_script import (
     BENCHMARK,
@@ -23,7 +24,6 @@ from tuninglink.tuning.references.failing_run_script import (
     failing_run_script,
     runnable,
 )
-from tuninglink.tuning.references.retargeting import program_reference_target, retarget
 from tuninglink.tuning.references.scalar_ops import UnsupportedOperationError
 from tuninglink.tuning.references.wrong_result_script import (
     PROGRAM,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.candidates.preparation import TunableTask
     from tuninglink.tuning.programs.dispatches import TuningTask
     from tuninglink.tuning.references.failing_run_script import RunnableBenchmark
-    from tuninglink.tuning.references.output_verdict import OutputVerdict
+    from tuninglink.tuning.results.output_verdict import OutputVerdict
 
 _SCRIPT: Final = "reproduce.py"
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import Enum
+from importlib import metadata
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.plain_data import FLAT, HIDDEN
 from tuninglink.tuning.deciding.decision import ConfidenceInterval
-from tuninglink.tuning.references.output_verdict import Correctness
 from tuninglink.tuning.results.failures import FailureKind
-from tuninglink.tuning.results.output_comparison import OutputComparison
+from tuninglink.tuning.results.output_verdict import Correctness, OutputComparison
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,14 +20,18 @@ if TYPE_CHECKING:
     from tuninglink.tuning.candidates.candidate import Candidate
     from tuninglink.tuning.candidates.preparation import TunableTask
     from tuninglink.tuning.deciding.decision import Decision
-    from tuninglink.tuning.deciding.size_checks import SizeComparison
+    from tuninglink.tuning.deciding.winner_checks import SizeComparison
+    from tuninglink.tuning.devices.device import DeviceDescription
     from tuninglink.tuning.devices.timing import Timing
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.programs.dispatches import Omission, TuningTask
-    from tuninglink.tuning.references.output_verdict import OutputVerdict
     from tuninglink.tuning.results.failures import Failure
+    from tuninglink.tuning.results.output_verdict import OutputVerdict
     from tuninglink.tuning.scheduling.timeline import Stage, StageTime
 
+
+WRONG_DEFAULT: Final = "the default's result is wrong"
+"""The reason for an entry that need not be faster."""
 
 _WRONG: Final = frozenset({FailureKind.WRONG, FailureKind.OUT_OF_BOUNDS})
 
@@ -148,6 +152,24 @@ class TaskResult:
     def wrong(self) -> list[tuple[Candidate, Failure]]:
         """The fast candidates with wrong results, and their failures."""
         return [failure for failure in self.failures if failure[1].kind in _WRONG]
+
+    def provenance(self, device: DeviceDescription) -> dict[str, object]:
+        """Return the provenance of the winner's configuration, which was measured on a device."""
+        assert self.decision is not None
+        speedup = self.decision.speedup
+        return {
+            "device": device.name,
+            "driver": " ".join(filter(None, (device.driver, device.driver_version))),
+            "target": self.task.target.name,
+            "compiler": metadata.version("iree-base-compiler"),
+            "default_us": round(self.decision.default_us, 3),
+            "tuned_us": round(self.decision.tuned_us, 3),
+            "interval": [round(speedup.low, 3), round(speedup.high, 3)],
+            "trials": len(self.trials),
+            **({"sizes": [str(comparison) for comparison in self.sizes]} if self.sizes else {}),
+            "date": self.date,
+            **({"reason": WRONG_DEFAULT} if self.default_is_wrong else {}),
+        }
 
 
 @dataclass(frozen=True)

@@ -6,24 +6,22 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.compiler.executable_targets import executable_target
 from tuninglink.compiler.session import session_flags
+from tuninglink.compiler.target_flags import executable_target
 from tuninglink.errors import TuninglinkError
 from tuninglink.iree.targets import Target
-from tuninglink.mlir.contexts import thread_context
-from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
+from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, thread_context
 from tuninglink.payloads import PayloadError
 from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.specs.applicability import Applicability
-from tuninglink.specs.provenance import provenance_of
+from tuninglink.specs.entry_settings import provenance_of
 from tuninglink.tuning.deciding.decision import Outcome
 from tuninglink.tuning.deciding.defaults import measure_default
 from tuninglink.tuning.devices.hardware import COMPUTE_UNITS, compute_units
 from tuninglink.tuning.devices.local import may_run
-from tuninglink.tuning.results.failures import Failure, FailureKind
+from tuninglink.tuning.results.failures import Failure, FailureKind, FatalError, reason_of
 from tuninglink.tuning.results.task_result import TaskOutcome, TaskResult, TrialResult
-from tuninglink.tuning.retuning.entry_task import RefusedError
-from tuninglink.tuning.retuning.problems import EntryProblems
+from tuninglink.tuning.retuning.entry_task import EntryProblems, RefusedError
 from tuninglink.tuning.retuning.results import (
     EntryComparison,
     EntryResult,
@@ -32,7 +30,6 @@ from tuninglink.tuning.retuning.results import (
     Standing,
     judge,
 )
-from tuninglink.tuning.scheduling.isolation import FATAL, reason_of
 from tuninglink.tuning.scheduling.task_run import tune_task
 
 if TYPE_CHECKING:
@@ -120,7 +117,7 @@ class Retuner:
                 self._add(self._decided(spec, position, budget))
             if self.improves:
                 self._improve_all()
-        except FATAL as gone:
+        except FatalError as gone:
             # Keep the decisions so far.
             failure = gone
         for spec, position in entries[len(self._results) :]:
@@ -142,7 +139,7 @@ class Retuner:
         """
         try:
             return self._decide(spec, position, budget)
-        except FATAL:
+        except FatalError:
             raise
         except Exception as failure:  # noqa: BLE001 - an error loses one entry only
             return self._untouched(spec, position, reason_of(failure))
@@ -214,9 +211,8 @@ class Retuner:
         won = [comparison for comparison in decided if comparison.standing is Standing.FASTER]
         first = (won or decided)[0]
         us, verdict = first.measured.default_us, TaskOutcome.WON
-        values = self.tuner.provenance(
-            TaskResult(first.task, 1.0, us, (), verdict, decision=first.decision)
-        )
+        result = TaskResult(first.task, 1.0, us, (), verdict, decision=first.decision)
+        values = result.provenance(self.tuner.devices.first.description)
         del values["trials"]  # they belong to the original search
         return values
 
@@ -235,7 +231,7 @@ class Retuner:
             budget = self.budget.part(1 / (len(kept) - done))
             try:
                 improved = self._improve(self._results[position], budget)
-            except FATAL:
+            except FatalError:
                 raise
             except Exception as failure:  # noqa: BLE001 - an error loses one improvement only
                 self.warn(Diagnostic(Severity.WARNING, f"no search: {reason_of(failure)}"))

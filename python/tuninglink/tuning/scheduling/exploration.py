@@ -10,9 +10,9 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.tuning.devices.device_set import Feed
 from tuninglink.tuning.results.failures import Failure
 from tuninglink.tuning.results.task_result import TrialResult
-from tuninglink.tuning.scheduling.feed import Feed
 from tuninglink.tuning.scheduling.timeline import Stage, Timeline
 
 if TYPE_CHECKING:
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
         CandidateCompiler,
         Outcome,
     )
+    from tuninglink.tuning.devices.device_set import Job, Measure
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.scheduling.budget import Budget
-    from tuninglink.tuning.scheduling.feed import Job, Measure
     from tuninglink.tuning.search import Search
 
 _PATIENCE: Final = 0.5

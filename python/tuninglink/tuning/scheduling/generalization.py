@@ -17,9 +17,9 @@ from tuninglink.emission.spec_writer import SpecEntry, write_spec
 from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.iree.size_ranges import SizeRange
 from tuninglink.iree.structured_op import StructuredOp
-from tuninglink.payloads.preferred_sizes import constants, tiles
-from tuninglink.specs.loading import load_spec
+from tuninglink.payloads.unsized_ops import constants, tiles
 from tuninglink.specs.revision import alone
+from tuninglink.specs.spec import load_spec
 from tuninglink.tuning.retuning.results import Standing
 from tuninglink.tuning.retuning.retuner import Retuner
 

@@ -7,11 +7,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.tuning.deciding.contestants import FINALISTS, Contestant, best_trials, contestant
-from tuninglink.tuning.references.output_verdict import Correctness
 from tuninglink.tuning.results.failures import Failure, FailureKind
+from tuninglink.tuning.results.output_verdict import Correctness
 from tuninglink.tuning.results.task_result import Ending, TaskOutcome, TaskResult, TrialResult
-from tuninglink.tuning.scheduling.budget import Budget
-from tuninglink.tuning.scheduling.prices import least_race_seconds, task_race_seconds
+from tuninglink.tuning.scheduling.budget import Budget, least_race_seconds, task_race_seconds
 from tuninglink.tuning.scheduling.task_race import TaskRace
 from tuninglink.tuning.scheduling.task_trials import TaskTrials
 from tuninglink.tuning.scheduling.timeline import Stage
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.deciding.contestants import RaceRules
     from tuninglink.tuning.deciding.defaults import MeasuredTask
     from tuninglink.tuning.deciding.judged_outputs import JudgedOutputs
-    from tuninglink.tuning.references.output_verdict import OutputVerdict
+    from tuninglink.tuning.results.output_verdict import OutputVerdict
     from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 
 _RACING: Final = 0.3
@@ -46,6 +45,8 @@ _MENDING_TURNS: Final = 4
 """The limit on such turns; after them, a task is tuned like any other."""
 
 NOT_RACED: Final = "the budget was over before the race"
+
+NO_RACE: Final = "the run ends after measurement"
 
 _FEWEST_SAMPLES: Final = 3
 """A right candidate wins over a wrong default without a race if its trial has so many samples."""
@@ -184,6 +185,8 @@ class TaskRun:
     @property
     def race_seconds(self) -> float:
         """The time to keep for the race: the price for the best few, or for one like the default before any trial."""
+        if self._ends_after_trials:
+            return 0.0
         if len(self.trials) < _RESERVED:
             return least_race_seconds(self.measured, self._rules)
         return self._race_seconds(self._ranked()[:_RESERVED])
@@ -225,6 +228,8 @@ class TaskRun:
             failures=tuple(self._rejected),
             judgement=self._judgement,
         )
+        if self._ends_after_trials:
+            return replace(result, verdict=TaskOutcome.UNDECIDED, reason=NO_RACE)
         recorded = tuner.recorded(result)
         if recorded is not None:
             return recorded
@@ -240,6 +245,10 @@ class TaskRun:
                 return tuner.unraced(result, right)
             return replace(result, verdict=TaskOutcome.UNDECIDED, reason=NOT_RACED)
         return tuner.race(result, self._default, self._checks, ranked, budget, places=places)
+
+    @property
+    def _ends_after_trials(self) -> bool:
+        return self._tuner.settings.stop_after is not None
 
     def _fastest_right(self, ranked: Sequence[TrialResult]) -> TrialResult | None:
         """Returns the fastest candidate that is known to be right where the compiler's choice is wrong."""

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from importlib import metadata
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.tuning.deciding.contestants import Contestant, RaceRules, contestant
 from tuninglink.tuning.deciding.decision import Decision, Outcome, decide
+from tuninglink.tuning.deciding.defaults import DefaultJudgements
 from tuninglink.tuning.deciding.judged_outputs import JudgedOutputs
 from tuninglink.tuning.deciding.race import Race
-from tuninglink.tuning.deciding.size_checks import SizeChecks
-from tuninglink.tuning.deciding.winner_verification import WinnerVerification
+from tuninglink.tuning.deciding.winner_checks import SizeChecks, WinnerVerification
 from tuninglink.tuning.listener import Listener
 from tuninglink.tuning.results.failures import Failure
 from tuninglink.tuning.results.task_result import TaskOutcome, TaskResult, TrialResult
-from tuninglink.tuning.scheduling.default_judgements import DefaultJudgements
 from tuninglink.tuning.scheduling.task_race import TaskRace
 from tuninglink.tuning.scheduling.timeline import Stage, Timeline
 
@@ -34,9 +32,6 @@ if TYPE_CHECKING:
     from tuninglink.tuning.results.reproducers import Reproducers
     from tuninglink.tuning.scheduling.budget import Budget
     from tuninglink.tuning.settings import TuningSettings
-
-WRONG_DEFAULT: Final = "the default's result is wrong"
-"""The reason for an entry that need not be faster."""
 
 _VERDICTS: Final = {
     Outcome.FASTER: TaskOutcome.WON,
@@ -185,25 +180,6 @@ class TaskTuner:
             self.rules(budget, default_is_wrong=result.default_is_wrong),
         )
         return self._raced(result, [trial], race.run())
-
-    def provenance(self, result: TaskResult) -> dict[str, object]:
-        """Return the provenance of a winner's configuration."""
-        device = self.devices.first.description
-        decision = result.decision
-        assert decision is not None
-        return {
-            "device": device.name,
-            "driver": " ".join(filter(None, (device.driver, device.driver_version))),
-            "target": result.task.target.name,
-            "compiler": metadata.version("iree-base-compiler"),
-            "default_us": round(decision.default_us, 3),
-            "tuned_us": round(decision.tuned_us, 3),
-            "interval": [round(decision.speedup.low, 3), round(decision.speedup.high, 3)],
-            "trials": len(result.trials),
-            **({"sizes": [str(comparison) for comparison in result.sizes]} if result.sizes else {}),
-            "date": result.date,
-            **({"reason": WRONG_DEFAULT} if result.default_is_wrong else {}),
-        }
 
     def keep_failure(self, prepared: TunableTask, candidate: Candidate, failure: Failure) -> None:
         """Store a reproducer of a failing candidate if reproducers are enabled."""

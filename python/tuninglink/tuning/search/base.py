@@ -1,17 +1,17 @@
-"""The base of all searches: ask for candidates, tell their times."""
+"""The base class of searches, and the searches without a model: random order, and hill climbing."""
 
 from __future__ import annotations
 
 import random
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from tuninglink.tuning.candidates.candidate import Candidate
-    from tuninglink.tuning.candidates.search_problem import SearchProblem
+    from tuninglink.tuning.candidates.candidate import Candidate, SearchProblem
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,22 @@ class CandidatePool(Protocol):
     def neighbors(self, candidate: Candidate) -> Sequence[Candidate]:
         """Return the candidates that differ by a step, the nearest first."""
 
+    def variants(self, candidate: Candidate) -> Sequence[Candidate]:
+        """Return the candidates that differ in one option that is independent of the knobs."""
+
 
 FIRST_CANDIDATES: Final = 400
 """The number of candidates of the first draw, for which the device waits."""
 
 MOST_CANDIDATES: Final = 1500
 """The number of candidates of a later draw; a space may have millions."""
+
+_FIRST_VARIANTS: Final = 48
+"""The number of trials after which options that are independent of the knobs are tried on the best few. It doubles with
+each such step."""
+
+_VARIED: Final = 3
+"""The number of candidates on which they are tried."""
 
 _EMPTY_DRAWS: Final = 3
 """The number of draws without a new candidate after which all count as tried."""
@@ -95,6 +105,8 @@ class Search(ABC):
         self._asked: set[str] = set()
         self._drawn: dict[int, Sequence[Candidate]] = {}
         self._draws = 0
+        self._next_variants = _FIRST_VARIANTS
+        self._variants: list[Candidate] = []
         self._first = [candidate for candidate, microseconds in known if microseconds is None]
         self._first += pool.given
         for candidate, microseconds in known:
@@ -112,6 +124,8 @@ class Search(ABC):
         Times of earlier ones may still be missing.
         """
         chosen = self._new(self._first, count)
+        self._vary()
+        chosen += self._new(self._variants, count - len(chosen))
         while len(chosen) < count:
             new = self._new(self.propose(count - len(chosen)), count - len(chosen))
             if not new:
@@ -126,6 +140,13 @@ class Search(ABC):
             self._failed[candidate.key] = candidate
         else:
             self._times[candidate.key] = (candidate, microseconds)
+
+    def _vary(self) -> None:
+        """Collect variants of the best few candidates, the best one's first, when a step is due."""
+        if len(self._times) + len(self._failed) >= self._next_variants:
+            self._next_variants *= 2
+            best = self.best(_VARIED)
+            self._variants = [other for fast in best for other in self._pool.variants(fast)]
 
     def draw_ahead(self) -> None:  # noqa: B027 - most searches draw nothing later
         """Draw candidates that a later `ask` would have to wait for."""
@@ -175,3 +196,53 @@ class Search(ABC):
                 self._asked.add(candidate.key)
                 new.append(candidate)
         return new
+
+
+class RandomSearch(Search):
+    """Tries candidates in random order: what every other search has to beat."""
+
+    name: ClassVar[str] = "random"
+
+    def propose(self, count: int) -> Sequence[Candidate]:  # noqa: ARG002 - all at once
+        """Return all that were drawn, and draw more when they were tried."""
+        new = [candidate for candidate in self.drawn(FIRST_CANDIDATES) if self.is_new(candidate)]
+        new = new or [
+            candidate for candidate in self.drawn(MOST_CANDIDATES) if self.is_new(candidate)
+        ]
+        return new or self.further()
+
+
+_CLIMBERS: Final = 3
+"""The neighbors of this many candidates are tried."""
+
+_FIRST_SAMPLE: Final = 8
+"""Where no candidate is known to start from, the best of so many."""
+
+
+class NeighborSearch(Search):
+    """Tries the neighbors of the compiler's choice, then those of the best few, then random ones."""
+
+    name: ClassVar[str] = "neighbors"
+
+    def propose(self, count: int) -> Sequence[Candidate]:  # noqa: ARG002 - whatever is near
+        """Return the neighbors of the best few, if there are new ones."""
+        if len(self._times) + len(self._failed) >= _FIRST_SAMPLE or self._pool.default is not None:
+            for fast in self.best(_CLIMBERS):
+                near = [one for one in self._neighbors(fast) if self.is_new(one)]
+                if near:
+                    return near
+        new = [candidate for candidate in self.drawn(FIRST_CANDIDATES) if self.is_new(candidate)]
+        new = new or [
+            candidate for candidate in self.drawn(MOST_CANDIDATES) if self.is_new(candidate)
+        ]
+        new = new or self.further()
+        return new[: max(1, _FIRST_SAMPLE - len(self._times))]
+
+    def _neighbors(self, candidate: Candidate) -> Sequence[Candidate]:
+        if candidate.key not in self._known_neighbors:
+            self._known_neighbors[candidate.key] = self._pool.neighbors(candidate)
+        return self._known_neighbors[candidate.key]
+
+    @cached_property
+    def _known_neighbors(self) -> dict[str, Sequence[Candidate]]:
+        return {}

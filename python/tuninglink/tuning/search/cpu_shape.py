@@ -9,11 +9,10 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.tuning.search.sides import logarithm, operand_bytes, side_of
+from tuninglink.tuning.candidates.candidate import logarithm, operand_bytes, side_of
 
 if TYPE_CHECKING:
-    from tuninglink.tuning.candidates.candidate import Candidate
-    from tuninglink.tuning.candidates.search_problem import SearchProblem
+    from tuninglink.tuning.candidates.candidate import Candidate, SearchProblem
 
 _VECTOR_BYTES: Final = 64
 """The widest vectors of x86-64; where they are narrower, one is two, and the order is the same."""

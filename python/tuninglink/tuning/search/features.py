@@ -10,15 +10,14 @@ import re
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.tuning.candidates.candidate import logarithm, side_of
 from tuninglink.tuning.search.cpu_shape import cpu_features, cpu_shape_of
 from tuninglink.tuning.search.gpu_shape import gpu_features, shape_of
-from tuninglink.tuning.search.sides import logarithm, side_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tuninglink.tuning.candidates.candidate import Candidate
-    from tuninglink.tuning.candidates.search_problem import SearchProblem
+    from tuninglink.tuning.candidates.candidate import Candidate, SearchProblem
 
 
 _LEVELS: Final = {

@@ -9,14 +9,13 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.tuning.candidates.candidate import logarithm, operand_bytes, side_of
 from tuninglink.tuning.devices.hardware import COMPUTE_UNITS, TYPICAL
-from tuninglink.tuning.search.sides import logarithm, operand_bytes, side_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tuninglink.tuning.candidates.candidate import Candidate
-    from tuninglink.tuning.candidates.search_problem import SearchProblem
+    from tuninglink.tuning.candidates.candidate import Candidate, SearchProblem
 
 _INTRINSIC_K: Final = 16
 """The reduction of one intrinsic on 16-bit operands, as most have it; TileAndFuse counts its steps in them."""

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from tuninglink.iree.release import gpu_enumerators, unknown
 from tuninglink.upgrading.compilation_info import SUBGROUP_COUNTS, CompilationInfo, options_of
-from tuninglink.upgrading.enumerators import gpu_enumerators, unknown
 from tuninglink.upgrading.rule_definition import AttributeSite, Refusal, attribute_rule
 from tuninglink.upgrading.rules.pipelines import attribute_for
 from tuninglink.upgrading.trees import Leaf, as_node

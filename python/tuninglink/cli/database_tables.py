@@ -1,0 +1,135 @@
+"""Databases of trials as tables: their problems, their trials, and insights."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from tuninglink.cli.terminal import print_table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tuninglink.tuning.database import EnvironmentRecord, Trial
+    from tuninglink.tuning.database.insights import Heuristic, Insights
+
+
+def print_problems(trials: Sequence[Trial], *, with_trials: bool) -> None:
+    """Print a table of the problems in each environment, and with `with_trials` one of the trials of each.
+
+    Args:
+        trials: all trials.
+        with_trials: whether the trials are printed, too.
+    """
+    groups: dict[tuple[str, EnvironmentRecord], list[Trial]] = {}
+    for trial in trials:
+        groups.setdefault((trial.problem.key, trial.environment), []).append(trial)
+    columns = ("problem", "target", "device", "compiler", "trials", "failed")
+    times = ("default µs", "best µs", "speedup", "not checked")
+    print_table((*columns, *times), [_summary(group) for group in groups.values()])
+    if with_trials:
+        for group in groups.values():
+            _print_trials(group)
+
+
+def _summary(group: Sequence[Trial]) -> tuple[str, ...]:
+    from tuninglink.tuning.database.database import (  # noqa: PLC0415
+        NOT_CHECKED,
+        results_of,
+        winners_among,
+    )
+
+    first = group[0]
+    unchecked = list(results_of(group).values()).count(NOT_CHECKED)
+    (winner,) = winners_among(group) or (None,)
+    best = winner.trial.median if winner else None
+    default = winner.default_us if winner else None
+    return (
+        first.problem.description,
+        first.environment.target,
+        first.environment.device,
+        first.environment.compiler,
+        str(len(group)),
+        str(sum(trial.failure is not None for trial in group)),
+        _figure(default),
+        _figure(best),
+        f"{default / best:.2f}" if default and best else "",
+        str(unchecked),
+    )
+
+
+def _print_trials(group: Sequence[Trial]) -> None:
+    from tuninglink.tuning.database.database import RIGHT, results_of  # noqa: PLC0415
+
+    results = results_of(group)
+
+    def rank(trial: Trial) -> tuple[bool, bool, float]:
+        """Put what was found right before what is faster but was not."""
+        is_right = results[trial.configuration.key] == RIGHT
+        return trial.median is None, not is_right, trial.median or 0.0
+
+    ranked = sorted(group, key=rank)
+    rows = [
+        (
+            _figure(trial.median) or (trial.failure.kind.value if trial.failure else ""),
+            results[trial.configuration.key],
+            trial.stage,
+            trial.origin,
+            trial.configuration.pipeline,
+            ", ".join(f"{name} = {value}" for name, value in trial.configuration.knobs.items()),
+        )
+        for trial in ranked
+    ]
+    sys.stdout.write("\n")
+    print_table(
+        ("µs", "result", "stage", "origin", "pipeline", "knobs"),
+        rows,
+        title=group[0].problem.description,
+    )
+
+
+def _figure(microseconds: float | None) -> str:
+    return "" if microseconds is None else f"{microseconds:.2f}"
+
+
+def print_insights(insights: Insights) -> None:
+    """Print a table for each heuristic, and one of the rules of failures."""
+    for heuristic in insights.heuristics:
+        _print_heuristic(heuristic)
+    rows = [
+        (
+            f"{rule.kind} {rule.target}",
+            " and ".join(map(str, rule.conditions)),
+            f"{rule.explained} of {rule.failures}",
+            f"0 of {rule.successes}",
+            str(rule.problems),
+            f"{rule.failure}: {rule.reason}",
+        )
+        for rule in insights.failures
+    ]
+    print_table(("candidates", "fail if", "failures", "successes", "problems", "reason"), rows)
+
+
+def _print_heuristic(heuristic: Heuristic) -> None:
+    problems, defaults = heuristic.problems, heuristic.known_defaults
+    regrets = {
+        "of the compiler's choice": heuristic.regret_of_defaults,
+        "on problems that it was not learned from": heuristic.regret_elsewhere,
+    }
+    regret = ", ".join(f"{value:.2f} {name}" for name, value in regrets.items() if value)
+    rows = [("all candidates", f"{heuristic.regret_of_all:.2f}", "", "")]
+    rows += [
+        (
+            str(step.condition),
+            f"{step.regret:.2f}",
+            f"{step.winners} of {problems}",
+            f"{step.defaults} of {defaults}",
+        )
+        for step in heuristic.steps
+    ]
+    print_table(
+        ("prefer", "regret", "winners", "compiler's choices"),
+        rows,
+        title=f"{heuristic.kind} {heuristic.target}: {heuristic.candidates} candidates; regret {regret}",
+    )
+    sys.stdout.write("\n")

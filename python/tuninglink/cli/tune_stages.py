@@ -1,0 +1,263 @@
+"""Parts of `tuninglink tune`: the sizes of spaces, and candidates that are drawn, compiled or measured."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.cli import process
+from tuninglink.cli.measuring import check_outputs
+from tuninglink.cli.terminal import print_table, progress
+from tuninglink.cli.tune_run import candidate_specs, read_input, run_tuner
+from tuninglink.compiler.session import set_up_command_line
+from tuninglink.errors import TuninglinkError
+from tuninglink.files import STANDARD_STREAM, check_directory, check_output_directory, write_file
+from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
+from tuninglink.spaces.knob_reference import knob_place
+from tuninglink.spaces.provider_registry import ProviderRegistry
+from tuninglink.spaces.selection import (
+    SelectionError,
+    SpaceSelection,
+    pipeline_name,
+    value_text,
+)
+from tuninglink.tuning.candidates.compilation import CandidateCompiler
+from tuninglink.tuning.candidates.preparation import NotTunableError, PreparedTask, prepare
+from tuninglink.tuning.programs.dispatches import Omission
+from tuninglink.tuning.report.reporting import report_of, write_report
+from tuninglink.tuning.results.failures import Failure, reason_of
+from tuninglink.tuning.scheduling.default_queue import estimated_work
+from tuninglink.tuning.settings import LastStage
+from tuninglink.tuning.suggestions import promising_candidates, space_sizes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from tuninglink.cli.tune_options import TuneOptions
+    from tuninglink.tuning.candidates.candidate import Candidate
+    from tuninglink.tuning.candidates.preparation import TunableTask
+    from tuninglink.tuning.programs.dispatches import TuningTask
+
+_CANDIDATES: Final = 100
+"""The candidates of a dispatch that are listed or compiled without `--trials`."""
+
+
+@dataclass(frozen=True)
+class StagedCandidate:
+    """A candidate with the result of the last stage.
+
+    Attributes:
+        task: the task.
+        candidate: the candidate.
+        microseconds: its time; None if it was not measured or failed.
+        failure: the failure; None without one.
+    """
+
+    task: TunableTask
+    candidate: Candidate
+    microseconds: float | None = None
+    failure: Failure | None = None
+
+
+def run_stages(options: TuneOptions, command: str) -> TuninglinkError | None:
+    """Run a part of the stages of tuning, and show the result.
+
+    Args:
+        options: the options.
+        command: the command name for the message on an interrupt.
+
+    Returns:
+        The error that ended the run early; None without one.
+
+    Raises:
+        TuninglinkError: there is nothing to tune, or a result cannot be written.
+    """
+    if options.dry_run:
+        set_up_command_line(command, options.flags)
+        _show_sizes(_prepared(options))
+        return None
+    if options.output != STANDARD_STREAM:
+        check_output_directory(options.output)
+    set_up_command_line(command, options.flags)
+    if options.settings.stop_after is LastStage.MEASUREMENT:
+        return _measure(options, command)
+    drawn = _drawn(options)
+    is_compiled = options.settings.stop_after is LastStage.COMPILATION
+    _show(options, _compiled(options, drawn) if is_compiled else drawn)
+    return None
+
+
+# --- Stages ----------------------------------------------------------------------------------------------
+
+
+def _prepared(options: TuneOptions) -> list[PreparedTask]:
+    """Return the tasks that can be tuned, those with the most work first; name the others.
+
+    Raises:
+        TuninglinkError: there is none.
+    """
+    settings = options.settings
+    with progress(f"compiling {options.title}"):
+        program = read_input(options)
+    for omission in program.omissions:
+        _omit(omission)
+    tasks = [
+        task for task in program.tasks if not settings.patterns or task.is_meant(settings.patterns)
+    ]
+    if not tasks:
+        what = "that --only means" if program.tasks else "to tune"
+        raise TuninglinkError(error(f"there is no dispatch {what}"))
+    tasks = sorted(tasks, key=estimated_work, reverse=True)[: settings.top]
+    specs, registry = candidate_specs(program, options), ProviderRegistry(process.show)
+    selection = SpaceSelection(settings.pipelines, settings.fixed)
+    result: list[PreparedTask] = []
+    unselected: list[tuple[TuningTask, SelectionError]] = []
+    for task in tasks:
+        with progress(f"reading the spaces of {task.short_name}"):
+            try:
+                result.append(
+                    prepare(task, options.flags, specs, registry, {}, selection=selection)
+                )
+            except SelectionError as failure:
+                unselected.append((task, failure))
+            except (NotTunableError, TuninglinkError) as failure:
+                _omit(Omission(task.dispatches, reason_of(failure)))
+    if unselected and not result:
+        raise unselected[0][1]
+    for task, mistake in unselected:
+        _omit(Omission(task.dispatches, reason_of(mistake)))
+    if not result:
+        raise TuninglinkError(error("there is no dispatch to tune"))
+    return result
+
+
+def _drawn(options: TuneOptions) -> list[StagedCandidate]:
+    """Return the candidates with the best estimates of each task."""
+    count = options.settings.trials or _CANDIDATES
+    drawn = []
+    for task in _prepared(options):
+        with progress(f"drawing candidates of {task.task.short_name}"):
+            candidates = promising_candidates(task)[:count]
+        if not candidates:
+            _omit(Omission(task.task.dispatches, task.spaces.reason or "it has no candidates"))
+        drawn += [StagedCandidate(task, candidate) for candidate in candidates]
+    return drawn
+
+
+def _compiled(options: TuneOptions, drawn: Iterable[StagedCandidate]) -> list[StagedCandidate]:
+    """Return the candidates with the failures of those that do not compile."""
+    settings = options.settings
+    with CandidateCompiler(options.flags, settings.jobs) as compiler, progress("compiling"):
+        jobs = [
+            (staged, compiler.submit(staged.task.template, staged.candidate, settings.timeout))
+            for staged in drawn
+        ]
+        outcomes = [(staged, job.result()) for staged, job in jobs]
+    return [
+        StagedCandidate(
+            staged.task,
+            staged.candidate,
+            failure=outcome if isinstance(outcome, Failure) else None,
+        )
+        for staged, outcome in outcomes
+    ]
+
+
+def _measure(options: TuneOptions, command: str) -> TuninglinkError | None:
+    """Measure candidates, and show them with the compiler's choice, fastest first."""
+    check_outputs(replace(options, output=STANDARD_STREAM))
+    if options.report:
+        check_directory(options.report)
+    result, device, _ = run_tuner(options, (), command)
+    measured = []
+    for task in result.tasks:
+        trials = sorted(task.trials, key=lambda trial: trial.microseconds or math.inf)
+        default = StagedCandidate(task.prepared, task.prepared.spaces.default, task.default_us)
+        others = [
+            StagedCandidate(task.prepared, trial.candidate, trial.microseconds, trial.failure)
+            for trial in trials
+            if trial.candidate.key != default.candidate.key
+        ]
+        measured += [default, *others]
+    _show(options, measured)
+    if options.report:
+        write_report(report_of(options.title, device, result), Path(options.report))
+    return result.failure
+
+
+# --- Output ----------------------------------------------------------------------------------------------
+
+
+def _show_sizes(tasks: Sequence[PreparedTask]) -> None:
+    rows = []
+    for task in tasks:
+        with progress(f"counting the spaces of {task.task.short_name}"):
+            sizes = space_sizes(task.spaces)
+        rows += [
+            (
+                task.task.short_name,
+                str(task.spaces.problem),
+                str(task.task.calls),
+                size.pipeline,
+                size.provider,
+                str(size.knobs),
+                f"{size.count:,}",
+                "counted" if size.is_exact else f"at least: {size.reason}",
+            )
+            for size in sizes
+        ]
+    print_table(
+        ("dispatch", "problem", "calls", "pipeline", "constraints", "knobs", "size", "how"), rows
+    )
+
+
+def _show(options: TuneOptions, candidates: Sequence[StagedCandidate]) -> None:
+    """List candidates; write those that have not failed as specs if there is a directory for them."""
+    rows = []
+    ranks: dict[str, int] = {}
+    folder = None if options.output == STANDARD_STREAM else Path(options.output)
+    for staged in candidates:
+        task = staged.task.task
+        rank = ranks[task.key] = ranks.get(task.key, 0) + 1
+        rows.append(
+            (
+                task.short_name,
+                str(rank),
+                _result(staged, options.settings.stop_after),
+                pipeline_name(staged.candidate.pipeline),
+                ", ".join(_knobs(staged)),
+            )
+        )
+        if folder is not None and staged.failure is None:
+            text = staged.task.spec(staged.candidate, {"origin": "candidate", "rank": rank})
+            _write_spec(folder, f"{task.short_name}-{rank}", text)
+    print_table(("dispatch", "rank", "result", "pipeline", "knobs"), rows)
+
+
+def _write_spec(folder: Path, name: str, text: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    file = re.sub(r"[^\w.-]+", "_", name).strip("_")
+    write_file(folder / f"{file}.mlir", text.encode())
+
+
+def _knobs(staged: StagedCandidate) -> Iterator[str]:
+    """Yield the knobs of a candidate under the names in configurations."""
+    candidate, spaces = staged.candidate, staged.task.spaces.spaces
+    knobs = spaces[candidate.space].constraints.knobs if candidate.space >= 0 else ()
+    for knob in knobs:
+        yield f"{knob_place(knob.name)} = {value_text(knob, candidate.knobs[knob.name])}"
+
+
+def _result(staged: StagedCandidate, stage: LastStage | None) -> str:
+    if staged.failure is not None:
+        return f"{staged.failure.kind.value}: {staged.failure.message}"
+    if staged.microseconds is not None:
+        return f"{staged.microseconds:.2f} us"
+    return "compiles" if stage is LastStage.COMPILATION else "drawn"
+
+
+def _omit(omission: Omission) -> None:
+    process.show(Diagnostic(Severity.REMARK, f"not tuned: {omission}"))

@@ -1,0 +1,102 @@
+"""Targets and compiler flags: the flags for a target, and the executable target that the compiler derives from flags."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.iree import known_targets
+from tuninglink.mlir import names
+from tuninglink.mlir.diagnostics import thread_context
+from tuninglink.mlir.serialization import parse_module
+from tuninglink.mlir.walk import collect
+
+if TYPE_CHECKING:
+    from tuninglink.iree.targets import Target
+
+_PROGRAM: Final = b"""
+func.func @target(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
+  %sum = arith.addf %a, %b : tensor<4xf32>
+  return %sum : tensor<4xf32>
+}
+"""
+"""A program with a dispatch."""
+
+
+def executable_target(flags: Iterable[str], context: mlir.Context) -> mlir.Attribute:
+    """Return the `#hal.executable.target` that the compiler derives from flags; of several, the first.
+
+    Args:
+        flags: flags of the compiler that name a target, each `--name=value`.
+        context: the context of the attribute.
+
+    Raises:
+        CompileError: the target is unknown.
+    """
+    return mlir.Attribute.parse(_executable_target(tuple(flags)), context)
+
+
+@lru_cache(maxsize=64)
+def _executable_target(flags: tuple[str, ...]) -> str:
+    """Return the attribute as text, which is valid in any context."""
+    from tuninglink.compiler.api import compile as compile_program  # noqa: PLC0415 - flags need no compilation
+
+    result = compile_program(
+        _PROGRAM,
+        default_specs=False,
+        flags=[*flags, "--compile-to=executable-sources"],
+        name="target.mlir",
+    )
+    module = parse_module(result.output, "target.mlir", thread_context())
+    (variant, *_) = collect(module, names.EXECUTABLE_VARIANT)
+    return str(variant.attributes["target"])
+
+
+_DEVICES: Final = {"rocm": "hip", "cuda": "cuda", "vulkan": "vulkan", "metal": "metal"}
+"""The device of a backend. Other backends run on the local device."""
+
+_TARGET_FLAGS: Final = {
+    "rocm": "--iree-rocm-target",
+    "cuda": "--iree-cuda-target",
+    "vulkan": "--iree-vulkan-target",
+}
+
+
+def compile_flags(target: Target) -> list[str]:
+    """Return compiler flags for a target, as specific as possible.
+
+    A target that names only a backend leaves the rest to the compiler, which may require more flags.
+
+    Args:
+        target: the target.
+    """
+    backend = target.backend
+    device = _DEVICES.get(backend)
+    if device is None:
+        flags = ["--iree-hal-target-device=local"]
+        flags.append(f"--iree-hal-local-target-device-backends={backend}")
+        return [*flags, *_cpu(target)] if backend == "llvm-cpu" else flags
+    flags = [f"--iree-hal-target-device={device}"]
+    name = _target_name(target)
+    if backend in _TARGET_FLAGS and name is not None:
+        flags.append(f"{_TARGET_FLAGS[backend]}={name}")
+    return flags
+
+
+def _target_name(target: Target) -> str | None:
+    """Return the most specific name of a GPU that the compiler accepts."""
+    sku = None if target.sku in known_targets.CUDA_PRODUCTS else target.sku
+    family = None if target.family == target.backend else target.family
+    return sku or target.architecture or family
+
+
+def _cpu(target: Target) -> list[str]:
+    if target.family == target.backend:
+        return []
+    return [
+        f"--iree-llvmcpu-target-triple={target.family}-unknown-linux-gnu",
+        f"--iree-llvmcpu-target-cpu={target.architecture or 'generic'}",
+    ]

@@ -1,0 +1,193 @@
+"""Lowering configs: the entries of `#iree_gpu.lowering_config`, and `#iree_cpu.lowering_config`.
+
+The entries for GPUs have the same meaning on any GPU. The bindings have no class for the attribute for CPUs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from iree.compiler import ir as mlir
+from iree.compiler.dialects import iree_codegen, iree_gpu
+
+from tuninglink.mlir.attributes import entries_of, integers_of, named_parameters
+
+WORKGROUP: Final = "workgroup"
+REDUCTION: Final = "reduction"
+PARTIAL_REDUCTION: Final = "partial_reduction"
+SERIAL: Final = "serial"
+SUBGROUP: Final = "subgroup"
+THREAD: Final = "thread"
+LANE: Final = "lane"
+PADDING: Final = "padding"
+PADDING_CONV: Final = "padding_conv"
+SUBGROUP_BASIS: Final = "subgroup_basis"
+LANE_BASIS: Final = "lane_basis"
+MMA_KIND: Final = "mma_kind"
+PROMOTED_OPERANDS: Final = "promote_operands"
+PROMOTION_TYPES: Final = "promotion_types"
+CONVERTS: Final = "convert_acc_gemm"
+"""The entry that starts an accumulation at zero and adds the given initial values afterwards."""
+
+TILES: Final = (WORKGROUP, REDUCTION, THREAD, SUBGROUP, LANE, SERIAL, PARTIAL_REDUCTION)
+"""The entries with a tile size for each loop."""
+
+REDUCING: Final = frozenset({REDUCTION, PARTIAL_REDUCTION, SERIAL})
+"""Those entries that tile reductions, which are the last loops of contractions."""
+
+BASES: Final = (SUBGROUP_BASIS, LANE_BASIS)
+
+ENTRIES: Final = (
+    *TILES,
+    *BASES,
+    *(MMA_KIND, PROMOTED_OPERANDS, PROMOTION_TYPES),
+    *(PADDING, PADDING_CONV, CONVERTS),
+    *("workgroup_reordering_strategy", "lowering_strategy"),
+)
+"""The entries of a `#iree_gpu.lowering_config` that code generation reads.
+
+Source: `IREEGPUAttrs.cpp` and `GPULoweringConfigUtils.cpp`; a test finds each in the installed library.
+"""
+
+WORKGROUP_SIZE: Final = "workgroup_size"
+SUBGROUP_SIZE: Final = "subgroup_size"
+PIPELINE_OPTIONS: Final = "gpu_pipeline_options"
+STAGES: Final = "prefetch_num_stages"
+NO_BANK_CONFLICT_REDUCTION: Final = "no_reduce_shared_memory_bank_conflicts"
+USE_IGEMM: Final = "use_igemm_convolution"
+
+AMD_SUBGROUP_SIZES: Final = (32, 64)
+"""The subgroup sizes of AMD's code generation. Others fail with `invalid subgroup size`."""
+
+
+@dataclass(frozen=True)
+class Basis:
+    """The distribution of subgroups, or of the lanes of one, over loops.
+
+    Attributes:
+        counts: the numbers of subgroups, or of lanes.
+        mapping: for each loop the index of its count.
+    """
+
+    counts: tuple[int, ...]
+    mapping: tuple[int, ...]
+
+
+def read_basis(attribute: mlir.Attribute | None) -> Basis | None:
+    """Return a `subgroup_basis` or a `lane_basis`; None for an attribute that is not two lists of integers."""
+    parts = map(read_integers, attribute if isinstance(attribute, mlir.ArrayAttr) else ())
+    match [*parts]:
+        case [tuple(counts), tuple(mapping)]:
+            return Basis(counts, mapping)
+    return None
+
+
+def read_integers(attribute: mlir.Attribute) -> tuple[int, ...] | None:
+    """Return a list of integers; None for any other attribute."""
+    if isinstance(attribute, mlir.ArrayAttr) and all(
+        isinstance(element, mlir.IntegerAttr) for element in attribute
+    ):
+        return tuple(mlir.IntegerAttr(element).value for element in attribute)
+    return None
+
+
+def uses_igemm(translation_info: mlir.Attribute | None) -> bool:
+    """Return whether a `translation_info` lowers convolutions to contractions (implicit GEMM)."""
+    if not isinstance(translation_info, iree_codegen.TranslationInfoAttr):
+        return False
+    options = entries_of(translation_info.configuration).get(PIPELINE_OPTIONS)
+    return isinstance(options, iree_gpu.PipelineOptionsAttr) and bool(options.use_igemm_convolution)
+
+
+_PREFIX = "#iree_cpu.lowering_config<"
+
+
+class CpuLevel(Enum):
+    """A tiling level, as the compiler spells it, from the outermost to the innermost."""
+
+    DISTRIBUTION = "distribution"
+    CACHE_PARALLEL = "cache_parallel"
+    CACHE_REDUCTION = "cache_reduction"
+    VECTOR_COMMON_PARALLEL = "vector_common_parallel"
+    VECTOR_REDUCTION = "vector_reduction"
+    VECTOR_INNER_PARALLEL = "vector_inner_parallel"
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """The tiling of one level.
+
+    Attributes:
+        sizes: the tile size of each loop, 0 for a loop that is not tiled.
+        scalable: the loops whose tile size is a multiple of the vector scale, which is known at run time.
+        interchange: the order of the loops; empty for the usual one.
+    """
+
+    sizes: tuple[int, ...]
+    scalable: frozenset[int] = frozenset()
+    interchange: tuple[int, ...] = ()
+
+
+def is_cpu_configuration(attribute: mlir.Attribute) -> bool:
+    """Return whether an attribute is a `#iree_cpu.lowering_config`."""
+    return str(attribute).startswith(_PREFIX)
+
+
+def read_cpu_configuration(attribute: mlir.Attribute) -> Mapping[str, Tiling | None] | None:
+    """Return the tiling of each level in a `#iree_cpu.lowering_config`, or None for another attribute.
+
+    A level in another form than a tiling is None.
+    """
+    parameters = named_parameters(attribute) if is_cpu_configuration(attribute) else None
+    if parameters is None:
+        return None
+    return {name: _tiling(level) for name, level in parameters.items()}
+
+
+def cpu_lowering_config(
+    levels: Mapping[CpuLevel, Sequence[int]], context: mlir.Context
+) -> mlir.Attribute:
+    """Return a `#iree_cpu.lowering_config`.
+
+    Args:
+        levels: the tile sizes of each loop, by level. Other levels are left out.
+        context: the context of the attribute.
+
+    Raises:
+        MLIRError: a size does not fit into 64 bits.
+    """
+    text = ", ".join(f"{level.value} = {list(sizes)}" for level, sizes in levels.items())
+    return mlir.Attribute.parse(f"{_PREFIX}{text}>", context)
+
+
+def _tiling(attribute: mlir.Attribute) -> Tiling | None:
+    if isinstance(attribute, mlir.ArrayAttr):
+        return _sizes(attribute, ())
+    if not isinstance(attribute, mlir.DictAttr) or "sizes" not in attribute:
+        return None
+    sizes = attribute["sizes"]
+    if not isinstance(sizes, mlir.ArrayAttr):
+        return None
+    if "interchange" not in attribute:
+        return _sizes(sizes, ())
+    order = attribute["interchange"]
+    if not isinstance(order, mlir.ArrayAttr):
+        return None
+    return _sizes(sizes, tuple(integers_of(order)))
+
+
+def _sizes(attribute: mlir.ArrayAttr, interchange: tuple[int, ...]) -> Tiling | None:
+    sizes: list[int] = []
+    scalable: set[int] = set()
+    for position, element in enumerate(attribute):
+        size: object = element
+        if isinstance(element, mlir.ArrayAttr) and len(element) == 1:
+            scalable.add(position)
+            size = element[0]
+        if not isinstance(size, mlir.IntegerAttr):
+            return None
+        sizes.append(int(size.value))
+    return Tiling(tuple(sizes), frozenset(scalable), interchange)

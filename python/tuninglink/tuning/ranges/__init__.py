@@ -1,1 +1,0 @@
-"""Ranges of sizes of dynamic dispatches, each with code and a configuration of its own."""

@@ -1,0 +1,74 @@
+"""Tuning as a function."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import ExitStack
+
+from tuninglink.errors import TuninglinkError
+from tuninglink.iree.given_sizes import GivenSizes
+from tuninglink.mlir.diagnostics import error
+from tuninglink.specs.spec import Spec
+from tuninglink.tuning.candidates.compilation import CandidateCompiler
+from tuninglink.tuning.database import Database
+from tuninglink.tuning.devices.local import Devices, default_device
+from tuninglink.tuning.devices.timing import Settings
+from tuninglink.tuning.listener import Listener
+from tuninglink.tuning.programs.call_options import ALL_CALLS, CallOptions
+from tuninglink.tuning.programs.dispatches import read_program
+from tuninglink.tuning.references.references import References
+from tuninglink.tuning.results.journal import Journal
+from tuninglink.tuning.results.task_result import TuningResult
+from tuninglink.tuning.scheduling.budget import Ledger
+from tuninglink.tuning.scheduling.task_tuner import TaskTuner
+from tuninglink.tuning.settings import TuningSettings
+from tuninglink.tuning.tuner import Tuner
+
+
+def tune(
+    path: str | os.PathLike[str],
+    *,
+    flags: Sequence[str],
+    settings: TuningSettings,
+    specs: Sequence[Spec] = (),
+    sizes: Sequence[str] = (),
+    calls: CallOptions = ALL_CALLS,
+    listener: Listener | None = None,
+) -> TuningResult:
+    """Tune a program on a device, as `tuninglink tune` does, without writing files.
+
+    Args:
+        path: the program.
+        flags: compiler flags that are not process-wide.
+        settings: the settings; without limits, tuning ends when the candidates run out.
+        specs: specs whose configurations are candidates.
+        sizes: the sizes at which dynamic dispatches are tuned, in the syntax of `--dim`: `0.0=1,8:2,64`.
+        calls: the functions of the program to call, and their arguments.
+        listener: receives progress events.
+
+    Raises:
+        ValueError: a text gives no sizes.
+        TuninglinkError: the program does not compile, or nothing of it can be tuned on the device.
+    """
+    ledger = Ledger(settings.seconds, settings.trials)
+    program = read_program(
+        os.fspath(path), flags, sizes=[*map(GivenSizes.parse, sizes)], options=calls
+    )
+    if not program.tasks:
+        reasons = "; ".join(map(str, program.omissions))
+        raise TuninglinkError(error(f"there is no dispatch to tune: {reasons}"))
+    uris = settings.devices or (default_device(program.tasks[0].target.backend),)
+    measuring = Settings(caches=settings.caches, seed=settings.seed)
+    with ExitStack() as opened:
+        compiler = opened.enter_context(CandidateCompiler(flags, settings.jobs))
+        devices = opened.enter_context(Devices(uris, measuring, settings.timeout))
+        database = opened.enter_context(Database())
+        journal = Journal(database, devices.first.description, settings, flags)
+        references = None
+        if settings.checks_defaults:
+            references = opened.enter_context(References.within(settings.seconds, settings.seed))
+        tuner = TaskTuner(
+            settings, compiler, devices, listener or Listener(), journal, references=references
+        )
+        return Tuner(program, flags, tuner, ledger, specs=specs).run()
