@@ -42,6 +42,15 @@ def test_equal_dispatches_are_one_task() -> None:
     assert task.label == "main_dispatch_0_matmul_4x256x256_f32"
 
 
+def test_a_benchmark_has_the_bytes_that_its_program_uses() -> None:
+    (task,) = dispatched(TWICE, CPU).tasks
+    layout = task.layout
+    assert layout.binding_bytes == 4 * (4 * 256 + 256 * 256 + 4 * 256)
+    assert layout.program_bytes == 2 * layout.binding_bytes
+    (on_gpu,) = dispatched(TWICE, "cuda").tasks
+    assert on_gpu.layout.program_bytes == 0
+
+
 def test_a_problem_has_the_same_key_whatever_it_is_called() -> None:
     (task,) = dispatched(matmul(4, 256, 256), CPU).tasks
     (same,) = dispatched(matmul(4, 256, 256, name="other"), CPU).tasks
