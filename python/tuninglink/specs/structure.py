@@ -291,11 +291,9 @@ def _is_plain_foreach_match(sequence: mlir.Operation) -> bool:
     if [op.name for op in operations] != [names.FOREACH_MATCH, names.YIELD]:
         return False
     foreach_match, terminator = operations
-    if {"restrict_root", "flatten_results"} & set(foreach_match.attributes.keys()):
+    has_options = {"restrict_root", "flatten_results"} & set(foreach_match.attributes.keys())
+    if has_options or len(foreach_match.operands) != 1 or len(foreach_match.results) != 1:
         return False
-    if len(foreach_match.operands) != 1 or len(foreach_match.results) != 1:
-        return False
-    if not is_any_op(foreach_match.results[0].type):
-        return False
+    (result,) = foreach_match.results
     # Older specs have no result and yield nothing.
-    return list(terminator.operands) in ([], [foreach_match.results[0]])
+    return list(terminator.operands) in ([], [result]) and is_any_op(result.type)

@@ -13,7 +13,6 @@ from tuninglink.solver.answers import AssignmentError, Limits, UndecidedError, V
 from tuninglink.spaces.configuration import Configuration, MismatchError
 from tuninglink.spaces.configuration_answers import intrinsics_are_miscompiled
 from tuninglink.spaces.gpu.code_options import code_options, read_options, with_options
-from tuninglink.spaces.knobs import OneOfKnob
 from tuninglink.spaces.selection import EVERYTHING
 from tuninglink.tuning.candidates.candidate import Candidate, CandidateOrigin, SearchProblem
 from tuninglink.tuning.candidates.sampling import (
@@ -21,13 +20,13 @@ from tuninglink.tuning.candidates.sampling import (
     BeginDraw,
     CandidateMaker,
     SpaceSampler,
+    near_values,
     written,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from tuninglink.spaces.knobs import Knob
     from tuninglink.spaces.provider_registry import ProviderRegistry
     from tuninglink.spaces.providers import Space
     from tuninglink.spaces.selection import SpaceSelection
@@ -151,7 +150,7 @@ class CandidateSpaces:
         try:
             constraints = self.spaces[candidate.space].constraints
             start, options = self._split(candidate)
-            near = {knob.name: _near(knob, start[knob.name]) for knob in constraints.knobs}
+            near = {knob.name: near_values(knob, start[knob.name]) for knob in constraints.knobs}
             broken = constraints.broken_heuristics(start)
             for assignment in constraints.enumerate_near(
                 start, near, _MOST_CHANGES, _SEARCHING, without=broken
@@ -305,18 +304,3 @@ _VECTORIZING: Final = frozenset({"#iree_cpu.pipeline<ConvTileAndDecomposeExpert>
 def _has_intrinsics(space: Space) -> bool:
     """Return whether the configurations of a space have matrix intrinsics."""
     return any(knob.name == "mma_idx" for knob in space.constraints.knobs)
-
-
-def _near(knob: Knob, value: int) -> list[int]:
-    """Return a value and its neighbors at one step."""
-    if isinstance(knob, OneOfKnob):
-        return [index for index in (value - 1, value, value + 1) if 0 <= index < len(knob.options)]
-    steps = (
-        {value, value * 2, value // 2, value + 1, value - 1}
-        if value
-        else {0, 1, 2, 4, 8, 16, 32, 64}
-    )
-    low = 0 if knob.low is None else knob.low
-    return sorted(
-        step for step in steps if step >= low and (knob.high is None or step <= knob.high)
-    )

@@ -1,4 +1,4 @@
-"""Sampling of candidates from the spaces of a dispatch, within a time limit."""
+"""Sampling of candidates from the spaces of a dispatch, within a time limit, and the steps from a value of a knob."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from iree.compiler.dialects import iree_codegen
 
 from tuninglink.solver.answers import AssignmentError, Limits, UndecidedError
 from tuninglink.spaces.configuration import Configuration
+from tuninglink.spaces.knobs import Knob, OneOfKnob
 from tuninglink.spaces.providers import Space
 from tuninglink.spaces.verification import broken_necessary_rules
 from tuninglink.tuning.candidates.candidate import Candidate, CandidateOrigin
@@ -237,3 +238,18 @@ class _Sample:
             if len(self.candidates) >= n or time.thread_time() > end:
                 return True
         return False
+
+
+def near_values(knob: Knob, value: int) -> list[int]:
+    """Return a value of a knob and its neighbors at one step."""
+    if isinstance(knob, OneOfKnob):
+        return [index for index in (value - 1, value, value + 1) if 0 <= index < len(knob.options)]
+    steps = (
+        {value, value * 2, value // 2, value + 1, value - 1}
+        if value
+        else {0, 1, 2, 4, 8, 16, 32, 64}
+    )
+    low = 0 if knob.low is None else knob.low
+    return sorted(
+        step for step in steps if step >= low and (knob.high is None or step <= knob.high)
+    )
