@@ -21,7 +21,7 @@ from pathlib import Path
 
 from iree.compiler import ir as mlir
 
-from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.tuning.candidates.candidate import Candidate
 from tuninglink.tuning.candidates.compilation import CandidateCompiler

@@ -8,7 +8,7 @@ from typing import ClassVar
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
 
-from tuninglink.iree.dispatch_roots import find_root_ops
+from tuninglink.iree.dispatches import find_root_ops
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import DiagnosticSink
 from tuninglink.mlir.passes import Pass, option

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from tuninglink.iree.dispatch_roots import find_root_ops
+from tuninglink.iree.dispatches import find_root_ops
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, note, place_of
 from tuninglink.mlir.passes import Pass, option
 from tuninglink.specs.spec import check_is_program

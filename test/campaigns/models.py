@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 from iree.compiler import ir as mlir
 from model_programs import MODELS, program
 
-from tuninglink.iree.dispatch_roots import find_root_ops
+from tuninglink.iree.dispatches import find_root_ops
 from tuninglink.mlir.diagnostics import Severity
 from tuninglink.solver.answers import Limits
 from tuninglink.spaces.configuration import read_configuration

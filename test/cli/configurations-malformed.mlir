@@ -16,10 +16,13 @@
 // RUN: sed 's/workgroup_size = .256, 1, 1./workgroup_size = [64, 64, 1]/; s/@match_matmul/@many/' %t/right.mlir > %t/many.mlir
 // RUN: sed 's/subgroup_size = 64/subgroup_size = 48/; s/@match_matmul/@subgroup/' %t/right.mlir > %t/subgroup.mlir
 // RUN: sed 's/subgroup_size = 64/subgroup_size = 64, {gpu_pipeline_option = 2}/; s/@match_matmul/@options/' %t/right.mlir > %t/options.mlir
+// RUN: sed 's/subgroup_size = 64/subgroup_size = 64, {llvm_func_attrs = {"amdgpu-wave-per-eu" = "2"}}/; s/@match_matmul/@waves/' %t/right.mlir > %t/waves.mlir
+// RUN: sed 's/subgroup_size = 64/subgroup_size = 64, {llvm_func_attrs = {"amdgpu-waves-per-eu" = "two"}}/; s/@match_matmul/@number/' %t/right.mlir > %t/number.mlir
+// RUN: sed 's/subgroup_size = 64/subgroup_size = 64, {iree_codegen.denormal_fp_math = #iree_codegen.denormal_fp_math<"preserve-sign">}/; s/@match_matmul/@denormals/' %t/right.mlir > %t/denormals.mlir
 // RUN: sed 's/"compilation_info"/"lowering_config"/; s/@match_matmul/@annotation/' %t/right.mlir > %t/annotation.mlir
 
-// RUN: not tuninglink check --target gfx942 %t/string.mlir %t/negative.mlir %t/kind.mlir %t/operand.mlir %t/unknown.mlir %t/pipeline.mlir %t/basis.mlir %t/short.mlir %t/index.mlir %t/missing.mlir %t/many.mlir %t/subgroup.mlir %t/options.mlir %t/annotation.mlir 2>&1 | filecheck %s
-// RUN: tuninglink link %t/string.mlir %t/negative.mlir %t/kind.mlir %t/operand.mlir %t/unknown.mlir %t/pipeline.mlir %t/basis.mlir %t/short.mlir %t/index.mlir %t/missing.mlir %t/many.mlir %t/subgroup.mlir %t/options.mlir -o %t/all.mlir
+// RUN: not tuninglink check --target gfx942 %t/string.mlir %t/negative.mlir %t/kind.mlir %t/operand.mlir %t/unknown.mlir %t/pipeline.mlir %t/basis.mlir %t/short.mlir %t/index.mlir %t/missing.mlir %t/many.mlir %t/subgroup.mlir %t/options.mlir %t/waves.mlir %t/number.mlir %t/denormals.mlir %t/annotation.mlir 2>&1 | filecheck %s
+// RUN: tuninglink link %t/string.mlir %t/negative.mlir %t/kind.mlir %t/operand.mlir %t/unknown.mlir %t/pipeline.mlir %t/basis.mlir %t/short.mlir %t/index.mlir %t/missing.mlir %t/many.mlir %t/subgroup.mlir %t/options.mlir %t/waves.mlir %t/number.mlir %t/denormals.mlir -o %t/all.mlir
 // RUN: tuninglink explain %s --spec %t/all.mlir --no-default-specs --iree-hal-target-device=hip --iree-rocm-target=gfx942 2>&1 | filecheck %s --check-prefixes=CHECK
 // CHECK-DAG: entry 'string': 'workgroup' is "64", which code generation does not read
 // CHECK-DAG: note: it is a list of integers, none of them negative, such as [64, 64, 0]
@@ -38,6 +41,10 @@
 // CHECK-DAG: entry 'many': a workgroup of 4,096 threads is more than GPUs run
 // CHECK-DAG: entry 'subgroup': a subgroup of gfx942 has 64 threads, not 48
 // CHECK-DAG: entry 'options': code generation reads no 'gpu_pipeline_option'; did you mean 'gpu_pipeline_options'?
+// CHECK-DAG: entry 'waves': LLVM reads no function attribute 'amdgpu-wave-per-eu'; did you mean 'amdgpu-waves-per-eu'?
+// CHECK-DAG: entry 'number': 'amdgpu-waves-per-eu' is "two", which LLVM does not read
+// CHECK-DAG: note: it is a least number, or a least and a greatest one, such as "2" or "2,4"
+// CHECK-DAG: entry 'denormals': code generation reads no 'iree_codegen.denormal_fp_math'; did you mean 'iree_codegen.denormal_fp_math_f32'?
 
 // RUN: tuninglink explain %s --spec %t/annotation.mlir --no-default-specs --iree-hal-target-device=hip --iree-rocm-target=gfx942 2>&1 | filecheck %s --check-prefix=ANNOTATION
 // ANNOTATION: annotation.mlir:{{[0-9]+}}:{{[0-9]+}}: warning: entry 'annotation': 'lowering_config' is set to a '#iree_codegen.compilation_info', which code generation does not read

@@ -10,7 +10,7 @@ from iree.compiler import ir as mlir
 
 import tuninglink
 from tuninglink.iree.dispatches import find_dispatches
-from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import thread_context
 
 if TYPE_CHECKING:
     from pathlib import Path

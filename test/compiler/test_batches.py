@@ -11,7 +11,7 @@ from sized_specs import sized_spec
 from tuninglink.checking.judging import Judge, JudgingOptions
 from tuninglink.compiler.target_flags import compile_flags, executable_target
 from tuninglink.iree.targets import Target
-from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.payloads import PayloadError, Synthesizer, drafts
 from tuninglink.solver.answers import DEFAULT_LIMITS
 from tuninglink.specs.spec import load_spec

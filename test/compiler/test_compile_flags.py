@@ -8,7 +8,7 @@ from tuninglink.compiler import compile as compile_program
 from tuninglink.compiler.target_flags import compile_flags
 from tuninglink.iree.targets import Target
 from tuninglink.mlir import names
-from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.serialization import parse_module
 from tuninglink.mlir.walk import collect
 

@@ -24,7 +24,7 @@ from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
 from programs import TARGETS, configure, configured_programs
 
-from tuninglink.iree.dispatch_roots import find_root_ops
+from tuninglink.iree.dispatches import find_root_ops
 from tuninglink.iree.lowering_configs import CpuLevel, read_cpu_configuration
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.mlir import names

@@ -19,7 +19,7 @@ from model_programs import rms_norm, softmax
 from programs import PROGRAMS, configure
 from verdict_trials import TARGETS, Trials, breaking
 
-from tuninglink.iree.dispatch_roots import find_root_ops
+from tuninglink.iree.dispatches import find_root_ops
 from tuninglink.solver.answers import AssignmentError, UndecidedError, Verdict
 from tuninglink.solver.expressions import number
 from tuninglink.solver.terms import evaluate

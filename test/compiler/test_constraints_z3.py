@@ -11,7 +11,7 @@ from constraint_problems import satisfiable
 from iree.compiler import ir as mlir
 from programs import configured_programs
 
-from tuninglink.iree.dispatch_roots import find_root_ops
+from tuninglink.iree.dispatches import find_root_ops
 from tuninglink.solver.answers import Limits, UndecidedError
 from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.spaces.workload import read_workload

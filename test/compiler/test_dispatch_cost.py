@@ -8,7 +8,7 @@ from tuning_programs import ATTENTION, CONVOLUTION, REDUCTION, dispatched, matmu
 
 from tuninglink.iree.dispatch_cost import DispatchCost, cost_of
 from tuninglink.iree.dispatches import find_dispatches
-from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import thread_context
 
 ELEMENTWISE = """
 func.func @main(%a: tensor<1024xf32>) -> tensor<1024xf32> {

@@ -12,7 +12,7 @@ from sized_specs import SIZES, sized_spec
 from tuninglink.checking.checker import Checker
 from tuninglink.compiler.target_flags import compile_flags, executable_target
 from tuninglink.iree.targets import Target
-from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.payloads import PayloadError, Synthesizer
 from tuninglink.spaces.compiler_constraints import FamilyConstraints, FixedSize, UnsizedConstraints
 from tuninglink.spaces.compiler_provider import CompilerProvider

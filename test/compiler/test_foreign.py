@@ -9,10 +9,9 @@ from iree.compiler import ir as mlir
 import tuninglink
 from tuninglink.compiler.target_flags import compile_flags, executable_target
 from tuninglink.errors import CompileError
-from tuninglink.iree.foreign import foreign_reason
-from tuninglink.iree.intrinsics import instruction_set, is_nvidia
+from tuninglink.iree.intrinsics import foreign_reason, instruction_set, is_nvidia
 from tuninglink.iree.targets import Target
-from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import thread_context
 
 TARGETS = ("gfx942", "sm_80", "x86_64", "vmvx")
 CONFIGURATIONS = {"hip": {"gfx942", "sm_80"}, "llvm-cpu": {"x86_64"}, "vmvx": {"vmvx"}}

@@ -10,7 +10,7 @@ import tuninglink
 from tuninglink.iree.cpu_vectors import known_cpu_vectors
 from tuninglink.iree.dispatches import find_dispatches
 from tuninglink.iree.targets import Target
-from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.specs.bindings import is_like
 
 LOCAL = ("--iree-hal-target-device=local", "--iree-hal-local-target-device-backends=llvm-cpu")

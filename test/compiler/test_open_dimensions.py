@@ -7,9 +7,8 @@ from iree.compiler import ir as mlir
 from problem_forms import TARGETS, spec
 
 import tuninglink
-from tuninglink.iree.dispatch_roots import find_root_ops
-from tuninglink.iree.dispatches import find_dispatches
-from tuninglink.mlir.contexts import thread_context
+from tuninglink.iree.dispatches import find_dispatches, find_root_ops
+from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.passes.strip_configs import strip_configurations
 from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.spaces.workload import read_workload

@@ -12,7 +12,7 @@ from iree.compiler.dialects.transform import interpreter
 from programs import MARK_ROOT_OPS, TARGETS, configured_programs, numbered_marks, run
 
 from tuninglink.errors import SpecError
-from tuninglink.iree.dispatch_roots import find_root_ops
+from tuninglink.iree.dispatches import find_root_ops
 from tuninglink.iree.root_ops import is_computing
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import DiagnosticSink

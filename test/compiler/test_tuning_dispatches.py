@@ -15,7 +15,7 @@ from tuning_programs import REDUCTION, dispatched, matmul
 
 from tuninglink.errors import CompileError
 from tuninglink.iree.given_sizes import GivenSizes
-from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.tuning.candidates.compilation import CandidateCompiler, Compiled
 from tuninglink.tuning.programs.benchmark import Access
 from tuninglink.tuning.programs.dispatches import read_program

@@ -8,7 +8,7 @@ from iree.compiler import ir as mlir
 from places import SUPPORT
 from programs import configured_bytecode
 
-from tuninglink.iree.dispatch_roots import find_root_ops
+from tuninglink.iree.dispatches import find_root_ops
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import collect
 from tuninglink.spaces.workload import Workload, read_workload

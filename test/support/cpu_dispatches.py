@@ -12,7 +12,7 @@ from iree.compiler import ir as mlir
 from processes import PATIENCE
 from programs import run
 
-from tuninglink.iree.dispatch_roots import find_root_ops
+from tuninglink.iree.dispatches import find_root_ops
 from tuninglink.mlir import names
 from tuninglink.spaces.configuration import read_configuration
 from tuninglink.spaces.cpu.cpu_provider import CpuProvider

@@ -8,7 +8,7 @@ from configured_programs import TARGETS
 from iree.compiler import ir as mlir
 from programs import configured_bytecode
 
-from tuninglink.iree.dispatch_roots import find_root_ops
+from tuninglink.iree.dispatches import find_root_ops
 from tuninglink.spaces.workload import Workload, read_workload
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
 
 from tuninglink.mlir import names
-from tuninglink.mlir.contexts import collected_diagnostics
+from tuninglink.mlir.diagnostics import collected_diagnostics
 from tuninglink.mlir.walk import visit
 
 if TYPE_CHECKING:

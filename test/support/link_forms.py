@@ -17,8 +17,7 @@ from tuninglink.errors import TuninglinkError
 from tuninglink.matching.dispatch_signature import SignatureReader
 from tuninglink.matching.index import index_matchers
 from tuninglink.matching.pruning import PruningLinker
-from tuninglink.mlir.contexts import thread_context
-from tuninglink.mlir.diagnostics import DiagnosticSink
+from tuninglink.mlir.diagnostics import DiagnosticSink, thread_context
 from tuninglink.passes.dedupe_sequences import deduplicate_sequences
 from tuninglink.passes.drop_shadowed import drop_shadowed
 from tuninglink.specs import Spec, link_specs, load_spec

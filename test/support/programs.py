@@ -13,7 +13,7 @@ from iree.compiler import ir as mlir
 from places import ROOT, SUPPORT, TOOLS
 
 from tuninglink.mlir import names
-from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import collect, visit
 

@@ -12,6 +12,7 @@ from unittest.mock import patch
 from programs import TARGETS
 
 from tuninglink.spaces.provider_registry import ProviderRegistry
+from tuninglink.spaces.selection import EVERYTHING, SpaceSelection
 from tuninglink.tuning.candidates import sampling
 from tuninglink.tuning.candidates.preparation import PreparedTask, prepare
 from tuninglink.tuning.programs.dispatches import DispatchedProgram, read_program
@@ -108,7 +109,8 @@ def dispatched(source: str, target: str) -> DispatchedProgram:
 
 
 @cache
-def prepared(source: str, target: str) -> PreparedTask:
+def prepared(source: str, target: str, selection: SpaceSelection = EVERYTHING) -> PreparedTask:
     """Returns the only task of a program."""
     (task,) = dispatched(source, target).tasks
-    return prepare(task, TARGETS[target], [], ProviderRegistry(lambda _: None), {})
+    registry = ProviderRegistry(lambda _: None)
+    return prepare(task, TARGETS[target], [], registry, {}, selection=selection)

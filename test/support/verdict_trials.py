@@ -14,7 +14,7 @@ from cpu_dispatches import CPUS, flags_for
 from iree.compiler import ir as mlir
 from processes import PATIENCE
 
-from tuninglink.iree.dispatch_roots import find_root_ops
+from tuninglink.iree.dispatches import find_root_ops
 from tuninglink.mlir import names
 from tuninglink.solver.answers import UndecidedError
 from tuninglink.solver.terms import Grade

@@ -102,7 +102,7 @@ def _compile(job: Job) -> _Compiled:
 
 def _overflow_with_consumer(job: Job) -> str:
     """Return why the code overflows the stack once an elementwise op is fused into it."""
-    from tuninglink.checking.fused_consumers import with_fused_consumer  # noqa: PLC0415 - as above
+    from tuninglink.checking.judging import with_fused_consumer  # noqa: PLC0415 - as above
 
     program = with_fused_consumer(job.program)
     try:

@@ -1,7 +1,11 @@
-"""Judging entries one by one: generates a program for each and checks its configuration on the program."""
+"""Judging entries one by one: generates a program for each and checks its configuration on the program.
+
+A program with a fused elementwise op shows how much stack the code of an entry may need in a model.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
@@ -10,8 +14,8 @@ from iree.compiler import ir as mlir
 
 from tuninglink.checking.configuration_checks import ConfigurationChecks, Judged
 from tuninglink.checking.entry_answers import Answer, Details
-from tuninglink.checking.fused_consumers import add_consumer
-from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import thread_context
+from tuninglink.mlir.serialization import parse_module
 from tuninglink.mlir.walk import collect
 from tuninglink.payloads import PayloadError, Synthesizer
 from tuninglink.solver.answers import Verdict
@@ -19,7 +23,7 @@ from tuninglink.spaces.cpu.target_cpu import BACKEND as CPU_BACKEND
 from tuninglink.spaces.provider_registry import ProviderRegistry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from tuninglink.iree.targets import Target
     from tuninglink.mlir.diagnostics import Diagnostic
@@ -27,6 +31,72 @@ if TYPE_CHECKING:
     from tuninglink.solver.answers import Limits
     from tuninglink.spaces.workload import Workload
     from tuninglink.specs.structure import Entry
+
+
+def with_fused_consumer(program: str) -> str:
+    """Return a program whose dispatch ends with an elementwise op: `x * erf(x)`, the expensive part of a GELU.
+
+    Args:
+        program: a program with a `flow.dispatch.region`, as `payload_for` makes it.
+
+    Returns:
+        The program; empty if its results are not tensors of floating-point numbers.
+    """
+    module = parse_module(program.encode(), "payload.mlir", thread_context())
+    return str(module) if add_consumer(module, collect(module, "flow.return")) else ""
+
+
+def add_consumer(module: mlir.Operation, returns: Sequence[mlir.Operation]) -> bool:
+    """Add that elementwise op to a program before ops that return the results of a dispatch.
+
+    Returns:
+        Whether it was added: the results are tensors of floating-point numbers.
+    """
+    kinds = [operand.type for terminator in returns for operand in terminator.operands]
+    if not kinds or not all(map(_is_float_tensor, kinds)):
+        return False
+    with module.context, mlir.Location.unknown():
+        for terminator in returns:
+            with mlir.InsertionPoint(terminator):
+                for position, operand in enumerate(terminator.operands):
+                    terminator.operands[position] = _consumer(operand)
+    return True
+
+
+def _is_float_tensor(kind: mlir.Type) -> bool:
+    if not isinstance(kind, mlir.RankedTensorType) or not kind.has_static_shape:
+        return False
+    return isinstance(kind.element_type, (mlir.F16Type, mlir.BF16Type, mlir.F32Type, mlir.F64Type))
+
+
+def _consumer(value: mlir.Value[mlir.RankedTensorType]) -> mlir.Value[mlir.RankedTensorType]:
+    """Build the elementwise op at the current insertion point."""
+    kind = value.type
+    empty = mlir.Operation.create("tensor.empty", results=[kind])
+    identity = mlir.AffineMapAttr.get(mlir.AffineMap.get_identity(kind.rank))
+    parallel = mlir.Attribute.parse("#linalg.iterator_type<parallel>")
+    generic = mlir.Operation.create(
+        "linalg.generic",
+        results=[kind],
+        operands=[value, empty.result],
+        attributes={
+            "indexing_maps": mlir.ArrayAttr.get([identity, identity]),
+            "iterator_types": mlir.ArrayAttr.get([parallel] * kind.rank),
+            "operandSegmentSizes": mlir.DenseI32ArrayAttr.get([1, 1]),
+        },
+        regions=1,
+    )
+    element = kind.element_type
+    block = generic.regions[0].blocks.append(element, element)
+    with mlir.InsertionPoint(block):
+        (number, _) = block.arguments
+        error_function = mlir.Operation.create("math.erf", results=[element], operands=[number])
+        product = mlir.Operation.create(
+            "arith.mulf", results=[element], operands=[number, error_function.result]
+        )
+        mlir.Operation.create("linalg.yield", operands=[product.result])
+    return generic.result
+
 
 NO_PROGRAM: Final = "no program could be made for it"
 

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.checking.judging import Judge
-from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.serialization import parse_module
 from tuninglink.payloads import spec_of
 from tuninglink.specs.structure import Anatomy, Entry

@@ -187,7 +187,7 @@ def insights_command(arguments: Sequence[str]) -> int:
         TuninglinkError: the arguments are wrong, the database cannot be read, or scikit-learn is missing.
     """
     values, (file,) = USAGES["insights"].parse(arguments)
-    from tuninglink.tuning.search.registry import lacking_scikit_learn  # noqa: PLC0415
+    from tuninglink.tuning.search import lacking_scikit_learn  # noqa: PLC0415
 
     try:
         from tuninglink.tuning.database.insights import insights_among  # noqa: PLC0415 - needs an extra

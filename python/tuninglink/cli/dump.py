@@ -12,8 +12,7 @@ from tuninglink.compiler.flags import COMPILE_FLAGS
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.files import STANDARD_STREAM, check_output_directory, write_output
 from tuninglink.llvm_flags import switch
-from tuninglink.mlir.contexts import thread_context
-from tuninglink.mlir.diagnostics import Diagnostic, Severity, note
+from tuninglink.mlir.diagnostics import Diagnostic, Severity, note, thread_context
 from tuninglink.mlir.serialization import parse_module
 from tuninglink.specs.embedding import collect_specs
 

@@ -45,7 +45,7 @@ def known_devices() -> Iterable[str]:
 
 def known_searches() -> Iterable[str]:
     """Return the names of searches."""
-    from tuninglink.tuning.search.registry import search_names  # noqa: PLC0415 - only a shell needs the list
+    from tuninglink.tuning.search import search_names  # noqa: PLC0415 - only a shell needs the list
 
     return search_names()
 
@@ -77,7 +77,7 @@ def known_dispatches() -> Iterable[str]:
 def _executables(content: bytes) -> list[str]:
     from iree.compiler import ir  # noqa: PLC0415
 
-    from tuninglink.mlir.contexts import thread_context  # noqa: PLC0415
+    from tuninglink.mlir.diagnostics import thread_context  # noqa: PLC0415
     from tuninglink.mlir.serialization import parse_module  # noqa: PLC0415
 
     module = parse_module(content, "", thread_context())

@@ -1,4 +1,4 @@
-"""Flags and options that `tuninglink tune` and `tuninglink retune` share."""
+"""Flags and options that the commands share that measure: `tune`, `retune` and `verify`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from tuninglink.cli.known_values import known_devices, known_pipelines, known_searches
-from tuninglink.cli.usage import JOBS_FLAG
+from tuninglink.cli.usage import JOBS_FLAG, Positional
 from tuninglink.compiler.flags import COMPILE_FLAGS
 from tuninglink.errors import CompileError
 from tuninglink.files import STANDARD_STREAM
@@ -22,6 +22,7 @@ from tuninglink.llvm_flags import (
 from tuninglink.mlir.diagnostics import error
 from tuninglink.spaces.knobs import FixedKnob
 from tuninglink.tuning.devices.timing import Caches
+from tuninglink.tuning.programs.call_options import FunctionWeight, GivenInput, ParameterFile
 from tuninglink.tuning.settings import Numerics, TuningSettings
 
 if TYPE_CHECKING:
@@ -52,6 +53,47 @@ class MeasuringOptions:
     settings: TuningSettings
     flags: tuple[str, ...]
 
+
+PROGRAM_ARGUMENT: Final = Positional(
+    "INPUT",
+    "A program in MLIR, a model of ONNX (*.onnx), one dispatch, or a dispatch benchmark that iree-compile has dumped; "
+    "- is standard input.",
+)
+
+CALL_FLAGS: Final = {
+    "function": Flag(
+        "functions",
+        FunctionWeight.parse,
+        repeats=True,
+        metavar="NAME[=N]",
+        help="Count this function of the program, each call N times. May be repeated. Default: all functions, one call "
+        "each.",
+    ),
+    "input": Flag(
+        "inputs",
+        GivenInput.parse,
+        repeats=True,
+        metavar="[F:]VALUE",
+        help="An input of function F for the whole program, as iree-run-module takes them: @FILE.npy, 2x3xf32=0 or a "
+        "number. One for each argument. Default: random.",
+    ),
+    "expected": Flag(
+        "expected",
+        GivenInput.parse,
+        repeats=True,
+        metavar="[F:]VALUE",
+        help="What function F should return for these inputs, as for --input, such as the outputs of the framework that "
+        "the model comes from. One for each result. Default: what the same program computes on the CPU.",
+    ),
+    "parameters": Flag(
+        "parameters",
+        ParameterFile.parse,
+        repeats=True,
+        metavar="[S=]FILE",
+        help="Weights of the program (.irpa, .safetensors, .gguf) with scope S. May be repeated. Default: random weights.",
+    ),
+}
+"""The flags for calls of the whole program."""
 
 MEASURING_FLAGS: Final = {
     "device": Flag(

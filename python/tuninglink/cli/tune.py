@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
+from tuninglink.cli.measuring_options import PROGRAM_ARGUMENT
 from tuninglink.cli.project_options import PROJECT_FLAGS, with_project
-from tuninglink.cli.tune_options import PROGRAM_ARGUMENT, TUNE_FLAGS, parse_tune_arguments
+from tuninglink.cli.tune_options import TUNE_FLAGS, parse_tune_arguments
 from tuninglink.cli.usage import Usage
 from tuninglink.compiler.probing import check_targets
 from tuninglink.tuning.search import check_search

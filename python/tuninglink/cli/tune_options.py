@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any, Final
 from tuninglink.cli import process
 from tuninglink.cli.known_values import known_dispatches
 from tuninglink.cli.measuring_options import (
+    CALL_FLAGS,
     MEASURING_FLAGS,
     SELECTION_FLAGS,
     MeasuringOptions,
     measuring_values,
 )
-from tuninglink.cli.usage import Positional
+from tuninglink.compiler.compile_options import Phase
 from tuninglink.compiler.flags import COMPILE_FLAGS, DIM_FLAG, FlagReader
-from tuninglink.compiler.phases import Phase
 from tuninglink.errors import CompileError
 from tuninglink.llvm_flags import Flag, choice, read_count, read_fraction, switch
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
-from tuninglink.tuning.flag_sets.sets import NONE
+from tuninglink.tuning.flag_sets import NONE
 from tuninglink.tuning.problems.reading import read_problem_file
 from tuninglink.tuning.problems.words import OPERATIONS, read_words
 from tuninglink.tuning.programs.call_options import (
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tuninglink.iree.given_sizes import GivenSizes
-    from tuninglink.tuning.problems.problem import Problem
+    from tuninglink.tuning.problems import Problem
     from tuninglink.tuning.settings import TuningSettings
 
 
@@ -92,12 +92,6 @@ class TuneOptions(MeasuringOptions):
         return CallOptions(self.functions, self.inputs, self.parameters, self.expected)
 
 
-PROGRAM_ARGUMENT: Final = Positional(
-    "INPUT",
-    "A program in MLIR, a model of ONNX (*.onnx), one dispatch, or a dispatch benchmark that iree-compile has dumped; "
-    "- is standard input.",
-)
-
 PROBLEM_FLAGS: Final = {
     "problem": Flag(
         "problems",
@@ -121,41 +115,6 @@ PROBLEM_FLAGS: Final = {
     ),
 }
 """The flags for problems without a program."""
-
-CALL_FLAGS: Final = {
-    "function": Flag(
-        "functions",
-        FunctionWeight.parse,
-        repeats=True,
-        metavar="NAME[=N]",
-        help="Count this function of the program, each call N times. May be repeated. Default: all functions, one call "
-        "each.",
-    ),
-    "input": Flag(
-        "inputs",
-        GivenInput.parse,
-        repeats=True,
-        metavar="[F:]VALUE",
-        help="An input of function F for the whole program, as iree-run-module takes them: @FILE.npy, 2x3xf32=0 or a "
-        "number. One for each argument. Default: random.",
-    ),
-    "expected": Flag(
-        "expected",
-        GivenInput.parse,
-        repeats=True,
-        metavar="[F:]VALUE",
-        help="What function F should return for these inputs, as for --input, such as the outputs of the framework that "
-        "the model comes from. One for each result. Default: what the same program computes on the CPU.",
-    ),
-    "parameters": Flag(
-        "parameters",
-        ParameterFile.parse,
-        repeats=True,
-        metavar="[S=]FILE",
-        help="Weights of the program (.irpa, .safetensors, .gguf) with scope S. May be repeated. Default: random weights.",
-    ),
-}
-"""The flags for calls of the whole program."""
 
 _HIDDEN: Final = (
     *("compile-from", "iree-codegen-tuning-spec-path"),

@@ -9,8 +9,7 @@ from tuninglink.cli import process
 from tuninglink.cli.measuring import Measuring, stopping, time_left
 from tuninglink.cli.terminal import progress
 from tuninglink.errors import CompileError, TuninglinkError
-from tuninglink.mlir.contexts import thread_context
-from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
+from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note, thread_context
 from tuninglink.specs.default_library import DefaultLibrary
 from tuninglink.specs.sources import SpecFiles, read_specs
 from tuninglink.tuning.devices.local import default_device
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from tuninglink.specs.spec import Spec
     from tuninglink.tuning.devices.device import DeviceDescription
     from tuninglink.tuning.programs.dispatches import DispatchedProgram
-    from tuninglink.tuning.report.model import TuningReport
+    from tuninglink.tuning.report import TuningReport
     from tuninglink.tuning.results.task_result import TuningResult
 
 

@@ -197,7 +197,7 @@ def _check_links(data: bytes, name: str) -> None:
     Raises:
         SpecError: it cannot be linked.
     """
-    from tuninglink.mlir.contexts import thread_context  # noqa: PLC0415 - loads the compiler
+    from tuninglink.mlir.diagnostics import thread_context  # noqa: PLC0415 - loads the compiler
     from tuninglink.specs import Spec, has_entry_point  # noqa: PLC0415
     from tuninglink.specs.linking.link_form import choose_form  # noqa: PLC0415
 
@@ -230,7 +230,7 @@ def _configurations(data: bytes, name: str, target: str) -> str:
 
 def _check_bytecode(name: str, data: bytes) -> None:
     """Check that bytecode, which cannot be upgraded, needs no upgrade."""
-    from tuninglink.mlir.contexts import thread_context  # noqa: PLC0415 - loads the compiler
+    from tuninglink.mlir.diagnostics import thread_context  # noqa: PLC0415 - loads the compiler
 
     try:
         parse_module(data, name, thread_context())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
-from tuninglink.cli.tune_options import PROGRAM_ARGUMENT
+from tuninglink.cli.measuring_options import PROGRAM_ARGUMENT
 from tuninglink.cli.usage import Usage
 from tuninglink.cli.verify_options import VERIFY_FLAGS, parse_verify_arguments
 from tuninglink.compiler.probing import check_targets

@@ -18,8 +18,7 @@ from tuninglink.matching.materialization import embed_specs, link_dispatches
 from tuninglink.matching.prunable import Pruning
 from tuninglink.matching.specialization_ranges import specialize_dispatches
 from tuninglink.mlir import names
-from tuninglink.mlir.contexts import thread_context
-from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity, once
+from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity, once, thread_context
 from tuninglink.mlir.walk import body
 from tuninglink.specs.embedding import collect_specs, spec_attribute
 from tuninglink.specs.verification import check_configurations

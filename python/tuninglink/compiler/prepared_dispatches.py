@@ -1,25 +1,42 @@
-"""Dispatches as matchers see them.
+"""Dispatches compiled apart from their program: as specs can configure them, as matchers see them, and those that fail.
 
 Matchers run while a backend configures a dispatch. GPU backends choose configurations right after them, so that a
 configured program shows the input of the matchers. llvm-cpu and vmvx change it further. For these, the passes before
 the matchers run again, on a copy.
+
+CPU backends apply specs before they materialize encodings, the layouts of data-tiled operands. Matchers would see
+`linalg.matmul`, and do not test for an encoding, whereas the configuration would apply to the resulting
+`linalg.mmt4d`, which has other loops: code generation fails. Materialized earlier, encodings are gone when the
+compiler reaches that step, and the generated code is the same.
+
+A dispatch fails because of its spec if it compiles alone without the spec and not with it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Final
 
 from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
 
+from tuninglink.compiler.compile_options import Phase
+from tuninglink.compiler.session import Invocation, Session
+from tuninglink.errors import CompileError
 from tuninglink.iree.dispatches import containers, find_dispatches
 from tuninglink.iree.targets import read_executable_target
 from tuninglink.mlir import names
-from tuninglink.mlir.contexts import collected_diagnostics, thread_context
+from tuninglink.mlir.diagnostics import (
+    Diagnostic,
+    Severity,
+    collected_diagnostics,
+    error,
+    from_mlir,
+    thread_context,
+)
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.symbols import symbol_name
-from tuninglink.mlir.walk import collect
+from tuninglink.mlir.walk import collect, visit
 
 _CHANGING_BACKENDS: Final = frozenset({"llvm-cpu", "vmvx", "vmvx-inline"})
 """The backends that change a dispatch after matchers have run."""
@@ -138,3 +155,107 @@ def functions(module: mlir.Operation) -> tuple[str, ...]:
     return tuple(
         symbol_name(function) or "" for function in functions_ if function.regions[0].blocks
     )
+
+
+def executables_with_specs(program: mlir.Operation) -> list[bytes]:
+    """Return the executables of a program at `executable-sources` that have a spec, as bytecode."""
+    return [
+        to_bytecode(executable)
+        for executable in containers(program)
+        if executable.name == names.EXECUTABLE
+        and any(
+            names.EMBEDDED_SPEC in module.attributes for module in collect(executable, names.MODULE)
+        )
+    ]
+
+
+def failing_dispatches(session: Session, executables: list[bytes]) -> dict[str, Diagnostic]:
+    """Return the dispatches that fail because of their specs, with their first errors.
+
+    Args:
+        session: a session with the flags of the compilation.
+        executables: executables with specs; see `executables_with_specs`.
+    """
+    failing: dict[str, Diagnostic] = {}
+    for content in executables:
+        module = mlir.Module.parse(content, thread_context()).operation
+        errors = compile_executables(session, Phase.EXECUTABLE_TARGETS, to_bytecode(module))
+        if not errors:
+            continue
+        dispatches = find_dispatches(module)
+        for dispatch in dispatches:
+            if names.EMBEDDED_SPEC in dispatch.module.attributes:
+                del dispatch.module.attributes[names.EMBEDDED_SPEC]
+        if not compile_executables(session, Phase.EXECUTABLE_TARGETS, to_bytecode(module)):
+            failing |= {dispatch.name: errors[0] for dispatch in dispatches}
+    return failing
+
+
+def compile_executables(
+    session: Session,
+    last: Phase,
+    program: bytes,
+    look: Callable[[mlir.Operation], None] | None = None,
+) -> tuple[Diagnostic, ...]:
+    """Compile a program of executables at `executable-sources` up to a phase. Return the errors.
+
+    Args:
+        session: a session with the flags of the compilation.
+        last: the last phase.
+        program: the program, as bytecode.
+        look: receives the compiled program if there are no errors.
+    """
+    diagnostics: list[Diagnostic] = []
+    with (
+        session.wrap(program, "<executables>") as source,
+        Invocation(session, diagnostics.append) as invocation,
+    ):
+        succeeded = invocation.parse(source) and invocation.run(Phase.EXECUTABLE_SOURCES, last)
+        errors = tuple(entry for entry in diagnostics if entry.severity is Severity.ERROR)
+        if succeeded and not errors:
+            if look is not None:
+                look(invocation.module())
+            return ()
+    return errors or (error("the compiler failed without a diagnostic"),)
+
+
+_BACKENDS: Final = frozenset({"llvm-cpu", "vmvx", "vmvx-inline"})
+"""The backends that apply specs before they materialize encodings."""
+
+_PIPELINE: Final = f"builtin.module(func.func({names.MATERIALIZE_ENCODINGS}))"
+
+
+def materialize_encodings(program: mlir.Operation) -> None:
+    """Materialize the encodings in the dispatches of a program at `executable-sources`.
+
+    Raises:
+        CompileError: the compiler cannot materialize them.
+    """
+    if not any(container.name == names.EXECUTABLE_VARIANT for container in containers(program)):
+        return
+    manager: PassManager | None = None
+    for dispatch in find_dispatches(program):
+        target = dispatch.target
+        if target is None or target.backend not in _BACKENDS or not has_encodings(dispatch.module):
+            continue
+        manager = manager or PassManager.parse(_PIPELINE, program.context)
+        try:
+            manager.run(dispatch.module)
+        except mlir.MLIRError as failure:
+            failed = error(f"the encodings of {dispatch.name} cannot be materialized")
+            raise CompileError(failed, *map(from_mlir, failure.error_diagnostics)) from None
+
+
+def has_encodings(module: mlir.Operation) -> bool:
+    """Return whether an operation of a dispatch has a result with an encoding."""
+    encoded: list[mlir.Operation] = []
+
+    def visitor(operation: mlir.Operation) -> mlir.WalkResult | None:
+        for result in operation.results:
+            if isinstance(result.type, mlir.RankedTensorType) and result.type.encoding is not None:
+                encoded.append(operation)
+                return mlir.WalkResult.INTERRUPT
+        return None
+
+    visit(module, visitor)
+    return bool(encoded)

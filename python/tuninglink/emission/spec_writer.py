@@ -12,7 +12,7 @@ from tuninglink.emission.matcher_forms import FORMS, RANGED_FORMS, NoMatcherErro
 from tuninglink.iree.size_ranges import RANGES, UNBOUNDED, SizeRange, specialization_ranges
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.mlir import names
-from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.serialization import to_text
 from tuninglink.mlir.symbols import FreshNames
 from tuninglink.specs.bindings import bind

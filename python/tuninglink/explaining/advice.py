@@ -16,7 +16,7 @@ from tuninglink.matching.derivation.deriver import DerivableList
 from tuninglink.matching.derivation.problem_forms import root_form
 from tuninglink.matching.op_info import OpInfo
 from tuninglink.matching.prunable import PrunableSpec
-from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.specs.applicability import Selection
 from tuninglink.specs.libraries import shipped_libraries
 from tuninglink.specs.spec import Spec, load_spec

@@ -1,4 +1,4 @@
-"""The dispatches of a program and their targets."""
+"""The dispatches of a program, their targets, and their root ops, found by the rule of each dispatch's backend."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree.targets import Target
+from tuninglink.iree.root_ops import FunctionOps, RootOpRule, chosen_ops, function_ops, root_op
+from tuninglink.iree.targets import Target, read_executable_target
 from tuninglink.mlir import names
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body, visit
@@ -135,3 +136,138 @@ def _whole_module(module: mlir.Operation, read: TargetReader) -> Dispatch:
         first = next(with_target, None)
         target = read(first, _TARGET) if first is not None else None
     return Dispatch(dispatch_name(module), module, target)
+
+
+@dataclass(frozen=True)
+class FunctionRoots:
+    """The root ops of one function of a dispatch.
+
+    Attributes:
+        function: the function.
+        roots: the ops that get the configuration: usually one; none if the compiler configures none; several if a spec
+            annotated several, which the compiler reports as an error.
+        marked: the ops that have a `root_op` attribute already.
+    """
+
+    function: mlir.Operation
+    roots: tuple[mlir.Operation, ...]
+    marked: tuple[mlir.Operation, ...]
+
+
+def find_root_ops(root: mlir.Operation) -> list[FunctionRoots]:
+    """Return the root ops of each function in `root`, in order.
+
+    An existing configuration decides: the op that a spec annotated, or the only op with a `lowering_config`. Otherwise
+        it is the op that the backend would choose. The caller runs the backend's preprocessing first where it changes
+        that choice.
+
+    Args:
+        root: a function, or an op around functions: a module, an executable, a variant. Every `func.func` counts as a
+            dispatch, a `util.func` only inside a variant. Without a target, a function counts as compiled for a GPU.
+    """
+    functions: list[mlir.Operation] = []
+
+    def visitor(operation: mlir.Operation) -> mlir.WalkResult | None:
+        if operation.name in (names.FUNCTION, names.UTIL_FUNCTION):
+            functions.append(operation)
+        elif operation.name != names.NAMED_SEQUENCE:
+            return None
+        return mlir.WalkResult.SKIP
+
+    visit(root, visitor)
+    surroundings = _Surroundings()
+    return [
+        FunctionRoots(function, _roots(function, ops, surroundings), ops.marked)
+        for function in functions
+        if function.name == names.FUNCTION or surroundings.variant(function) is not None
+        for ops in [function_ops(function)]
+    ]
+
+
+def _roots(
+    function: mlir.Operation, ops: FunctionOps, surroundings: _Surroundings
+) -> tuple[mlir.Operation, ...]:
+    chosen = chosen_ops(ops)
+    if chosen or not ops.computing:
+        return chosen
+    rule = surroundings.rule(function)
+    if rule is not RootOpRule.CPU and surroundings.is_one_workgroup(function):
+        return ()
+    root = root_op(ops, rule)
+    return () if root is None else (root,)
+
+
+_RULES: Final = {
+    "llvm-cpu": RootOpRule.CPU,
+    "vmvx": RootOpRule.CPU,
+    "vmvx-inline": RootOpRule.CPU,
+    "cuda": RootOpRule.GPU,
+    "rocm": RootOpRule.GPU,
+    "metal-spirv": RootOpRule.SPIRV,
+    "vulkan-spirv": RootOpRule.SPIRV,
+    "webgpu-spirv": RootOpRule.SPIRV,
+}
+"""The root op rule of each backend, by the compiler's name of the backend."""
+
+
+class _Surroundings:
+    """The variants and targets around functions, each of them read once."""
+
+    def __init__(self) -> None:
+        self._rules: dict[mlir.Attribute, RootOpRule] = {}
+        self._single: dict[mlir.Operation, frozenset[str]] = {}
+
+    def variant(self, function: mlir.Operation) -> mlir.Operation | None:
+        """Return the variant around `function`."""
+        around = (
+            ancestor
+            for ancestor in ancestors(function)
+            if ancestor.name == names.EXECUTABLE_VARIANT
+        )
+        return next(around, None)
+
+    def rule(self, function: mlir.Operation) -> RootOpRule:
+        """Return the rule for the nearest target on or around `function`."""
+        for ancestor in (function, *ancestors(function)):
+            is_variant = ancestor.name == names.EXECUTABLE_VARIANT
+            target = ancestor.attributes.get("target" if is_variant else names.EXECUTABLE_TARGET)
+            if target is not None:
+                return self._rule(target)
+        return RootOpRule.GPU
+
+    def _rule(self, target: mlir.Attribute) -> RootOpRule:
+        if target not in self._rules:
+            executable = read_executable_target(target)
+            backend = executable.backend if executable else ""
+            self._rules[target] = _RULES.get(backend, RootOpRule.GPU)
+        return self._rules[target]
+
+    def is_one_workgroup(self, function: mlir.Operation) -> bool:
+        """Return whether `function` is exported with a workgroup count of one.
+
+        GPU backends run such a function in one thread, without a configuration (`initGPULaunchConfig`).
+        """
+        variant = self.variant(function)
+        if variant is None:
+            return False
+        if variant not in self._single:
+            exports = (op for op in body(variant) if op.name == names.EXECUTABLE_EXPORT)
+            single = (symbol_name(export) or "" for export in exports if _is_one_workgroup(export))
+            self._single[variant] = frozenset(single)
+        return (symbol_name(function) or "") in self._single[variant]
+
+
+def _is_one_workgroup(export: mlir.Operation) -> bool:
+    blocks = list(export.regions[0].blocks)
+    if not blocks:
+        return False
+    counts = list(blocks[-1].operations[-1].operation.operands)
+    return bool(counts) and all(map(_is_one, counts))
+
+
+def _is_one(value: mlir.Value[mlir.Type]) -> bool:
+    owner = value.owner
+    if isinstance(owner, mlir.Block) or owner.operation.name != "arith.constant":
+        return False
+    constant = owner.operation.attributes["value"]
+    return isinstance(constant, mlir.IntegerAttr) and constant.value == 1

@@ -1,12 +1,28 @@
-"""The intrinsics of configurations: their names, element types and GPU generations."""
+"""The intrinsics of configurations, and the configurations that are foreign to a target.
+
+A configuration is foreign only if it certainly fails: its pipeline cannot be built for the backend, or the target
+lacks its instructions.
+
+Source: `iree-compile` 3.13 with each pipeline on each backend ("failed to build pass pipeline", "cannot be converted
+to LLVM IR"), and with intrinsics that the target does not list ("no intrinsic matching MFMA size on given chipset",
+"Cannot select"), on which the compiler may crash. `test/compiler/test_foreign.py` repeats this.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
-from iree.compiler.dialects import iree_gpu
+from iree.compiler.dialects import iree_codegen, iree_gpu
+
+from tuninglink.iree.known_targets import BACKENDS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tuninglink.iree.targets import Target
 
 _NVIDIA = "NV"
 
@@ -92,3 +108,107 @@ def generation(name: str) -> str:
 def is_nvidia(name: str) -> bool:
     """Return whether an intrinsic is NVIDIA's. The others are AMD's."""
     return instruction_set(name) == _NVIDIA
+
+
+_GPUS: Final = frozenset({"rocm", "cuda", "vulkan", "metal"})
+
+_ACCEPTED_BY: Final = {
+    "#iree_gpu.pipeline<TileAndFuse>": frozenset({"rocm", "cuda"}),
+    "#iree_gpu.spirv_pipeline<BaseDistribute>": _GPUS,
+    "#iree_cpu.pipeline<DoubleTilingExpert>": frozenset({"llvm-cpu"}),
+    "#iree_codegen.vmvx_pipeline": frozenset({"vmvx"}),
+    "#iree_gpu.lowering_config<{}>": _GPUS,
+    "#iree_cpu.lowering_config<distribution = [1]>": frozenset({"llvm-cpu", "vmvx"}),
+}
+"""An attribute of each class that is specific to some backends, and these backends."""
+
+
+@cache
+def _backends() -> Mapping[mlir.TypeID, frozenset[str]]:
+    """Return the backends of each attribute class."""
+    with mlir.Context():
+        return {
+            mlir.Attribute.parse(text).typeid: backends for text, backends in _ACCEPTED_BY.items()
+        }
+
+
+def foreign_reason(configuration: mlir.Attribute, target: Target) -> str:
+    """Return the reason why a configuration is foreign to a target. Empty if it is not, or if that is undecided.
+
+    Args:
+        configuration: a `compilation_info`, a `translation_info` or a `lowering_config`.
+        target: the target.
+    """
+    if isinstance(configuration, iree_codegen.CompilationInfoAttr):
+        parts = (configuration.translation_info, configuration.lowering_config)
+        return next(filter(None, (foreign_reason(part, target) for part in parts)), "")
+    if isinstance(configuration, iree_codegen.TranslationInfoAttr):
+        pipeline = configuration.pass_pipeline
+        return (
+            ""
+            if _is_accepted(pipeline, target)
+            else f"'{pipeline}' is not a pipeline of {target.backend}"
+        )
+    if not _is_accepted(configuration, target):
+        name = str(configuration).partition("<")[0]
+        return f"'{name}' is not a lowering config of {target.backend}"
+    if isinstance(configuration, iree_gpu.LoweringConfigAttr):
+        return _foreign_intrinsic_reason(configuration, target)
+    return ""
+
+
+def _is_accepted(attribute: mlir.Attribute, target: Target) -> bool:
+    if target.backend not in BACKENDS:
+        return True
+    return target.backend in _backends().get(attribute.typeid, BACKENDS)
+
+
+def _foreign_intrinsic_reason(configuration: iree_gpu.LoweringConfigAttr, target: Target) -> str:
+    kind = configuration.mma_kind
+    name = intrinsic_name(kind)
+    if kind is None or name is None or _has_intrinsic(name, target):
+        return ""
+    reason = f"'{name}' is not an intrinsic of {target}"
+    if not target.intrinsics:
+        return reason
+    types = element_types(kind)
+    alternatives = intrinsics_multiplying(target.intrinsics, types, configuration.context)
+    remedy = f"there is '{alternatives[0]}'" if alternatives else "it has none"
+    return f"{reason}; for {'·'.join(types[:2])}→{types[2]} {remedy}"
+
+
+def _has_intrinsic(intrinsic: str, target: Target) -> bool:
+    """Return whether a target has the instructions of an intrinsic, or may have them."""
+    if target.intrinsics and is_virtual(intrinsic):
+        # A target lists only some of the virtual intrinsics that its instructions implement.
+        return instruction_set(intrinsic) in map(instruction_set, target.intrinsics)
+    if target.intrinsics:
+        return intrinsic in target.intrinsics
+    if target.backend in ("rocm", "cuda"):
+        return is_nvidia(intrinsic) == (target.backend == "cuda")
+    return True
+
+
+def backends_of(configuration: mlir.Attribute) -> frozenset[str]:
+    """Return the backends that accept the classes and the intrinsic of a configuration."""
+    if isinstance(configuration, iree_codegen.CompilationInfoAttr):
+        parts = (configuration.translation_info, configuration.lowering_config)
+        return backends_of(parts[0]) & backends_of(parts[1])
+    if isinstance(configuration, iree_codegen.TranslationInfoAttr):
+        return backends_of(configuration.pass_pipeline)
+    taken = _backends().get(configuration.typeid, frozenset(BACKENDS))
+    if isinstance(configuration, iree_gpu.LoweringConfigAttr):
+        name = intrinsic_name(configuration.mma_kind)
+        if name is not None:
+            return taken - {"rocm" if is_nvidia(name) else "cuda"}
+    return taken
+
+
+def generation_of(configuration: mlir.Attribute) -> str:
+    """Return the only AMD GPU generation that has the intrinsic of a configuration; empty if there are several."""
+    if isinstance(configuration, iree_codegen.CompilationInfoAttr):
+        configuration = configuration.lowering_config
+    if not isinstance(configuration, iree_gpu.LoweringConfigAttr):
+        return ""
+    name = intrinsic_name(configuration.mma_kind)
+    return generation(name) if name is not None else ""

@@ -18,7 +18,8 @@ from tuninglink.mlir import names
 from tuninglink.mlir.symbols import split_path
 from tuninglink.mlir.walk import collect
 from tuninglink.specs.applicability import scope_of
-from tuninglink.specs.sequences import SequenceTable, signature
+from tuninglink.specs.module_scan import signature
+from tuninglink.specs.sequences import SequenceTable
 from tuninglink.specs.side_effects import SideEffects
 from tuninglink.specs.spec import Spec
 from tuninglink.specs.structure import Entry

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 
 from tuninglink.errors import SpecError
-from tuninglink.iree.dispatch_roots import find_root_ops
+from tuninglink.iree.dispatches import find_root_ops
 from tuninglink.iree.size_ranges import RANGES, SPECIALIZATION_RANGES, range_counts
 from tuninglink.matching.differences import compare
 from tuninglink.matching.op_info import OpInfo

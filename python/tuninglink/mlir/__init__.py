@@ -1,7 +1,13 @@
 """Helpers over the bindings: walking, symbols and their uses, attributes, diagnostics, serialization."""
 
-from tuninglink.mlir.contexts import collected_diagnostics, thread_context
-from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Place, Severity
+from tuninglink.mlir.diagnostics import (
+    Diagnostic,
+    DiagnosticSink,
+    Place,
+    Severity,
+    collected_diagnostics,
+    thread_context,
+)
 from tuninglink.mlir.serialization import is_bytecode, parse_module, to_bytecode, to_text
 from tuninglink.mlir.symbols import FreshNames, rename_symbols, symbol_name, symbols
 from tuninglink.mlir.walk import body, collect, visit

@@ -1,11 +1,9 @@
-"""Diagnostics as data: a severity, a message, a place, and notes.
-
-The compiler's diagnostics and Tuninglink's own have the same class, `Diagnostic`, and reach the renderer or the
-checker through one `DiagnosticSink`.
-"""
+"""Diagnostics as data: a severity, a message, a place, and notes; and the context of each thread."""
 
 from __future__ import annotations
 
+import threading
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -177,3 +175,38 @@ def _call_site(location: mlir.Location) -> mlir.CallSiteLoc | None:
         parts = (part for part in location.locations if isinstance(part, mlir.Location))
         return next(filter(None, map(_call_site, parts)), None)
     return None
+
+
+_local = threading.local()
+
+
+def thread_context() -> mlir.Context:
+    """Return the context of the calling thread. The first call creates it."""
+    context: mlir.Context | None = getattr(_local, "context", None)
+    if context is None:
+        context = _local.context = mlir.Context()
+    return context
+
+
+@contextmanager
+def collected_diagnostics(context: mlir.Context) -> Iterator[list[Diagnostic]]:
+    """Collect the compiler's diagnostics about IR in `context` while the block runs.
+
+    Errors that an `MLIRError` carries are left out. MLIR's thread pool is disabled meanwhile: a thread that emits a
+    diagnostic would wait for the Python lock, whose holder waits for that thread.
+    """
+    collected: list[Diagnostic] = []
+
+    def handler(diagnostic: mlir.Diagnostic) -> bool:
+        collected.append(from_mlir(diagnostic))
+        return True
+
+    has_threads = context.get_num_threads() > 1
+    context.enable_multithreading(False)  # noqa: FBT003 - the bindings name no argument
+    attached = context.attach_diagnostic_handler(handler)
+    try:
+        yield collected
+    finally:
+        attached.detach()
+        if has_threads:
+            context.enable_multithreading(True)  # noqa: FBT003

@@ -12,8 +12,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.errors import SpecError
 from tuninglink.mlir import names
-from tuninglink.mlir.contexts import collected_diagnostics
-from tuninglink.mlir.diagnostics import Place, error, from_mlir, note
+from tuninglink.mlir.diagnostics import Place, collected_diagnostics, error, from_mlir, note
 from tuninglink.spelling import nearest
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ def parse_module(data: bytes, source: str, context: mlir.Context) -> mlir.Operat
             is not one module.
     """
     start = Place(source, 1, 1)
-    if not data.strip():
+    if not data or data.isspace():
         raise SpecError(error("the file is empty; expected MLIR text or bytecode", start))
     text = "" if is_bytecode(data) else _text(data, start)
     with collected_diagnostics(context):

@@ -19,12 +19,11 @@ from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Place, Sever
 from tuninglink.mlir.rendering import Sources, render, wants_color
 from tuninglink.mlir.serialization import without_byte_order_mark
 from tuninglink.opt.arguments import dump, resolve
-from tuninglink.opt.execution import Execution
+from tuninglink.opt.execution import Execution, set_up_process
 from tuninglink.opt.expectations import Expectations
 from tuninglink.opt.input_chunks import Chunk, parse, split_input
 from tuninglink.opt.pass_registry import PassRegistry
 from tuninglink.opt.pipeline import PIPELINE_SOURCE, parse_pipeline
-from tuninglink.opt.process_state import set_up_process
 from tuninglink.opt.tool_flags import read_options
 from tuninglink.passes import PASSES
 

@@ -18,7 +18,7 @@ from tuninglink.payloads.interpretation import configured_functions
 from tuninglink.payloads.payload import Payload, Size, function_of, root_of
 from tuninglink.payloads.program_writer import write_body, write_program
 from tuninglink.spaces.workload import Workload, read_workload
-from tuninglink.specs.sequences import is_any_op, signature
+from tuninglink.specs.module_scan import is_any_op, signature
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
@@ -198,7 +198,7 @@ def _is_local(entry: Entry) -> bool:
     """Return whether an entry matches and configures just the op that its matcher receives."""
     table = entry.anatomy.table
     sequence = table.symbol(entry.matcher)
-    if sequence is None or entry.matcher not in table.scan.passing:
+    if sequence is None or not table.scan.shapes[entry.matcher].is_passing:
         return False
     handles = [is_any_op(kind) for kind in signature(sequence).results]
     return sum(handles) == int(handles[0]) == 1 and table.annotations(entry.action) is not None

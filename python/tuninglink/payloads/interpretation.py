@@ -9,12 +9,12 @@ from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
 
 from tuninglink.mlir import names
-from tuninglink.mlir.contexts import collected_diagnostics
+from tuninglink.mlir.diagnostics import collected_diagnostics
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.symbols import FreshNames, split_path, symbols
 from tuninglink.mlir.walk import body, collect
 from tuninglink.payloads.payload import root_of
-from tuninglink.specs.sequences import is_any_op, signature
+from tuninglink.specs.module_scan import is_any_op, signature
 from tuninglink.specs.transform_ops import (
     FAILURES_PROPAGATE,
     add_kernel_config,

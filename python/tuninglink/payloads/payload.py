@@ -10,8 +10,7 @@ from iree.compiler import ir as mlir
 from tuninglink.errors import TuninglinkError
 from tuninglink.iree.op_kinds import Role
 from tuninglink.mlir import names
-from tuninglink.mlir.contexts import thread_context
-from tuninglink.mlir.diagnostics import error
+from tuninglink.mlir.diagnostics import error, thread_context
 from tuninglink.mlir.walk import body, collect
 from tuninglink.solver.answers import Verdict
 from tuninglink.spaces.workload import read_workload

@@ -9,19 +9,21 @@ from dataclasses import replace
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
 
-from tuninglink.compiler.encodings import materialize_encodings
-from tuninglink.compiler.prepared_dispatches import DispatchSources, PreparedDispatches
+from tuninglink.compiler.prepared_dispatches import (
+    DispatchSources,
+    PreparedDispatches,
+    materialize_encodings,
+)
 from tuninglink.emission.entry_points import Preparation
 from tuninglink.iree.dispatch_calls import count_calls
 from tuninglink.iree.dispatch_cost import dispatch_costs
-from tuninglink.iree.dispatch_roots import find_root_ops
-from tuninglink.iree.dispatches import Dispatch, find_dispatches
+from tuninglink.iree.dispatches import Dispatch, find_dispatches, find_root_ops
 from tuninglink.iree.given_sizes import GivenSizes
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.iree.op_words import describe
 from tuninglink.matching.op_info import OpInfo
 from tuninglink.mlir import names
-from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.passes.strip_configs import strip_configurations
 from tuninglink.scaffolding.scaffold import LeftOut, StartingPoint

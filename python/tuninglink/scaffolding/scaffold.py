@@ -9,8 +9,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree.dispatch_cost import DispatchCost
 from tuninglink.mlir import names
-from tuninglink.mlir.contexts import thread_context
-from tuninglink.mlir.diagnostics import place_of
+from tuninglink.mlir.diagnostics import place_of, thread_context
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import collect
 from tuninglink.spaces.configuration import Configuration
@@ -157,5 +156,9 @@ def _about_knobs(point: StartingPoint, registry: ProviderRegistry | None) -> Ite
         if valid is not None:
             alternatives = ", ".join(valid[1:]) or "no other, unless another knob changes, too"
             yield f"{_INDENT * 3}also: {alternatives}"
+    options = allowed.options if allowed else {}
+    for name in [name for name in options if name not in values]:
+        about = meaning(name)
+        yield f"Option, not set: {name} ({about}): {', '.join(options[name])}"
     if allowed and not allowed.by_place:
         yield f"Other valid values are unknown: {allowed.reason}"

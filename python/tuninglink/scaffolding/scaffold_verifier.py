@@ -9,14 +9,13 @@ from iree.compiler import ir as mlir
 
 from tuninglink.compiler.applying import SpecChoice
 from tuninglink.compiler.compilation import Compilation, Compiler
-from tuninglink.compiler.flags import CompileOptions
-from tuninglink.compiler.phases import Phase
+from tuninglink.compiler.compile_options import CompileOptions, Phase
 from tuninglink.compiler.prepared_dispatches import DispatchSources, executable_name
 from tuninglink.compiler.tracing import Applied
 from tuninglink.errors import CompileError
 from tuninglink.iree.dispatches import containers, find_dispatches
 from tuninglink.mlir import names
-from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.scaffolding.scaffold import StartingPoint

@@ -90,7 +90,7 @@ def passed(pipeline: str, bytecode: bytes) -> mlir.Operation:
     from iree.compiler import ir  # noqa: PLC0415 - a process that only submits does not need the compiler
     from iree.compiler.passmanager import PassManager  # noqa: PLC0415
 
-    from tuninglink.mlir.contexts import thread_context  # noqa: PLC0415
+    from tuninglink.mlir.diagnostics import thread_context  # noqa: PLC0415
 
     context = thread_context()
     with context:

@@ -62,6 +62,17 @@ KNOBS: Final = {
     "no_reduce_shared_memory_bank_conflicts": KnobReference(
         "true leaves out the padding of shared memory"
     ),
+    "reorder_workgroups_strategy": KnobReference(
+        "the order of workgroups; Transpose exchanges x and y"
+    ),
+    "workgroup_reordering_strategy": KnobReference(
+        "the order of workgroups, for a number of dies with so many compute units"
+    ),
+    "amdgpu-waves-per-eu": KnobReference(
+        "least number of subgroups that a SIMD unit runs at once; more of them leave each fewer registers",
+        "subgroups",
+    ),
+    "denormal_fp_math_f32": KnobReference("preserve-sign flushes denormal numbers to zero"),
     "use_igemm_convolution": KnobReference(
         "whether a convolution becomes a matmul of gathered patches"
     ),

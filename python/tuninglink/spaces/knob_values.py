@@ -19,6 +19,12 @@ from tuninglink.mlir import names
 from tuninglink.mlir.attributes import named_parameters
 from tuninglink.solver.answers import AssignmentError, Limits, UndecidedError, Verdict
 from tuninglink.spaces.configuration import MismatchError, dictionary_of
+from tuninglink.spaces.gpu.code_options import (
+    DENORMALS,
+    FUNCTION_ATTRIBUTES,
+    REORDERING,
+    code_options,
+)
 from tuninglink.spaces.knob_reference import PIPELINE, knob_place
 from tuninglink.spaces.knobs import OneOfKnob
 
@@ -90,6 +96,7 @@ class AllowedValues:
     Attributes:
         reason: why the values are unknown; empty if they are known.
         by_place: the valid values of each knob of the space, the current one first.
+        options: the values of options of code generation, none of which is set in all configurations.
     """
 
     def __init__(
@@ -97,6 +104,8 @@ class AllowedValues:
     ) -> None:
         self.reason = ""
         self.by_place: dict[str, tuple[str, ...]] = {}
+        options = code_options(workload, str(configuration.pipeline))
+        self.options = {option.name: tuple(option.values) for option in options}
         result = self._space(workload, configuration, registry)
         if result is None:
             return
@@ -171,15 +180,25 @@ def _translation(info: iree_codegen.TranslationInfoAttr) -> Mapping[str, str]:
     configuration: Any = info.configuration
     given = None if configuration is None else dictionary_of(configuration)
     for name, attribute in (given or {}).items():
-        if name != PIPELINE_OPTIONS:
+        if name == FUNCTION_ATTRIBUTES:
+            entries = dictionary_of(attribute) or {}
+            translation |= {entry: _text(value).strip('"') for entry, value in entries.items()}
+        elif name == DENORMALS:
+            translation[name] = str(attribute).partition("<")[2].strip('">')
+        elif name != PIPELINE_OPTIONS:
             translation[name] = "true" if isinstance(attribute, mlir.UnitAttr) else _text(attribute)
-            continue
-        options: Any = attribute
-        for option in _OPTIONS:
-            value = getattr(options, option)
-            if value is not None:
-                translation[option] = str(value).lower()
+        else:
+            translation |= _pipeline_options(attribute)
     return translation
+
+
+def _pipeline_options(attribute: Any) -> Mapping[str, str]:
+    values = {option: getattr(attribute, option) for option in _OPTIONS}
+    options = {option: str(value).lower() for option, value in values.items() if value is not None}
+    order = attribute.reorder_workgroups_strategy
+    if order is not None:
+        options[REORDERING] = str(order).partition("<")[2].rstrip(">")
+    return options
 
 
 _OPTIONS: Final = (

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from tuninglink.solver.answers import CheckAnswer
     from tuninglink.spaces.configuration import Configuration
+    from tuninglink.spaces.gpu.code_options import CodeOption
     from tuninglink.spaces.knobs import Knob
 
 _LIMITS: Final = Limits(seconds=2.0, solver_seconds=1.0)
@@ -62,6 +63,26 @@ class SpaceSelection:
         for fixed in self.fixed:
             selected = _fix(selected, fixed)
         return selected
+
+    def with_options(self, options: Sequence[CodeOption]) -> tuple[dict[str, int], SpaceSelection]:
+        """Return the values of fixed options of code generation, and the selection without them.
+
+        Raises:
+            SelectionError: an option cannot have the value.
+        """
+        by_name = {option.name: option for option in options}
+        values: dict[str, int] = {}
+        for fixed in self.fixed:
+            option = by_name.get(fixed.name)
+            if option is None:
+                continue
+            if fixed.value not in option.values:
+                listed = note(f"possible values: {', '.join(option.values)}")
+                message = f"option '{fixed.name}' cannot be {fixed.value}"
+                raise SelectionError(error(message, notes=[listed]))
+            values[fixed.name] = option.values[fixed.value]
+        rest = tuple(fixed for fixed in self.fixed if fixed.name not in by_name)
+        return values, SpaceSelection(self.pipelines, rest)
 
     def _with_pipelines(self, spaces: Sequence[Space]) -> list[Space]:
         present = {pipeline_name(space.constraints.pipeline): None for space in spaces}

@@ -9,7 +9,7 @@ from typing import Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree.foreign import backends_of, foreign_reason, generation_of
+from tuninglink.iree.intrinsics import backends_of, foreign_reason, generation_of
 from tuninglink.iree.known_targets import BACKENDS
 from tuninglink.iree.structured_op import element_type
 from tuninglink.iree.targets import Target, known_target_names

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.iree.targets import Target
-from tuninglink.mlir.contexts import thread_context
-from tuninglink.mlir.diagnostics import error
+from tuninglink.mlir.diagnostics import error, thread_context
 from tuninglink.specs.entry_settings import provenance_of
 from tuninglink.specs.spec import load_spec
 

@@ -15,8 +15,7 @@ from typing import Final, overload
 from tuninglink.errors import SpecError
 from tuninglink.files import cannot
 from tuninglink.iree.targets import Target
-from tuninglink.mlir.contexts import thread_context
-from tuninglink.mlir.diagnostics import DiagnosticSink, error
+from tuninglink.mlir.diagnostics import DiagnosticSink, error, thread_context
 from tuninglink.specs.libraries import LIBRARY, library_files, shipped_libraries
 from tuninglink.specs.remote import changed, fetch, is_url
 from tuninglink.specs.spec import Spec, load_spec
@@ -40,15 +39,20 @@ class SpecFile:
         name: its name: a path, a URL, or the names of a library and of the spec in it.
         content: text or bytecode.
         targets: names of the targets that it is bound to; none for any target.
-        sha256: the hash that identifies it, in hexadecimal: that of the text where there is one.
+        text: the text that bytecode was made from, if any.
         is_automatic: whether `library:auto` selected it, so that it need not suit the program.
     """
 
     name: str
     content: bytes
     targets: tuple[str, ...] = ()
-    sha256: str = ""
+    text: bytes | None = None
     is_automatic: bool = False
+
+    @cached_property
+    def sha256(self) -> str:
+        """The hash that identifies it, in hexadecimal: that of the text where there is one."""
+        return hashlib.sha256(self.content if self.text is None else self.text).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -143,8 +147,7 @@ class SpecArgument:
         return [path]
 
     def _file(self, name: str, content: bytes, text: bytes | None = None) -> SpecFile:
-        identity = content if text is None else text
-        return SpecFile(name, content, self.targets, hashlib.sha256(identity).hexdigest())
+        return SpecFile(name, content, self.targets, text)
 
     def _check_hash(self, found: Sequence[SpecFile]) -> None:
         if len(found) != 1:

@@ -13,13 +13,13 @@ from iree.compiler import ir as mlir
 from tuninglink.errors import SpecError
 from tuninglink.iree.targets import Target
 from tuninglink.mlir import names
-from tuninglink.mlir.contexts import thread_context
-from tuninglink.mlir.diagnostics import DiagnosticSink, Place, error
+from tuninglink.mlir.diagnostics import DiagnosticSink, Place, error, thread_context
 from tuninglink.mlir.serialization import is_bytecode, parse_module, to_bytecode, to_text
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body
 from tuninglink.specs.bindings import bind
-from tuninglink.specs.structure import Anatomy, Entry, SpecKind, has_entry_point
+from tuninglink.specs.module_scan import has_entry_point
+from tuninglink.specs.structure import Anatomy, Entry, SpecKind
 from tuninglink.upgrading.module_reader import read_module
 
 

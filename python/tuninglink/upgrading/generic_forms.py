@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
 
-from tuninglink.mlir.contexts import collected_diagnostics
+from tuninglink.mlir.diagnostics import collected_diagnostics
 from tuninglink.upgrading.outline_parts import Edit, Edits
 
 if TYPE_CHECKING:

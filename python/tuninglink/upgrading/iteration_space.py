@@ -11,7 +11,7 @@ from iree.compiler import ir as mlir
 from tuninglink.iree.op_kinds import loops_in
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import parse_attribute
-from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.upgrading.spec_text import Source
 from tuninglink.upgrading.trees import Leaf, Node, as_node, parse
 

@@ -9,8 +9,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.errors import SpecError
 from tuninglink.mlir import names
-from tuninglink.mlir.contexts import thread_context
-from tuninglink.mlir.diagnostics import Diagnostic, Place, Severity, error
+from tuninglink.mlir.diagnostics import Diagnostic, Place, Severity, error, thread_context
 from tuninglink.mlir.serialization import decode
 from tuninglink.upgrading.attribute_rewriter import AttributeRewriter, Rewrites
 from tuninglink.upgrading.exclusion import Exclusion, exclude, find_rejected, parse_failure

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import tuninglink
-from tuninglink.dag_to_named import conversion, convert_dags, perturbations
+from tuninglink import dag_to_named
+from tuninglink.dag_to_named import convert_dags
+from tuninglink.dag_to_named.perturbations import perturbations
 from tuninglink.dag_to_named.replacement import DagMatcher, replace_dag
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import collect
@@ -140,7 +142,7 @@ def test_a_matcher_that_asks_for_less_is_not_taken(
         for each in [each.operation for each in block.operations if each.operation.name == name]:
             each.erase()
 
-    monkeypatch.setattr(conversion, "replace_dag", forgetful)
+    monkeypatch.setattr(dag_to_named, "replace_dag", forgetful)
     old = spec(CASES[case][0])
     converted = convert_dags(old)
     (entry,) = converted.entries
@@ -230,7 +232,7 @@ def programs(name: str) -> dict[str, str]:
     old = spec(CASES[name][0])
     payload = payload_for(old.entries[0])
     context = old.module.context
-    return {each.what: each.text for each in perturbations.perturbations(payload.body, context)}
+    return {each.what: each.text for each in perturbations(payload.body, context)}
 
 
 def test_programs_differ_in_all_that_a_matcher_may_see() -> None:

@@ -7,7 +7,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.iree.structured_op import Accumulation, StructuredOp
-from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.walk import visit
 
 GENERIC = """

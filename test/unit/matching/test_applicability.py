@@ -15,7 +15,7 @@ from tuninglink.iree.targets import Target, known_target_names
 from tuninglink.matching.materialization import link_dispatches
 from tuninglink.matching.reachability import find_unreachable
 from tuninglink.mlir import names
-from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.serialization import parse_module
 from tuninglink.specs import LinkForm, Spec, link_specs, load_spec
 from tuninglink.specs.applicability import scope_of

@@ -17,7 +17,7 @@ from tuninglink.matching.differences import compare
 from tuninglink.matching.op_info import OpInfo
 from tuninglink.matching.reader import MatcherReader
 from tuninglink.mlir import names
-from tuninglink.mlir.contexts import collected_diagnostics, thread_context
+from tuninglink.mlir.diagnostics import collected_diagnostics, thread_context
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.walk import collect
 from tuninglink.specs.embedding import spec_attribute

@@ -12,7 +12,7 @@ from tuninglink.matching.differences import compare
 from tuninglink.matching.nearest_entries import NearestEntries
 from tuninglink.matching.op_info import OpInfo
 from tuninglink.matching.reader import MatcherReader
-from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.walk import collect
 from tuninglink.specs.spec import Spec
 

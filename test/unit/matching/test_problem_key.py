@@ -14,7 +14,7 @@ from tuninglink.matching.derivation.renumbering import (
     Renumbering,
     loop_mapping,
 )
-from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import thread_context
 
 ATTENTION = ("b m p", "b q p", "b q n", "", "b m n", "b m", "b m")
 CONVOLUTION = ("b h+r w+s c", "r s c f", "b h w f")

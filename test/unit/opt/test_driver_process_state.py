@@ -16,7 +16,7 @@ from tuninglink.opt.pipeline import Element
 
 
 def _run(script: str) -> subprocess.CompletedProcess[str]:
-    prelude = "from tuninglink.opt.process_state import set_up_process\n"
+    prelude = "from tuninglink.opt.execution import set_up_process\n"
     command = [sys.executable, "-c", prelude + script]
     return subprocess.run(command, capture_output=True, check=False, text=True, timeout=PATIENCE)
 

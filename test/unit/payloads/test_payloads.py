@@ -21,7 +21,7 @@ from tuninglink.compiler.target_flags import compile_flags
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.iree.targets import Target
 from tuninglink.mlir import names
-from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.walk import collect
 from tuninglink.payloads import configures, matches, winners
 from tuninglink.solver.answers import Verdict

@@ -8,7 +8,7 @@ from interpreter import apply_spec, numbered_attributes
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
-from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.symbols import symbols
 from tuninglink.mlir.walk import collect
 from tuninglink.passes.dedupe_sequences import deduplicate_sequences

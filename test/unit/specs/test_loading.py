@@ -9,8 +9,7 @@ import pytest
 from matched_operations import spec_of
 
 from tuninglink.errors import SpecError
-from tuninglink.mlir.contexts import thread_context
-from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink
+from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, thread_context
 from tuninglink.specs import sources
 from tuninglink.specs.sources import SpecFiles, read_specs
 

@@ -17,8 +17,7 @@ from places import ROOT
 from processes import PATIENCE
 
 from tuninglink.mlir import names
-from tuninglink.mlir.contexts import collected_diagnostics
-from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity
+from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity, collected_diagnostics
 from tuninglink.passes.verify_specs import VerifySpecs, report_unreachable
 from tuninglink.specs import Spec, link_specs, load_spec
 from tuninglink.specs.verification import verify_spec

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from tuninglink.compiler.phases import Phase
+from tuninglink.compiler.compile_options import Phase
 from tuninglink.tuning.deciding.decision import ConfidenceInterval
 from tuninglink.tuning.deciding.output_judge import OutputJudge
 from tuninglink.tuning.devices.timing import Rounds
+from tuninglink.tuning.flag_sets import DEFAULT, FlagSet
 from tuninglink.tuning.flag_sets.comparison import FlagComparison, TunedSet
 from tuninglink.tuning.flag_sets.compilation import CompiledSource, ProgramSource
-from tuninglink.tuning.flag_sets.program_times import ProgramTimer
+from tuninglink.tuning.flag_sets.program_times import ProgramTimer, ProgramTimes
 from tuninglink.tuning.flag_sets.results import FlagsResult, SetResult, tuning_bases
-from tuninglink.tuning.flag_sets.sets import DEFAULT, FlagSet
 from tuninglink.tuning.programs.call_options import ALL_CALLS
 from tuninglink.tuning.programs.program_calls import FunctionCall, ProgramCalls
 from tuninglink.tuning.results.failures import Failure, FailureKind
@@ -215,23 +215,54 @@ class SlowDevice(RecordedDevice):
         return super().program_rounds(programs, count)
 
 
-def test_programs_far_behind_after_their_first_call_are_not_timed_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    device = SlowDevice()
+def slow_times(device: SlowDevice, monkeypatch: pytest.MonkeyPatch, seconds: float) -> ProgramTimes:
     clock = SimpleNamespace(monotonic=lambda: device.seconds)
     monkeypatch.setattr("tuninglink.tuning.flag_sets.program_times.time", clock)
     timer = ProgramTimer(device, CALLS, 0)
     images = [b"prefills fast", b"both fast"]
     for image in (b"default", *images):
         timer.outputs(image)
-    times = timer.compare(b"default", images, 60.0)
+    times = timer.compare(b"default", images, seconds)
     assert not isinstance(times, Failure)
-    assert device.timed == {b"default", b"both fast"}
-    behind, fast = times.speedups
-    assert (behind.low, behind.median, behind.high) == pytest.approx((1 / 3, 1.0, 3.0))
-    assert fast.median == pytest.approx(2.0)
     assert times.milliseconds[0] == pytest.approx(12_000)
+    behind = times.speedups[0]
+    assert (behind.low, behind.median, behind.high) == pytest.approx((1 / 1.3, 1.0, 1.3))
+    return times
+
+
+def test_programs_far_behind_after_their_first_call_are_not_timed_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    device = SlowDevice()
+    times = slow_times(device, monkeypatch, 120.0)
+    assert device.timed == {b"default", b"both fast"}
+    assert times.speedups[1].median == pytest.approx(2.0)
+
+
+def test_first_calls_decide_where_no_rounds_fit_into_the_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    device = SlowDevice()
+    times = slow_times(device, monkeypatch, 60.0)
+    assert not device.timed
+    assert times.default_ms == times.milliseconds[0]
+    assert times.noise.high == pytest.approx(1.3)
+    fast = times.speedups[1]
+    assert (fast.low, fast.median, fast.high) == pytest.approx((12 / 1.3, 12, 12 * 1.3))
+
+
+def test_sets_that_do_not_fit_into_the_time_are_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    device = SlowDevice()
+    clock = SimpleNamespace(monotonic=lambda: device.seconds)
+    for module in ("program_times", "comparison"):
+        monkeypatch.setattr(f"tuninglink.tuning.flag_sets.{module}.time", clock)
+    whole, compiler = replace(comparison(), seconds=30.0, _began=0.0), RecordedCompiler()
+    sets = [FlagSet(name, (f"--{name}",)) for name in ("both fast", "wrong", "prefills fast")]
+    jobs = {flag_set: whole.begin(compiler, flag_set) for flag_set in sets}
+    result = whole.run(compiled(b"default"), jobs, device)
+    assert result.flags == ("--both fast",)
+    assert by_name(result)["wrong"].is_rejected
+    assert by_name(result)["prefills fast"].note == "it was not run: there was no time left"
 
 
 def test_sets_may_have_to_compute_the_same_bits() -> None:

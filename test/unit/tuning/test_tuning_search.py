@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tuninglink.errors import TuninglinkError
+from tuninglink.tuning import search as searches
 from tuninglink.tuning.candidates.candidate import SearchProblem, distance
 from tuninglink.tuning.database.tables import (
     RecordedPool,
@@ -21,7 +22,7 @@ from tuninglink.tuning.database.tables import (
     recorded_candidate,
 )
 from tuninglink.tuning.devices.hardware import TYPICAL, compute_units
-from tuninglink.tuning.search import registry, search_named
+from tuninglink.tuning.search import search_named
 from tuninglink.tuning.search.base import MeasuredProblem, RandomSearch
 from tuninglink.tuning.search.cpu_shape import cpu_estimate, cpu_shape_of
 from tuninglink.tuning.search.features import features
@@ -55,10 +56,14 @@ class Pool:
     default: Candidate | None = None
     given: tuple[Candidate, ...] = ()
     asked_neighbors: int = field(default=0)
+    options: Mapping[Candidate, Sequence[Candidate]] = field(default_factory=dict)
 
     def sample(self, n: int, seed: int) -> Sequence[Candidate]:
         everything = list(self.times)
         return random.Random(seed).sample(everything, min(n, len(everything)))
+
+    def begin_sample(self, n: int, seed: int) -> None:
+        pass
 
     def neighbors(self, candidate: Candidate) -> Sequence[Candidate]:
         self.asked_neighbors += 1
@@ -67,6 +72,9 @@ class Pool:
             for each in self.times
             if sum(value != candidate.knobs[name] for name, value in each.knobs.items()) == 1
         ]
+
+    def variants(self, candidate: Candidate) -> Sequence[Candidate]:
+        return self.options.get(candidate, ())
 
     @property
     def best(self) -> float:
@@ -190,6 +198,33 @@ def test_what_is_known_comes_first(name: str) -> None:
     assert everything[9] not in asked
 
 
+@pytest.mark.parametrize("name", ["model", "random", "neighbors"])
+def test_options_are_varied_on_the_best_candidates_after_the_tiles(name: str) -> None:
+    pool = gpu_pool()
+    variants = {
+        candidate: (recorded_candidate(candidate.pipeline, {**candidate.knobs, "option": 1}),)
+        for candidate in pool.times
+    }
+    pool = replace(pool, options=variants)
+    search = search_named(name)(pool, 0, None)
+    tried: list[Candidate] = []
+    times: dict[str, float] = {}
+    while len(tried) < 60:
+        (candidate,) = search.ask(1)
+        tried.append(candidate)
+        own = {other: value for other, value in candidate.knobs.items() if other != "option"}
+        time = pool.times[recorded_candidate(candidate.pipeline, own)]
+        search.tell(candidate, time)
+        if time is not None and "option" not in candidate.knobs:
+            times[candidate.key] = time
+        if len(tried) == 48:
+            best = sorted(times, key=lambda key: times[key])[:3]
+    positions = [place for place, each in enumerate(tried) if "option" in each.knobs]
+    assert positions == [48, 49, 50]
+    of = {each.key: candidate.key for candidate, (each,) in variants.items()}
+    assert [of[tried[place].key] for place in positions] == best
+
+
 def test_the_model_needs_few_trials_on_a_gpu() -> None:
     assert median("model", gpu_pool) <= median("random", gpu_pool) / 2
 
@@ -295,11 +330,11 @@ def test_an_unknown_search_is_one_diagnostic() -> None:
 
 def test_a_plug_in_adds_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
     points = [
-        EntryPoint("mine", f"{RandomSearch.__module__}:RandomSearch", registry.GROUP),
-        EntryPoint("broken", "nowhere:Nothing", registry.GROUP),
-        EntryPoint("other", "json:dumps", registry.GROUP),
+        EntryPoint("mine", f"{RandomSearch.__module__}:RandomSearch", searches.GROUP),
+        EntryPoint("broken", "nowhere:Nothing", searches.GROUP),
+        EntryPoint("other", "json:dumps", searches.GROUP),
     ]
-    monkeypatch.setattr(registry, "entry_points", lambda group: points if group else [])
+    monkeypatch.setattr(searches, "entry_points", lambda group: points if group else [])
     assert search_named("mine") is RandomSearch
     with pytest.raises(TuninglinkError, match="plug-in 'broken'"):
         search_named("broken")

@@ -9,7 +9,7 @@ from places import ROOT, SHARED
 
 import tuninglink
 from tuninglink.errors import SpecError
-from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.serialization import parse_module
 
 if TYPE_CHECKING:

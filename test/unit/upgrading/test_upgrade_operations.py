@@ -7,7 +7,7 @@ from releases import since_3_13
 
 import tuninglink
 from tuninglink.errors import SpecError
-from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.serialization import parse_module
 
 ANY = "!transform.any_op"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from releases import since_3_13
 
-from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.serialization import parse_module
 from tuninglink.upgrading import upgrade
 from tuninglink.upgrading.attribute_rewriter import AttributeRewriter, Rewrites

@@ -9,7 +9,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.matching import predicates as pred
-from tuninglink.matching.matcher_ops import STRUCTURED_MATCHERS
+from tuninglink.matching.reader import STRUCTURED_MATCHERS
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import entries_of
 from tuninglink.mlir.symbols import split_path
@@ -114,7 +114,7 @@ def derived_spec(
                 module.attributes[name] = source.module.attributes[name]
         module.attributes[names.WITH_NAMED_SEQUENCE] = mlir.UnitAttr.get()
         module.attributes[names.DEFAULT_ENTRY_POINT] = mlir.UnitAttr.get()
-        matcher, action = (split_path(each)[-1:] for each in (entry.matcher, entry.action))
+        matcher, action = (split_path(path)[-1:] for path in (entry.matcher, entry.action))
         with mlir.InsertionPoint(module.regions[0].blocks[0]):
             _add_action(action[0], list(settings))
             sequence = _add_matcher(matcher[0], list(settings.values()), form)

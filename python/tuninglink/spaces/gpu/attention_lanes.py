@@ -16,8 +16,7 @@ from tuninglink.mlir.names import DECOMPOSITION_CONFIG
 from tuninglink.solver.answers import UndecidedError
 from tuninglink.solver.expressions import number
 from tuninglink.spaces.gpu.contractions import static_sizes
-from tuninglink.spaces.gpu.form_rules import FormRules
-from tuninglink.spaces.gpu.gpu_space import GpuSpace, Outline
+from tuninglink.spaces.gpu.gpu_space import FormRules, GpuSpace, Outline
 from tuninglink.spaces.gpu.knob_table import BasisSlot, gpu_template, knob_name
 from tuninglink.spaces.gpu.promotion import promotion_slots
 from tuninglink.spaces.slots import ArraySlot, IntegerSlot

@@ -10,7 +10,8 @@ from iree.compiler import ir as mlir
 from tuninglink.iree.op_kinds import Role
 from tuninglink.iree.structured_op import StructuredOp, element_type
 from tuninglink.solver.answers import UndecidedError
-from tuninglink.spaces.gpu.fused_ops import computed_inputs
+from tuninglink.spaces.gpu.root_loops import check_sizes, computed_inputs
+from tuninglink.spaces.gpu.target_gpu import check_element_types
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,10 +23,7 @@ if TYPE_CHECKING:
 FOR_FEW_ROWS = "VDMFMA"
 """What the names of the virtual intrinsics for few rows start with; they are for TileAndFuse."""
 
-_NARROW_FLOATS = ("f8", "f6", "f4")
 _OPERANDS = 3
-_MOST = 1 << 31
-"""No op on a GPU has sizes from here on."""
 
 
 @dataclass(frozen=True)
@@ -178,37 +176,6 @@ def intrinsics_for(contraction: Contraction, device: Gpu, virtual: str = "") -> 
     if not intrinsics:
         raise UndecidedError(f"no intrinsic of the target multiplies {'x'.join(types)}")
     return intrinsics
-
-
-def check_element_types(
-    types: Iterable[str], device: Gpu, *, needs_conversions: bool = False
-) -> None:
-    """Check that the device can lower element types.
-
-    Args:
-        types: the element types.
-        device: the device.
-        needs_conversions: whether threads convert them, which the NVIDIA backend does not lower for narrow floats.
-
-    Raises:
-        UndecidedError: the device has no intrinsic, or no conversion, for a type of 8 bits or fewer.
-    """
-    is_excluded = needs_conversions and not device.architecture.startswith("gfx")
-    supported = {type_ for result in device.intrinsics for type_ in result.element_types}
-    for type_ in types:
-        if type_.startswith(_NARROW_FLOATS) and (is_excluded or type_ not in supported):
-            raise UndecidedError(f"{device.architecture} may not have {type_}")
-
-
-def check_sizes(workload: Workload) -> None:
-    """Check the known loop sizes of a root op.
-
-    Raises:
-        UndecidedError: a size is zero or too large.
-    """
-    for dimension in workload.problem.dimensions:
-        if dimension.size is not None and not 0 < dimension.size < _MOST:
-            raise UndecidedError(f"{workload.problem} has a dimension of size {dimension.size}")
 
 
 def static_sizes(workload: Workload) -> tuple[int, ...]:

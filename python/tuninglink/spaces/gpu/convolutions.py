@@ -26,8 +26,7 @@ from tuninglink.spaces.gpu.contractions import (
     starts_from_fill,
     static_sizes,
 )
-from tuninglink.spaces.gpu.form_rules import FormRules
-from tuninglink.spaces.gpu.gpu_space import GpuSpace
+from tuninglink.spaces.gpu.gpu_space import FormRules, GpuSpace
 from tuninglink.spaces.gpu.promotion import promotion_slots, require_derivable
 from tuninglink.spaces.gpu.vector_distribute import WITH_INTRINSIC
 

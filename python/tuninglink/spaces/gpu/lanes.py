@@ -23,9 +23,8 @@ from tuninglink.mlir.attributes import integers_of
 from tuninglink.solver.answers import UndecidedError
 from tuninglink.solver.expressions import all_of, any_of, number, select
 from tuninglink.spaces.configuration import dictionary_of
-from tuninglink.spaces.gpu.form_rules import FormRules
 from tuninglink.spaces.gpu.gpu_rules import product
-from tuninglink.spaces.gpu.gpu_space import GpuSpace, Outline
+from tuninglink.spaces.gpu.gpu_space import FormRules, GpuSpace, Outline
 from tuninglink.spaces.gpu.knob_table import knob_name
 from tuninglink.spaces.gpu.promotion import promotion_slots
 from tuninglink.spaces.gpu.root_loops import read_loops

@@ -1,28 +1,99 @@
-"""The loops of a root op, for constraints on configurations without an intrinsic."""
+"""The loops of a root op, for constraints on configurations without an intrinsic, and the elementwise ops fused with it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
 
 from tuninglink.iree.op_kinds import OpKind
-from tuninglink.iree.root_ops import function_ops
+from tuninglink.iree.root_ops import function_ops, is_computing
 from tuninglink.iree.structured_op import REDUCTION, StructuredOp, element_type, shape
 from tuninglink.mlir import names
 from tuninglink.solver.answers import UndecidedError
-from tuninglink.spaces.gpu.contractions import check_element_types, check_sizes
-from tuninglink.spaces.gpu.fused_ops import mixes_types
+from tuninglink.spaces.gpu.target_gpu import check_element_types
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from tuninglink.iree.structured_op import Sizes
     from tuninglink.spaces.gpu.gpu_rules import GpuRules
     from tuninglink.spaces.gpu.target_gpu import Gpu
     from tuninglink.spaces.workload import Workload
 
+_RESHAPES: Final = frozenset(
+    {"tensor.expand_shape", "tensor.collapse_shape", "tensor.cast", "tensor.extract_slice"}
+)
+
+
+def computed_inputs(
+    value: mlir.Value[Any], loops: Sequence[int]
+) -> Iterator[tuple[mlir.Value[Any], list[int]]]:
+    """Yield the inputs of the ops that compute an operand, with the loops of the root op over their dimensions.
+
+    Nothing is yielded for an operand that is read from memory.
+
+    Args:
+        value: the operand.
+        loops: the loop over each of its dimensions.
+
+    Raises:
+        UndecidedError: the operand is computed by an op that is not elementwise, or reshaped from its result.
+    """
+    owner = _owner(value)
+    if owner is None or not is_computing(owner.name) or owner.name == names.FILL:
+        source = owner
+        while source is not None and source.name in _RESHAPES:
+            source = _owner(source.operands[0])
+        if source is not owner and source is not None and is_computing(source.name):
+            raise UndecidedError(f"an operand is a reshaped result of {source.name}")
+        return
+    op = StructuredOp(owner)
+    if REDUCTION in op.iterator_types or len(op.maps) != len(owner.operands):
+        raise UndecidedError(f"{owner.name} computes an operand, and it is not element-wise")
+    positions = {
+        expression.position: loop
+        for expression, loop in zip(op.maps[-1].results, loops, strict=True)
+        if isinstance(expression, mlir.AffineDimExpr)
+    }
+    for operand, access in zip(owner.operands[: op.first_output], op.maps, strict=False):
+        own = [
+            positions[result.position]
+            for result in access.results
+            if isinstance(result, mlir.AffineDimExpr)
+        ]
+        further = list(computed_inputs(operand, own))
+        yield from further or [(operand, own)]
+
+
+def has_consumers(workload: Workload) -> bool:
+    """Return whether other ops use the result of the root op."""
+    operations = list(function_ops(workload.function).computing)
+    after = operations[operations.index(workload.root) + 1 :]
+    return any(op.name != names.FILL for op in after)
+
+
+def mixes_types(op: StructuredOp) -> bool:
+    """Return whether both operands of a product are widened, and from different types.
+
+    `vector.contract` then absorbs both conversions, and is rejected. It absorbs none if only one operand is widened.
+    """
+    *inputs, result = op.element_types
+    return len(set(inputs)) > 1 and result not in inputs
+
+
+def _owner(value: mlir.Value[Any]) -> mlir.Operation | None:
+    owner = value.owner
+    return owner.operation if isinstance(owner, mlir.Operation | mlir.OpView) else None
+
+
 _BYTE = 8
+
+
+_MOST_ITERATIONS = 1 << 31
+"""No op on a GPU has sizes from here on."""
 
 
 @dataclass(frozen=True)
@@ -118,3 +189,14 @@ def _bits(type_: mlir.Type) -> int:
     if isinstance(element, mlir.IntegerType | mlir.FloatType) and element.width >= _BYTE:
         return int(element.width)
     raise UndecidedError(f"an operand has elements of type {element}")
+
+
+def check_sizes(workload: Workload) -> None:
+    """Check the known loop sizes of a root op.
+
+    Raises:
+        UndecidedError: a size is zero or too large.
+    """
+    for dimension in workload.problem.dimensions:
+        if dimension.size is not None and not 0 < dimension.size < _MOST_ITERATIONS:
+            raise UndecidedError(f"{workload.problem} has a dimension of size {dimension.size}")

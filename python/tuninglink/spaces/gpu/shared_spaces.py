@@ -13,9 +13,8 @@ from tuninglink.solver.answers import CheckAnswer, Limits, UndecidedError
 from tuninglink.solver.expressions import Assumptions
 from tuninglink.spaces.configuration import Configuration
 from tuninglink.spaces.constraint_set import ConstraintSet
-from tuninglink.spaces.gpu.form_rules import parameter_values, parameterized
 from tuninglink.spaces.gpu.gpu_rules import PROVIDER
-from tuninglink.spaces.gpu.gpu_space import GpuSpace
+from tuninglink.spaces.gpu.gpu_space import GpuSpace, parameter_values, parameterized
 from tuninglink.spaces.providers import Space
 from tuninglink.spaces.workload import Workload
 

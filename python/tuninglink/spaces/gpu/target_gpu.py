@@ -12,11 +12,14 @@ from tuninglink.iree.intrinsics import element_types
 from tuninglink.solver.answers import UndecidedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from iree.compiler import ir as mlir
 
     from tuninglink.spaces.workload import Workload
+
+
+_NARROW_FLOATS = ("f8", "f6", "f4")
 
 
 @dataclass(frozen=True)
@@ -122,3 +125,23 @@ def _intrinsics(
         if m == n:
             transposed = kind.get(int(intrinsic), col_major=True, ctx=context)
             yield Intrinsic(transposed, m, n, k, types, is_virtual, is_transposed=True)
+
+
+def check_element_types(
+    types: Iterable[str], device: Gpu, *, needs_conversions: bool = False
+) -> None:
+    """Check that the device can lower element types.
+
+    Args:
+        types: the element types.
+        device: the device.
+        needs_conversions: whether threads convert them, which the NVIDIA backend does not lower for narrow floats.
+
+    Raises:
+        UndecidedError: the device has no intrinsic, or no conversion, for a type of 8 bits or fewer.
+    """
+    is_excluded = needs_conversions and not device.architecture.startswith("gfx")
+    supported = {type_ for result in device.intrinsics for type_ in result.element_types}
+    for type_ in types:
+        if type_.startswith(_NARROW_FLOATS) and (is_excluded or type_ not in supported):
+            raise UndecidedError(f"{device.architecture} may not have {type_}")

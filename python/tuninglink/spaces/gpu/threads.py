@@ -11,13 +11,11 @@ from tuninglink.solver.answers import UndecidedError
 from tuninglink.solver.expressions import all_of, any_of, number, select
 from tuninglink.solver.terms import Grade
 from tuninglink.spaces.gpu.contractions import read_contraction
-from tuninglink.spaces.gpu.form_rules import FormRules
-from tuninglink.spaces.gpu.fused_ops import has_consumers
 from tuninglink.spaces.gpu.gpu_rules import clip, product
-from tuninglink.spaces.gpu.gpu_space import GpuSpace, Outline
+from tuninglink.spaces.gpu.gpu_space import FormRules, GpuSpace, Outline
 from tuninglink.spaces.gpu.knob_table import gpu_template
 from tuninglink.spaces.gpu.promotion import Promotion, promotion_slots
-from tuninglink.spaces.gpu.root_loops import ops_beside, read_loops
+from tuninglink.spaces.gpu.root_loops import has_consumers, ops_beside, read_loops
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,6 +5,7 @@ A fault is a warning if the compiler silently uses another configuration, and an
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -12,8 +13,7 @@ from typing import Final
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
-from tuninglink.iree.foreign import foreign_reason
-from tuninglink.iree.intrinsics import element_types, intrinsic_name
+from tuninglink.iree.intrinsics import element_types, foreign_reason, intrinsic_name
 from tuninglink.iree.lowering_configs import (
     MMA_KIND,
     PIPELINE_OPTIONS,
@@ -50,8 +50,14 @@ _WANTED: Final[Mapping[str, type[mlir.Attribute]]] = {
 }
 """The classes of attributes of which there is one."""
 
-_TRANSLATION_ENTRIES: Final = (PIPELINE_OPTIONS, "llvm_func_attrs", "enable_loop_peeling")
+_FUNCTION_ATTRIBUTES: Final = "llvm_func_attrs"
+_TRANSLATION_ENTRIES: Final = (
+    *(PIPELINE_OPTIONS, _FUNCTION_ATTRIBUTES, "enable_loop_peeling"),
+    "iree_codegen.denormal_fp_math_f32",
+)
 """Entries of a `translation_info` that code generation reads, of those that are easily misspelt."""
+
+_WAVES: Final = "amdgpu-waves-per-eu"
 
 
 def check_configurations(
@@ -160,8 +166,30 @@ def _translation_faults(
             yield Fault(
                 f"code generation reads no '{name}'; did you mean '{suggestion}'?", knob=name
             )
+    attributes = entries_of(entries_of(translation.configuration).get(_FUNCTION_ATTRIBUTES))
+    yield from _function_faults(attributes, target)
     sizes = list(translation.workgroup_size or ())
     yield from thread_faults(sizes, translation.subgroup_size or 0, target)
+
+
+def _function_faults(
+    attributes: Mapping[str, mlir.Attribute], target: Target | None
+) -> Iterator[Fault]:
+    """Yield faults of the attributes of the LLVM function."""
+    for name in attributes:
+        if misspelt(name, (_WAVES,)):
+            message = f"LLVM reads no function attribute '{name}'; did you mean '{_WAVES}'?"
+            yield Fault(message, knob=name)
+    waves = attributes.get(_WAVES)
+    if waves is None:
+        return
+    text = waves.value if isinstance(waves, mlir.StringAttr) else ""
+    if not re.fullmatch(r"[1-9]\d*(,[1-9]\d*)?", text):
+        message = f"'{_WAVES}' is {waves}, which LLVM does not read"
+        remedy = 'it is a least number, or a least and a greatest one, such as "2" or "2,4"'
+        yield Fault(message, remedy, knob=_WAVES)
+    elif target is not None and target.backend != "rocm":
+        yield Fault(f"'{_WAVES}' has no effect on {target}: it is for AMD GPUs", knob=_WAVES)
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,8 @@ class Candidate:
 
     Attributes:
         pipeline: the pipeline, in MLIR syntax.
-        knobs: the values of the knobs; empty if no space contains the configuration.
+        knobs: the values of the knobs and of the options of code generation that are set; empty if no space contains
+            the configuration.
         configuration: the `#iree_codegen.compilation_info`, in MLIR syntax; a unique text if only the knobs were
             recorded.
         decomposition: the `decomposition_config` of an attention; empty for other ops.

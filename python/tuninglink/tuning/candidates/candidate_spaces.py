@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import TYPE_CHECKING, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
 from tuninglink.solver.answers import AssignmentError, Limits, UndecidedError, Verdict
 from tuninglink.spaces.configuration import Configuration, MismatchError
 from tuninglink.spaces.configuration_answers import intrinsics_are_miscompiled
-from tuninglink.spaces.knobs import OneOfKnob
+from tuninglink.spaces.gpu.code_options import code_options, read_options, with_options
 from tuninglink.spaces.selection import EVERYTHING
 from tuninglink.tuning.candidates.candidate import Candidate, CandidateOrigin, SearchProblem
-from tuninglink.tuning.candidates.sampling import CHECKING, CandidateMaker, SpaceSampler, written
+from tuninglink.tuning.candidates.sampling import (
+    CHECKING,
+    BeginDraw,
+    CandidateMaker,
+    SpaceSampler,
+    near_values,
+    written,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from tuninglink.spaces.knobs import Knob
     from tuninglink.spaces.provider_registry import ProviderRegistry
     from tuninglink.spaces.providers import Space
     from tuninglink.spaces.selection import SpaceSelection
@@ -41,7 +50,8 @@ class CandidateSpaces:
         given: configurations from specs.
         registry: the providers of spaces.
         limits: the limits of the device.
-        selection: the part of the spaces that candidates come from.
+        selection: the part of the spaces that candidates come from. Its options of code generation are set in all
+            candidates.
 
     Attributes:
         problem: the computation of the root op.
@@ -68,6 +78,12 @@ class CandidateSpaces:
         self.program = _text(dispatch)
         self._reasons: list[str] = []
         self._all_spaces = tuple(self._find_spaces(dispatch, default, registry))
+        pipelines = {space.constraints.pipeline for space in self._all_spaces}
+        self._options = {pipeline: code_options(dispatch, pipeline) for pipeline in pipelines}
+        self._context = dispatch.root.context
+        options = [option for options in self._options.values() for option in options]
+        fixed, selection = selection.with_options(options)
+        self._fixed_options = fixed
         self.spaces: tuple[Space, ...] = tuple(selection.of(self._all_spaces))
         self._sampler = SpaceSampler(self.spaces, self._maker)
         self.default = self._in_space(default, CandidateOrigin.DEFAULT)
@@ -104,7 +120,18 @@ class CandidateSpaces:
             n: the number of candidates.
             seed: the seed of the draw, which determines it unless the time limit cuts it.
         """
-        return self._sampler.sample(n, seed)
+        sampled = self._sampler.sample(n, seed)
+        if not self._fixed_options:
+            return sampled
+        return [self._with_options(candidate, {}) for candidate in sampled]
+
+    def begin_sample(self, n: int, seed: int) -> None:
+        """Begin a draw for a later call of `sample`, see `SpaceSampler.begin`."""
+        self._sampler.begin(n, seed)
+
+    def draw_elsewhere(self, begin: BeginDraw) -> None:
+        """Let another process draw: `begin` begins a draw there."""
+        self._sampler.begin_elsewhere = begin
 
     @property
     def reason(self) -> str:
@@ -122,26 +149,64 @@ class CandidateSpaces:
         result: list[tuple[int, dict[str, int]]] = []
         try:
             constraints = self.spaces[candidate.space].constraints
-            near = {
-                knob.name: _near(knob, candidate.knobs[knob.name]) for knob in constraints.knobs
-            }
-            broken = constraints.broken_heuristics(candidate.knobs)
+            start, options = self._split(candidate)
+            near = {knob.name: near_values(knob, start[knob.name]) for knob in constraints.knobs}
+            broken = constraints.broken_heuristics(start)
             for assignment in constraints.enumerate_near(
-                candidate.knobs, near, _MOST_CHANGES, _SEARCHING, without=broken
+                start, near, _MOST_CHANGES, _SEARCHING, without=broken
             ):
-                changed = sum(candidate.knobs[name] != value for name, value in assignment.items())
+                changed = sum(start[name] != value for name, value in assignment.items())
                 if changed:
-                    result.append((changed, assignment))
+                    result.append((changed, {**assignment, **options}))
         except UndecidedError:
             pass  # use the neighbors so far
         result.sort(key=lambda pair: pair[0])
-        make = self._maker(candidate.space)
-        made = [
-            neighbor for neighbor in (make(knobs) for _, knobs in result) if neighbor is not None
+        made = [self._make(candidate.space, knobs) for _, knobs in result]
+        return _unlike(candidate, made)
+
+    def variants(self, candidate: Candidate) -> list[Candidate]:
+        """Return the candidates that differ in one option of code generation."""
+        if candidate.space < 0:
+            return []
+        options = [
+            option
+            for option in self._options[candidate.pipeline]
+            if option.name not in self._fixed_options
         ]
-        return list(
-            {neighbor.key: neighbor for neighbor in made if neighbor.key != candidate.key}.values()
+        changes = [
+            {option.name: value} for option in options for value in (0, *option.values.values())
+        ]
+        made = [self._make(candidate.space, {**candidate.knobs, **change}) for change in changes]
+        return _unlike(candidate, made)
+
+    def _split(self, candidate: Candidate) -> tuple[dict[str, int], dict[str, int]]:
+        """Return the knobs of a candidate in its space, and its options."""
+        names_of_knobs = {knob.name for knob in self.spaces[candidate.space].constraints.knobs}
+        knobs = {name: value for name, value in candidate.knobs.items() if name in names_of_knobs}
+        return knobs, {
+            name: value for name, value in candidate.knobs.items() if name not in names_of_knobs
+        }
+
+    def _make(self, number: int, knobs: Mapping[str, int]) -> Candidate | None:
+        """Return the candidate of a space with values of its knobs and of options; None if it is hopeless."""
+        space = self.spaces[number]
+        options = self._options[space.constraints.pipeline]
+        values = {option.name: knobs[option.name] for option in options if option.name in knobs}
+        made = self._maker(number)(
+            {name: value for name, value in knobs.items() if name not in values}
         )
+        return None if made is None else self._with_options(made, values)
+
+    def _with_options(self, candidate: Candidate, values: Mapping[str, int]) -> Candidate:
+        """Return a candidate of a space with values of options; those of the selection take precedence."""
+        values = {**values, **self._fixed_options}
+        if not values:
+            return candidate
+        options = self._options[candidate.pipeline]
+        before = mlir.Attribute.parse(candidate.configuration, self._context)
+        info: Any = with_options(before, options, values)
+        present = read_options(info.lowering_config, info.translation_info, options)
+        return replace(candidate, knobs={**candidate.knobs, **present}, configuration=str(info))
 
     def candidate(self, pipeline: str, knobs: Mapping[str, int]) -> Candidate | None:
         """Return the candidate with the given values of knobs, such as a winner of a similar problem.
@@ -156,10 +221,12 @@ class CandidateSpaces:
         for number, space in enumerate(self.spaces):
             constraints = space.constraints
             names_of_knobs = {knob.name for knob in constraints.knobs}
-            if constraints.pipeline != pipeline or names_of_knobs != set(knobs):
+            options = {option.name for option in self._options[constraints.pipeline]}
+            own = {name: value for name, value in knobs.items() if name not in options}
+            if constraints.pipeline != pipeline or names_of_knobs != set(own):
                 continue
-            if constraints.check(knobs, CHECKING).verdict is not Verdict.REFUTED:
-                return self._maker(number)(knobs)
+            if constraints.check(own, CHECKING).verdict is not Verdict.REFUTED:
+                return self._make(number, knobs)
         return None
 
     def _maker(self, number: int) -> CandidateMaker:
@@ -170,6 +237,14 @@ class CandidateSpaces:
             if judge.is_sufficient and judge.constraints.pipeline == space.constraints.pipeline
         ]
         return CandidateMaker(space, number, () if space.is_sufficient else judges)
+
+    def _present_options(self, configuration: Configuration) -> dict[str, int]:
+        """Return the options that a configuration sets."""
+        translation = configuration.translation_info
+        if translation is None:
+            return {}
+        options = self._options.get(str(configuration.pipeline), ())
+        return read_options(configuration.lowering_config, translation, options)
 
     def _in_space(self, configuration: Configuration, origin: CandidateOrigin) -> Candidate:
         """Return a configuration as a candidate of the first space in which it is valid."""
@@ -184,6 +259,7 @@ class CandidateSpaces:
             try:
                 knobs = dict(space.assignment(configuration))
                 verdict = space.constraints.check(knobs, CHECKING).verdict
+                knobs |= self._present_options(configuration)
             except (MismatchError, AssignmentError, UndecidedError):
                 continue
             if verdict is not Verdict.REFUTED:
@@ -191,6 +267,13 @@ class CandidateSpaces:
                     candidate.pipeline, knobs, text, candidate.decomposition, origin, number
                 )
         return candidate
+
+
+def _unlike(candidate: Candidate, others: Iterable[Candidate | None]) -> list[Candidate]:
+    """Return candidates other than a given one, equal ones once."""
+    made = {other.key: other for other in others if other is not None}
+    made.pop(candidate.key, None)
+    return list(made.values())
 
 
 def _text(dispatch: Workload) -> str:
@@ -221,18 +304,3 @@ _VECTORIZING: Final = frozenset({"#iree_cpu.pipeline<ConvTileAndDecomposeExpert>
 def _has_intrinsics(space: Space) -> bool:
     """Return whether the configurations of a space have matrix intrinsics."""
     return any(knob.name == "mma_idx" for knob in space.constraints.knobs)
-
-
-def _near(knob: Knob, value: int) -> list[int]:
-    """Return a value and its neighbors at one step."""
-    if isinstance(knob, OneOfKnob):
-        return [index for index in (value - 1, value, value + 1) if 0 <= index < len(knob.options)]
-    steps = (
-        {value, value * 2, value // 2, value + 1, value - 1}
-        if value
-        else {0, 1, 2, 4, 8, 16, 32, 64}
-    )
-    low = 0 if knob.low is None else knob.low
-    return sorted(
-        step for step in steps if step >= low and (knob.high is None or step <= knob.high)
-    )

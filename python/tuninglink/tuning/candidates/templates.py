@@ -11,12 +11,11 @@ from iree.compiler.dialects import iree_codegen
 
 from tuninglink.compiler.applying import SpecChoice
 from tuninglink.compiler.compilation import Compilation, Compiler
-from tuninglink.compiler.flags import CompileOptions
-from tuninglink.compiler.phases import Phase
+from tuninglink.compiler.compile_options import CompileOptions, Phase
 from tuninglink.compiler.session import session_flags
-from tuninglink.iree.dispatch_roots import find_root_ops
+from tuninglink.iree.dispatches import find_root_ops
 from tuninglink.mlir import names
-from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.walk import visit
 from tuninglink.passes.strip_configs import strip_configurations

@@ -11,7 +11,7 @@ from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
 
 from tuninglink.errors import TuninglinkError
-from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.tuning.candidates.candidate import Candidate, SearchProblem, distance, operand_bytes
 from tuninglink.tuning.database import Database, EnvironmentRecord, Trial
 from tuninglink.tuning.database.tables import problem_of_program, recorded_candidate
@@ -19,9 +19,8 @@ from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.search.base import MeasuredProblem
 
 if TYPE_CHECKING:
-    from tuninglink.compiler.phases import Phase
-    from tuninglink.explaining.explanation import DispatchReport
-    from tuninglink.explaining.operation_report import ConfigurationText
+    from tuninglink.compiler.compile_options import Phase
+    from tuninglink.explaining.dispatch_report import ConfigurationText, DispatchReport
 
     Times = Mapping[tuple[str, str, str], float]
     """Microseconds by translation_info, lowering_config and decomposition_config."""

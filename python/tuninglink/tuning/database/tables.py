@@ -12,7 +12,7 @@ from typing import Any, Final
 from iree.compiler import ir as mlir
 
 from tuninglink.errors import TuninglinkError
-from tuninglink.iree.dispatch_roots import find_root_ops
+from tuninglink.iree.dispatches import find_root_ops
 from tuninglink.mlir.diagnostics import Place, error
 from tuninglink.plain_data import FLAT, HIDDEN, written
 from tuninglink.spaces.workload import read_workload
@@ -165,6 +165,9 @@ class RecordedPool:
         chance = random.Random(seed)  # noqa: S311 - no secret
         return chance.sample(self._candidates, min(n, len(self._candidates)))
 
+    def begin_sample(self, n: int, seed: int) -> None:
+        """Do nothing: a draw takes no time."""
+
     def neighbors(self, candidate: Candidate) -> Sequence[Candidate]:
         """Return the candidates of the same pipeline in the order of how many knobs differ, up to two."""
         result = [
@@ -173,6 +176,10 @@ class RecordedPool:
             if 0 < (distance := _distance(candidate, other)) <= _NEAR
         ]
         return [neighbor for _, neighbor in sorted(result, key=lambda pair: pair[0])]
+
+    def variants(self, candidate: Candidate) -> Sequence[Candidate]:  # noqa: ARG002 - tables have no options
+        """Return nothing: options of code generation were not recorded."""
+        return ()
 
 
 _NEAR: Final = 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.tuning.deciding.output_judge import (
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from tuninglink.tuning.devices.device_process import Device
+    from tuninglink.tuning.flag_sets import FlagSet
     from tuninglink.tuning.flag_sets.compilation import CompiledSource, ProgramSource, SetCompiler
-    from tuninglink.tuning.flag_sets.program_times import ProgramTimes
-    from tuninglink.tuning.flag_sets.sets import FlagSet
+    from tuninglink.tuning.flag_sets.program_times import Outputs, ProgramTimes
     from tuninglink.tuning.programs.program_calls import ProgramCalls
 
     Result = TypeVar("Result", bound=SetResult)
@@ -138,57 +139,60 @@ class FlagComparison:
             return FlagsResult(reason="the functions of the program cannot be read")
         if not callable_functions(default.calls):
             return FlagsResult(reason="no function of the program can be called")
-        images = _distinct_images(default, jobs, results)
         timer = ProgramTimer(device, default.calls, self.seed)
-        failure = None
-        if images:
-            failure = self._judge_outputs(timer, default.calls, default.image, images, results)
-        if images and failure is None:
-            left = max(0.0, self.seconds - (time.monotonic() - self._began))
-            times = timer.compare(default.image, list(images.values()), left)
-            if not isinstance(times, Failure):
-                return self._decide(times, list(images), results)
-            failure = times
-        return FlagsResult(tuple(results), reason=failure.message if failure else "")
+        images = self._right_images(timer, default, jobs, results)
+        if isinstance(images, Failure):
+            return FlagsResult(tuple(results), reason=images.message)
+        if not images:
+            return FlagsResult(tuple(results))
+        times = timer.compare(default.image, list(images.values()), self._left)
+        if isinstance(times, Failure):
+            return FlagsResult(tuple(results), reason=times.message)
+        return self._decide(times, list(images), results)
 
-    def _judge_outputs(
+    @property
+    def _left(self) -> float:
+        """The seconds left."""
+        return max(0.0, self.seconds - (time.monotonic() - self._began))
+
+    def _right_images(
         self,
         timer: ProgramTimer,
-        calls: ProgramCalls,
-        default: bytes,
-        images: dict[int, bytes],
+        default: CompiledSource,
+        jobs: Sequence[Job],
         results: list[Result],
-    ) -> Failure | None:
-        """Compare outputs with the expected ones, else with those of the default. Programs that fail are not timed."""
-        expected = timer.outputs(default)
-        if isinstance(expected, Failure):
-            return expected
-        functions = callable_functions(calls)
-        tolerance = self.judge.tolerance(functions, expected)
-        for number, image in list(images.items()):
-            outputs = timer.outputs(image)
-            if isinstance(outputs, Failure):
-                results[number] = replace(results[number], note=outputs.message)
-                del images[number]
+    ) -> dict[int, bytes] | Failure:
+        """Return the programs to time, by position, and note the others.
+
+        They run, differ from the default and from each other, and their outputs are compared while others compile.
+        """
+        assert default.calls is not None
+        outputs = _SetOutputs(timer, default.calls, default.image, self.judge)
+        images: dict[int, bytes] = {}
+        names = {default.image: "the default"}
+        for number, job in enumerate(jobs):
+            compiled, result = job.result(), results[number]
+            if isinstance(compiled, str):
+                results[number] = replace(result, note=compiled)
                 continue
-            # The judge computes the reference once, if any set has other outputs than the default.
-            is_same = all(are_identical(expected[label], outputs[label]) for label in expected)
-            expectation = (
-                Expectation({}, DEFAULT_SOURCE)
-                if is_same
-                else self.judge.expectation(calls, functions, PLAIN_INTEGERS)
-            )
-            comparison = self.judge.compare(expectation, expected, outputs, tolerance)
-            rejection = self.judge.rejection(comparison, expected, outputs)
-            remedy = "taken with --allow-numerics only" if rejection else ""
-            notes = (rejection or comparison.failure, comparison.note, remedy)
-            results[number] = replace(
-                results[number],
-                error=comparison.tuned_error,
-                note="; ".join(filter(None, notes)),
-                is_rejected=bool(rejection),
-            )
-        return None
+            image = compiled.image
+            result = replace(result, is_data_tiled=compiled.is_data_tiled)
+            if image in names:
+                results[number] = replace(result, note=f"the same code as {names[image]}")
+                continue
+            names[image] = f"'{result.flag_set.name}'"
+            if images and self._left < timer.call_seconds(default.image):
+                results[number] = replace(result, note="it was not run: there was no time left")
+                continue
+            expected = outputs.expected
+            if isinstance(expected, Failure):
+                return expected
+            judged = outputs.judge(image, result, expected)
+            if isinstance(judged, Failure):
+                results[number] = replace(result, note=judged.message)
+            else:
+                results[number], images[number] = judged, image
+        return images
 
     def _decide(
         self, times: ProgramTimes, numbers: Sequence[int], results: list[Result]
@@ -218,21 +222,50 @@ class FlagComparison:
         return FlagsResult(tuple(results), best, times.default_ms, times.noise)
 
 
-def _distinct_images(
-    default: CompiledSource, jobs: Sequence[Job], results: list[Result]
-) -> dict[int, bytes]:
-    """Return the programs that differ from the default and from each other, by position, and note the others."""
-    images: dict[int, bytes] = {}
-    names = {default.image: "the default"}
-    for number, job in enumerate(jobs):
-        compiled, result = job.result(), results[number]
-        if isinstance(compiled, str):
-            results[number] = replace(result, note=compiled)
-            continue
-        if compiled.image in names:
-            note = f"the same code as {names[compiled.image]}"
-        else:
-            note, images[number] = "", compiled.image
-            names[compiled.image] = f"'{result.flag_set.name}'"
-        results[number] = replace(result, note=note, is_data_tiled=compiled.is_data_tiled)
-    return images
+class _SetOutputs:
+    """Judges the outputs of programs: against the reference, else against the default.
+
+    Args:
+        timer: runs programs.
+        calls: the calls of the program.
+        default: the default.
+        judge: compares outputs with expected ones.
+    """
+
+    def __init__(
+        self, timer: ProgramTimer, calls: ProgramCalls, default: bytes, judge: OutputJudge
+    ) -> None:
+        self._timer = timer
+        self._calls = calls
+        self._default = default
+        self._judge = judge
+
+    @cached_property
+    def expected(self) -> Outputs | Failure:
+        """The outputs of the default."""
+        return self._timer.outputs(self._default)
+
+    def judge(self, image: bytes, result: Result, expected: Outputs) -> Result | Failure:
+        """Return the result of a program with the error of its outputs, or the failure of its run."""
+        outputs = self._timer.outputs(image)
+        if isinstance(outputs, Failure):
+            return outputs
+        # The judge computes the reference once, if any set has other outputs than the default.
+        is_same = all(are_identical(expected[label], outputs[label]) for label in expected)
+        functions = callable_functions(self._calls)
+        expectation = (
+            Expectation({}, DEFAULT_SOURCE)
+            if is_same
+            else self._judge.expectation(self._calls, functions, PLAIN_INTEGERS)
+        )
+        tolerance = self._judge.tolerance(functions, expected)
+        comparison = self._judge.compare(expectation, expected, outputs, tolerance)
+        rejection = self._judge.rejection(comparison, expected, outputs)
+        remedy = "taken with --allow-numerics only" if rejection else ""
+        notes = (rejection or comparison.failure, comparison.note, remedy)
+        return replace(
+            result,
+            error=comparison.tuned_error,
+            note="; ".join(filter(None, notes)),
+            is_rejected=bool(rejection),
+        )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tuninglink.tuning.deciding.decision import ConfidenceInterval, interval
+from tuninglink.tuning.devices.sampling import FEWEST_ROUNDS
 from tuninglink.tuning.programs.compiled_program import PLAIN_INTEGERS
 from tuninglink.tuning.results.failures import Failure
 
@@ -26,11 +27,18 @@ if TYPE_CHECKING:
 _FIRST_ROUNDS: Final = 8
 _ROUNDS: Final = 25
 _MOST_ROUNDS: Final = 200
-_FAR_BEHIND: Final = 3.0
-"""The slowdown of a program's first call against the fastest one up to which the program is timed again."""
+_LOADING_CALL: Final = 0.2
+"""The time of a first call, in seconds, below which it tells nothing: most of it may be loading."""
 
-_LONG_CALL: Final = 0.2
-"""The time of a first call, in seconds, below which programs are always timed: it includes loading."""
+_LONG_CALL: Final = 1.0
+"""The time of a first call, in seconds, from which loading is a small part of it."""
+
+_ROUGH: Final = 3.0
+_LESS_ROUGH: Final = 1.3
+"""The factors by which the ratio of two first calls may be wrong, for calls up to `_LONG_CALL` and from there on."""
+
+_CALLS_OF_FEWEST_ROUNDS: Final = FEWEST_ROUNDS + 1
+"""The calls of a program in the fewest rounds: the first one finds the size of batches."""
 
 _NARROW: Final = 0.02
 """The width of an interval, relative to the speedup, that is narrow enough."""
@@ -90,7 +98,8 @@ class ProgramTimer:
         """Time programs, interleaved with two copies of the default.
 
         A program leaves when it can no longer be the fastest, perhaps already after its call for `outputs`. The rounds
-        end when the remaining intervals are narrow or the time is over.
+        end when the remaining intervals are narrow or the time is over. Where not even the fewest rounds fit into the
+        time, as for programs that run for seconds, the calls for `outputs` decide, with wide intervals.
 
         Args:
             default: the default.
@@ -101,21 +110,21 @@ class ProgramTimer:
         milliseconds: defaultdict[int, list[float]] = defaultdict(list)
         ratios: defaultdict[int, list[float]] = defaultdict(list)
         sized: defaultdict[tuple[int, str], list[float]] = defaultdict(list)
-        speedups = {
-            index: self._rough_speedup(default, image)
-            for index, image in enumerate(images, 1)
-            if self._is_far_behind(image, images)
-        }
-        for index in speedups:
-            milliseconds[index].append(1000 * self._call_seconds[images[index - 1]])
         # 0 is the second copy of the default.
-        running = [index for index in range(1, len(images) + 1) if index not in speedups]
+        running = self._worth_rounds(default, images, seconds)
+        programs = [default, *images]
+        speedups = {}
+        for index in range(1 if running else 0, len(programs)):
+            if index in running:
+                continue
+            speedups[index] = self._rough_speedup(default, programs[index])
+            milliseconds[index].append(1000 * self.call_seconds(programs[index]))
         count = 0
-        while True:
+        while running:
             contestants = [0, *running]
-            programs = [default, *([default, *images][index] for index in contestants)]
             left = max(0.0, end - time.monotonic())
-            rounds = self._rounds(programs, _ROUNDS if count else _FIRST_ROUNDS, count, left)
+            raced = [default, *(programs[index] for index in contestants)]
+            rounds = self._rounds(raced, _ROUNDS if count else _FIRST_ROUNDS, count, left)
             if isinstance(rounds, Failure):
                 return rounds
             count += len(rounds)
@@ -135,7 +144,7 @@ class ProgramTimer:
         medians = {index: float(np.median(values)) for index, values in milliseconds.items()}
         places = range(1, len(images) + 1)
         return ProgramTimes(
-            medians[-1],
+            medians[-1] if count else medians[0],
             speedups[0],
             tuple(medians[index] for index in places),
             tuple(speedups[index] for index in places),
@@ -164,19 +173,43 @@ class ProgramTimer:
             f"{sizes}: {speedup}" for sizes, speedup in speedups.items() if speedup.high < 1.0
         )
 
-    def _is_far_behind(self, image: bytes, images: Sequence[bytes]) -> bool:
-        """Return whether the first call of a program was too slow for it to be the fastest."""
-        call_seconds = [
-            self._call_seconds[other] for other in images if other in self._call_seconds
-        ]
-        seconds = self._call_seconds.get(image, 0.0)
-        return seconds > _LONG_CALL and seconds > _FAR_BEHIND * min(call_seconds)
+    def call_seconds(self, image: bytes) -> float:
+        """Return the time of the call of a program for `outputs`; 0 before it."""
+        return self._call_seconds.get(image, 0.0)
+
+    def _worth_rounds(self, default: bytes, images: Sequence[bytes], seconds: float) -> list[int]:
+        """Return the programs to time in rounds: those that may be the fastest, and of these as many as the time allows.
+
+        Args:
+            default: the default, which each round runs twice.
+            images: the programs, which are numbered from 1 on.
+            seconds: the time.
+        """
+        calls = {number: self.call_seconds(image) for number, image in enumerate(images, 1)}
+        fastest = min(calls.values())
+        running = sorted(
+            (
+                number
+                for number, call in calls.items()
+                if call <= _LOADING_CALL or call <= _uncertainty(fastest) * fastest
+            ),
+            key=calls.__getitem__,
+        )
+        if self.call_seconds(default) < _LONG_CALL:
+            return sorted(running)
+        while running:
+            call = 2 * self.call_seconds(default) + sum(calls[number] for number in running)
+            if _CALLS_OF_FEWEST_ROUNDS * call <= seconds:
+                break
+            running.pop()
+        return sorted(running)
 
     def _rough_speedup(self, default: bytes, image: bytes) -> ConfidenceInterval:
         """Return the speedup of a program from one call."""
         seconds = self._call_seconds[image]
         ratio = self._call_seconds.get(default, seconds) / seconds
-        return ConfidenceInterval(ratio / _FAR_BEHIND, ratio, ratio * _FAR_BEHIND)
+        factor = _uncertainty(seconds)
+        return ConfidenceInterval(ratio / factor, ratio, ratio * factor)
 
     def _rounds(
         self, images: Sequence[bytes], count: int, seed: int, seconds: float
@@ -198,6 +231,11 @@ class ProgramTimer:
 def callable_functions(calls: ProgramCalls) -> list[FunctionCall]:
     """Return the callable functions of a program."""
     return [function for function in calls.functions if not function.obstacle]
+
+
+def _uncertainty(seconds: float) -> float:
+    """Return the factor by which the ratio of two first calls may be wrong, given the time of the shorter one."""
+    return _LESS_ROUGH if seconds >= _LONG_CALL else _ROUGH
 
 
 def _possible_winners(speedups: dict[int, ConfidenceInterval], running: Sequence[int]) -> list[int]:

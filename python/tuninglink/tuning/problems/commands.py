@@ -1,15 +1,11 @@
-"""Reading command lines: of MIOpen's driver and `hipblaslt-bench`, which both tools log, and of Fusilli's benchmarks.
-
-hipBLASLt stores matrices by columns. Its `A` is the right-hand side of the product of matrices that are stored by rows,
-and its m is our n.
-"""
+"""Reading command lines of convolutions in the form of MIOpen's driver, which logs them, and of Fusilli's benchmarks."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.tuning.problems.problem import (
+from tuninglink.tuning.problems import (
     LARGEST_SIZE,
     Attention,
     Convolution,
@@ -31,13 +27,6 @@ _MIOPEN_TYPES: Final = {
     "convint8": ElementType.I8,
 }
 """The operations of MIOpen's driver that are convolutions, with the type of their operands."""
-
-_HIPBLASLT_TYPES: Final = {
-    "f32_r": ElementType.F32,
-    "f16_r": ElementType.F16,
-    "bf16_r": ElementType.BF16,
-    "i8_r": ElementType.I8,
-}
 
 _LONG_NAMES: Final = {
     "batchsize": "n",
@@ -67,7 +56,7 @@ _FORWARD: Final = 1
 """The bit of `-F` for the forward convolution; 0 stands for all directions."""
 
 
-class _Flags:
+class CommandFlags:
     """The flags of a command line with their values, wherever the command begins in a line.
 
     Args:
@@ -136,7 +125,7 @@ def read_miopen(line: str, command: re.Match[str]) -> Convolution:
         raise UnsupportedError.unknown(
             "operation", operation, _MIOPEN_TYPES, command.start("driver") + 1
         )
-    flags = _Flags(line, command.end(), _LONG_NAMES)
+    flags = CommandFlags(line, command.end(), _LONG_NAMES)
     _check_supported(flags)
     return Convolution(
         flags.number("n", 1),
@@ -152,14 +141,14 @@ def read_miopen(line: str, command: re.Match[str]) -> Convolution:
     )
 
 
-def _miopen_type(operation: str, flags: _Flags) -> ElementType:
+def _miopen_type(operation: str, flags: CommandFlags) -> ElementType:
     """Return the type of the operands, which Fusilli gives as a switch and MIOpen in the name of the operation."""
     switches = {"fp16": ElementType.F16, "bf16": ElementType.BF16}
     given = [element for name, element in switches.items() if flags.has(name)]
     return given[0] if given else _MIOPEN_TYPES[operation]
 
 
-def _check_supported(flags: _Flags) -> None:
+def _check_supported(flags: CommandFlags) -> None:
     directions = flags.number("F", 0, 0)
     if directions and not directions & _FORWARD:
         raise UnsupportedError(
@@ -175,7 +164,7 @@ def _check_supported(flags: _Flags) -> None:
         raise UnsupportedError.unknown("mode", mode, ["conv"], flags.column("m"))
 
 
-def _layout(flags: _Flags) -> Layout:
+def _layout(flags: CommandFlags) -> Layout:
     """Return the layout, which is the same for image, filter and result."""
     layouts = {"NCHW": Layout.NCHW_FCHW, "NHWC": Layout.NHWC_FHWC}
     given = [flags.text(name, "NCHW") for name in "IfO"]
@@ -188,54 +177,6 @@ def _layout(flags: _Flags) -> Layout:
         )
         raise UnsupportedError(message, flags.column("I"))
     return layouts[given[0]]
-
-
-HIPBLASLT_COMMAND: Final = re.compile(r"(?<![\w-])hipblaslt-bench(?=\s)")
-"""The name of hipBLASLt's benchmark, anywhere in a line."""
-
-
-def read_hipblaslt(line: str, command: re.Match[str]) -> Product:
-    """Read a product of `hipblaslt-bench`.
-
-    Args:
-        line: the line.
-        command: the match of `HIPBLASLT_COMMAND` in it.
-
-    Raises:
-        ProblemError: a size is missing or a value unknown.
-    """
-    flags = _Flags(line, command.end(), {"r": "precision", "B": "batch_count"})
-    transposed = [_is_transposed(flags, name) for name in ("transA", "transB")]
-    precision = flags.text("precision", "f32_r")
-    elements = [_element(flags, name, precision) for name in ("a_type", "b_type")]
-    if len(set(elements)) > 1:
-        raise UnsupportedError(
-            "operands of different types are not supported", flags.column("b_type")
-        )
-    batch = flags.number("batch_count", 1, 1)
-    return Product(
-        flags.number("n", 1),
-        flags.number("m", 1),
-        flags.number("k", 1),
-        elements[0],
-        batch if batch > 1 else None,
-        transposes_a=transposed[1],
-        transposes_b=transposed[0],
-    )
-
-
-def _is_transposed(flags: _Flags, name: str) -> bool:
-    value = flags.text(name, "N")
-    if value not in ("N", "T"):
-        raise UnsupportedError.unknown(f"--{name}", value, ("N", "T"), flags.column(name))
-    return value == "T"
-
-
-def _element(flags: _Flags, name: str, precision: str) -> ElementType:
-    value = flags.text(name, precision)
-    if value not in _HIPBLASLT_TYPES:
-        raise UnsupportedError.unknown("type", value, _HIPBLASLT_TYPES, flags.column(name))
-    return _HIPBLASLT_TYPES[value]
 
 
 FUSILLI_COMMAND: Final = re.compile(r"(?:^|\s)(?P<operation>matmul|sdpa)(?=\s+-)")
@@ -270,13 +211,13 @@ def read_fusilli(line: str, command: re.Match[str]) -> Product | Attention:
         "head_dim": "d",
         "type": "t",
     }
-    flags = _Flags(line, command.end(), long_names)
+    flags = CommandFlags(line, command.end(), long_names)
     return (
         _fusilli_product(flags) if command["operation"] == "matmul" else _fusilli_attention(flags)
     )
 
 
-def _fusilli_product(flags: _Flags) -> Product:
+def _fusilli_product(flags: CommandFlags) -> Product:
     elements = [_fusilli_type(flags, name) for name in ("a_type", "b_type")]
     if len(set(elements)) > 1:
         raise UnsupportedError(
@@ -294,7 +235,7 @@ def _fusilli_product(flags: _Flags) -> Product:
     )
 
 
-def _fusilli_attention(flags: _Flags) -> Attention:
+def _fusilli_attention(flags: CommandFlags) -> Attention:
     for mask in ("mask", "causal"):
         if flags.has(mask):
             raise UnsupportedError("attentions with a mask are not supported", flags.column(mask))
@@ -307,7 +248,7 @@ def _fusilli_attention(flags: _Flags) -> Attention:
     return Attention(heads, *sizes, _fusilli_type(flags, "t"))
 
 
-def _fusilli_type(flags: _Flags, name: str) -> ElementType:
+def _fusilli_type(flags: CommandFlags, name: str) -> ElementType:
     value = flags.text(name, "")
     if not value:
         raise ProblemError(f"flag '-{name}' is missing", flags.column(name))

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import arith, func, linalg, tensor  # type: ignore[attr-defined]
 
-from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.serialization import to_text
 from tuninglink.payloads.op_templates import Value
-from tuninglink.tuning.problems.problem import (
+from tuninglink.tuning.problems import (
     Attention,
     Convolution,
     ElementType,

@@ -11,17 +11,21 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import STANDARD_STREAM, cannot
 from tuninglink.mlir.diagnostics import Place, error, note
+from tuninglink.tuning.problems import Problem, ProblemError, UnsupportedError
+from tuninglink.tuning.problems.column_major import (
+    HIPBLASLT_COMMAND,
+    SIGNATURE,
+    VALIDATOR,
+    read_hipblaslt,
+    read_tunable_op,
+)
 from tuninglink.tuning.problems.commands import (
     FUSILLI_COMMAND,
-    HIPBLASLT_COMMAND,
     MIOPEN_COMMAND,
     OTHER_COMMAND,
     read_fusilli,
-    read_hipblaslt,
     read_miopen,
 )
-from tuninglink.tuning.problems.problem import Problem, ProblemError, UnsupportedError
-from tuninglink.tuning.problems.tunable_ops import SIGNATURE, VALIDATOR, read_tunable_op
 from tuninglink.tuning.problems.words import read_words
 
 if TYPE_CHECKING:

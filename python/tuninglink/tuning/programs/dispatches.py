@@ -11,9 +11,9 @@ from typing import Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.compiler.encodings import materialize_encodings
-from tuninglink.compiler.phases import Phase
-from tuninglink.compiler.program_sources import refuse_spec
+from tuninglink.compiler.compile_options import Phase
+from tuninglink.compiler.prepared_dispatches import materialize_encodings
+from tuninglink.compiler.program_sources import Run, compiler_run, refuse_spec
 from tuninglink.errors import CompileError
 from tuninglink.iree.dispatch_calls import count_calls
 from tuninglink.iree.dispatches import dispatch_name
@@ -21,8 +21,7 @@ from tuninglink.iree.given_sizes import GivenSizes
 from tuninglink.iree.size_ranges import SizeRange
 from tuninglink.iree.targets import Target
 from tuninglink.mlir import names
-from tuninglink.mlir.contexts import thread_context
-from tuninglink.mlir.diagnostics import error
+from tuninglink.mlir.diagnostics import error, thread_context
 from tuninglink.mlir.serialization import to_bytecode, to_text
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body, collect
@@ -37,7 +36,6 @@ from tuninglink.tuning.programs.benchmark_building import (
 )
 from tuninglink.tuning.programs.call_options import ALL_CALLS, CallOptions
 from tuninglink.tuning.programs.dynamic_benchmarks import DynamicBenchmark, dynamic_benchmarks
-from tuninglink.tuning.programs.invocations import Run, compiler_run
 from tuninglink.tuning.programs.program_calls import ProgramCalls, read_calls
 
 

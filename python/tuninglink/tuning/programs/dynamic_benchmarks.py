@@ -15,8 +15,7 @@ from typing import Any, Final
 from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
 
-from tuninglink.iree.dispatch_roots import find_root_ops
-from tuninglink.iree.dispatches import dispatch_name
+from tuninglink.iree.dispatches import dispatch_name, find_root_ops
 from tuninglink.iree.dynamic_sizes import BUFFER_VIEW_DIM, SizeEvaluator
 from tuninglink.iree.given_sizes import GivenSizes, SizeCombination, combinations
 from tuninglink.iree.size_ranges import sizes_between

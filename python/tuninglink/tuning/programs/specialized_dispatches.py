@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
 
-from tuninglink.iree.dispatch_roots import find_root_ops
+from tuninglink.iree.dispatches import find_root_ops
 from tuninglink.iree.dynamic_sizes import SizeEvaluator
 from tuninglink.iree.size_ranges import (
     SPECIALIZATION_RANGES,
@@ -20,7 +20,7 @@ from tuninglink.iree.size_ranges import (
 )
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.mlir import names
-from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body, collect

@@ -15,7 +15,7 @@ from iree.compiler.passmanager import PassManager
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.iree.structured_op import REDUCTION, StructuredOp
 from tuninglink.mlir import names
-from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.walk import collect, visit
 from tuninglink.tuning.programs.benchmark import BufferLayout
 from tuninglink.tuning.programs.compiled_program import element_type, is_float

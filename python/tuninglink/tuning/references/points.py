@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from iree.compiler import ir as mlir
 
-from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.tuning.devices.inputs import patterns
 from tuninglink.tuning.programs.compiled_program import element_type
 from tuninglink.tuning.references.point_values import PointEvaluator

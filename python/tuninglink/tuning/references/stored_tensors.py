@@ -10,7 +10,7 @@ import numpy as np
 from iree.compiler import ir as mlir
 
 from tuninglink.iree.dynamic_sizes import SizeEvaluator
-from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.walk import collect
 from tuninglink.tuning.programs.benchmark import Access, Binding
 from tuninglink.tuning.programs.benchmark_building import DISPATCH, passed_constants

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tuninglink.files import make_directory, write_file
 from tuninglink.pages import render_page
 from tuninglink.plain_data import plain, to_json
-from tuninglink.tuning.report.model import (
+from tuninglink.tuning.report import (
     FlagSetReport,
     OmittedDispatch,
     ProblemReport,

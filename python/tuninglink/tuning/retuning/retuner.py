@@ -10,8 +10,7 @@ from tuninglink.compiler.session import session_flags
 from tuninglink.compiler.target_flags import executable_target
 from tuninglink.errors import TuninglinkError
 from tuninglink.iree.targets import Target
-from tuninglink.mlir.contexts import thread_context
-from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
+from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, thread_context
 from tuninglink.payloads import PayloadError
 from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.specs.applicability import Applicability

@@ -13,7 +13,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree.dispatch_cost import DispatchCost, cost_of
 from tuninglink.iree.structured_op import StructuredOp
-from tuninglink.mlir.contexts import thread_context
+from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.walk import visit
 from tuninglink.tuning.deciding.defaults import measure_default, nothing_runs
 from tuninglink.tuning.programs.dispatches import Omission

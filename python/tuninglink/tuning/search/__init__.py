@@ -1,6 +1,109 @@
-"""Searches, which choose the next candidates."""
+"""Searches, which choose the next candidates, by name: ours, and those of plug-ins."""
 
-from tuninglink.tuning.search.base import Search
-from tuninglink.tuning.search.registry import DEFAULT_SEARCH, check_search, search_named
+from __future__ import annotations
 
-__all__ = ["DEFAULT_SEARCH", "Search", "check_search", "search_named"]
+from collections.abc import Callable, Iterable
+from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
+from typing import Final
+
+from tuninglink.errors import TuninglinkError
+from tuninglink.mlir.diagnostics import error, note
+from tuninglink.tuning.search.base import NeighborSearch, RandomSearch, Search
+
+__all__ = [
+    "DEFAULT_SEARCH",
+    "GROUP",
+    "Search",
+    "check_search",
+    "lacking_scikit_learn",
+    "search_named",
+    "search_names",
+]
+
+GROUP: Final = "tuninglink.search"
+"""The entry-point group under which a plug-in registers a search: a subclass of `Search`."""
+
+DEFAULT_SEARCH: Final = "model"
+
+
+def search_names() -> list[str]:
+    """Return the names of all searches, the default first."""
+    return [
+        DEFAULT_SEARCH,
+        *sorted({*_own(), *(plug_in.name for plug_in in _plug_ins())} - {DEFAULT_SEARCH}),
+    ]
+
+
+def search_named(name: str) -> type[Search]:
+    """Return a search.
+
+    Raises:
+        TuninglinkError: there is none of this name, or its plug-in cannot be used.
+    """
+    own = _own().get(name)
+    if own is not None:
+        return own()
+    result = [plug_in for plug_in in _plug_ins() if plug_in.name == name]
+    if not result:
+        available = note(f"known: {', '.join(search_names())}")
+        raise TuninglinkError(error(f"there is no search '{name}'", notes=[available]))
+    return _loaded(result[0])
+
+
+def check_search(name: str) -> None:
+    """Check that there is a search, without waiting for the libraries of our own.
+
+    Raises:
+        TuninglinkError: see `search_named`.
+    """
+    if name != DEFAULT_SEARCH:
+        search_named(name)
+    elif find_spec("sklearn") is None:
+        raise lacking_scikit_learn("the search 'model'", "there is no module 'sklearn'")
+
+
+def _own() -> dict[str, Callable[[], type[Search]]]:
+    return {
+        "model": _model_search,
+        "random": lambda: RandomSearch,
+        "neighbors": lambda: NeighborSearch,
+    }
+
+
+def _model_search() -> type[Search]:
+    try:
+        from tuninglink.tuning.search.model import ModelSearch  # noqa: PLC0415 - needs an extra
+    except ImportError as failure:
+        raise lacking_scikit_learn("the search 'model'", str(failure)) from None
+    return ModelSearch
+
+
+def lacking_scikit_learn(user: str, reason: str) -> TuninglinkError:
+    """Return the error of a part of the tuner for which scikit-learn is missing.
+
+    Args:
+        user: the part.
+        reason: the message of the failed import.
+    """
+    remedy = note("install the extra: pip install 'tuninglink[tune]'")
+    return TuninglinkError(error(f"{user} needs scikit-learn: {reason}", notes=[remedy]))
+
+
+def _plug_ins() -> Iterable[EntryPoint]:
+    return sorted(entry_points(group=GROUP), key=lambda plug_in: plug_in.name)
+
+
+def _loaded(entry_point: EntryPoint) -> type[Search]:
+    try:
+        loaded = entry_point.load()
+    except Exception as failure:  # noqa: BLE001 - whatever a stranger's code does wrong
+        message = f"plug-in '{entry_point.name}' ({entry_point.value}) cannot be loaded: {failure}"
+        raise TuninglinkError(error(message)) from None
+    if not (isinstance(loaded, type) and issubclass(loaded, Search)):
+        expected = f"{Search.__module__}.{Search.__qualname__}"
+        message = (
+            f"plug-in '{entry_point.name}' ({entry_point.value}) is not a subclass of {expected}"
+        )
+        raise TuninglinkError(error(message))
+    return loaded

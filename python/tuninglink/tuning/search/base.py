@@ -45,8 +45,14 @@ class CandidatePool(Protocol):
     def sample(self, n: int, seed: int) -> Sequence[Candidate]:
         """Return candidates that are spread over the spaces, all if there are no more than `n`."""
 
+    def begin_sample(self, n: int, seed: int) -> None:
+        """Begin a draw for a later call of `sample`."""
+
     def neighbors(self, candidate: Candidate) -> Sequence[Candidate]:
         """Return the candidates that differ by a step, the nearest first."""
+
+    def variants(self, candidate: Candidate) -> Sequence[Candidate]:
+        """Return the candidates that differ in one option that is independent of the knobs."""
 
 
 FIRST_CANDIDATES: Final = 400
@@ -54,6 +60,13 @@ FIRST_CANDIDATES: Final = 400
 
 MOST_CANDIDATES: Final = 1500
 """The number of candidates of a later draw; a space may have millions."""
+
+_FIRST_VARIANTS: Final = 48
+"""The number of trials after which options that are independent of the knobs are tried on the best few. It doubles with
+each such step."""
+
+_VARIED: Final = 3
+"""The number of candidates on which they are tried."""
 
 _EMPTY_DRAWS: Final = 3
 """The number of draws without a new candidate after which all count as tried."""
@@ -95,6 +108,8 @@ class Search(ABC):
         self._asked: set[str] = set()
         self._drawn: dict[int, Sequence[Candidate]] = {}
         self._draws = 0
+        self._next_variants = _FIRST_VARIANTS
+        self._variants: list[Candidate] = []
         self._first = [candidate for candidate, microseconds in known if microseconds is None]
         self._first += pool.given
         for candidate, microseconds in known:
@@ -112,6 +127,8 @@ class Search(ABC):
         Times of earlier ones may still be missing.
         """
         chosen = self._new(self._first, count)
+        self._vary()
+        chosen += self._new(self._variants, count - len(chosen))
         while len(chosen) < count:
             new = self._new(self.propose(count - len(chosen)), count - len(chosen))
             if not new:
@@ -126,6 +143,13 @@ class Search(ABC):
             self._failed[candidate.key] = candidate
         else:
             self._times[candidate.key] = (candidate, microseconds)
+
+    def _vary(self) -> None:
+        """Collect variants of the best few candidates, the best one's first, when a step is due."""
+        if len(self._times) + len(self._failed) >= self._next_variants:
+            self._next_variants *= 2
+            best = self.best(_VARIED)
+            self._variants = [other for fast in best for other in self._pool.variants(fast)]
 
     def draw_ahead(self) -> None:  # noqa: B027 - most searches draw nothing later
         """Draw candidates that a later `ask` would have to wait for."""
