@@ -319,6 +319,16 @@ CASES = {
         Verdict.NOT_DECIDED,
         compiles=False,
     ),
+    "sums of bytes that i8mm takes for wider ones": Case(
+        matmul(64, 320, 512, "i8", result="i8"),
+        "neoverse-v1",
+        DOUBLE_TILING,
+        of_dimensions("distribution", 16, 32)
+        | of_dimensions("vector_common_parallel", 8, 8)
+        | {"vector_reduction_2": 8, "loop_peeling": 1},
+        Verdict.NOT_DECIDED,
+        compiles=False,
+    ),
     "levels that the pipeline does not read": Case(
         matmul(64, 256, 16),
         "znver4",

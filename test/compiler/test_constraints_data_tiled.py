@@ -10,8 +10,9 @@ from cpu_dispatches import flags_for, registry
 from iree.compiler import ir as mlir
 from programs import run
 
-from tuninglink.compiler.phases import Phase
+from tuninglink.compiler.compile_options import Phase
 from tuninglink.compiler.prepared_dispatches import materialize_encodings
+from tuninglink.compiler.program_sources import compiler_run
 from tuninglink.iree.dispatches import find_root_ops
 from tuninglink.mlir import names
 from tuninglink.mlir.serialization import to_text
@@ -25,7 +26,6 @@ from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.candidates.preparation import prepare
 from tuninglink.tuning.deciding.winner_checks import WinnerVerification
 from tuninglink.tuning.programs.dispatches import read_program
-from tuninglink.tuning.programs.invocations import compiler_run
 from tuninglink.tuning.results.failures import Failure
 
 if TYPE_CHECKING:

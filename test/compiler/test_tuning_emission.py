@@ -18,7 +18,8 @@ from tuning_programs import (
 )
 
 import tuninglink
-from tuninglink.compiler.phases import Phase
+from tuninglink.compiler.compile_options import Phase
+from tuninglink.compiler.program_sources import compiler_run
 from tuninglink.emission.spec_writer import write_spec
 from tuninglink.iree.op_kinds import Role
 from tuninglink.iree.size_ranges import SizeRange
@@ -26,7 +27,6 @@ from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.specs.applicability import Applicability
 from tuninglink.specs.entry_settings import provenance_of
 from tuninglink.tuning.candidates.templates import apply_candidate, apply_specs
-from tuninglink.tuning.programs.invocations import compiler_run
 
 PROVENANCE = {"device": "a device", "default_us": 2.5, "interval": [1.25, 1.5], "trials": 7}
 

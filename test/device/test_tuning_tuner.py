@@ -279,10 +279,10 @@ def test_a_task_fails_alone(
 ) -> None:
     prepare = tuner_module.prepare
 
-    def failing(task: TuningTask, *arguments: object) -> object:
+    def failing(task: TuningTask, *arguments: object, **options: object) -> object:
         if task.name.startswith("@main_dispatch_0"):
             raise failure
-        return prepare(task, *arguments)
+        return prepare(task, *arguments, **options)
 
     monkeypatch.setattr(tuner_module, "prepare", failing)
     result = tune(program, None, RecordedDevices(), compiler, settings=SETTINGS)

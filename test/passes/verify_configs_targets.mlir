@@ -176,11 +176,20 @@ func.func @missing_workgroup_size(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
   return %result : !out
 }
 
-// Something that is no knob does not matter.
+// An entry that code generation does not read does not matter.
 func.func @extra_knob(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
-    attributes {hal.executable.target = #target, translation_info = #tile_and_fuse} {
-  // expected-remark@below {{the configuration was not decided: only the compiler's own constraints cover it, which accept what does not compile}}
-  %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [128, TILE, 0], unheard_of = 17 : i64}>}
+    attributes {hal.executable.target = #target, translation_info = #vector_distribute} {
+  // expected-remark@below {{the configuration is valid in pipeline #iree_gpu.pipeline<VectorDistribute>}}
+  %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], promotion_types = [#iree_gpu.derived_thread_config, #iree_gpu.derived_thread_config], reduction = [0, 0, STEP], subgroup_basis = [[SUBGROUPS, 1, 1], [0, 1, 2]], workgroup = [128, 128, 0], unheard_of = 17 : i64}>}
+      ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
+  return %result : !out
+}
+
+// Missing sizes are zeros.
+func.func @missing_sizes(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
+    attributes {hal.executable.target = #target, translation_info = #vector_distribute} {
+  // expected-remark@below {{the configuration is valid in pipeline #iree_gpu.pipeline<VectorDistribute>}}
+  %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], promotion_types = [#iree_gpu.derived_thread_config, #iree_gpu.derived_thread_config], reduction = [0, 0, STEP], subgroup_basis = [[SUBGROUPS, 1, 1], [0, 1, 2]], workgroup = [128, 128]}>}
       ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
   return %result : !out
 }

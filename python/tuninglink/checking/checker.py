@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tuninglink.checking.check_report import EntryReport, SpecReport
 from tuninglink.checking.compiling import Job, compile_all
@@ -16,8 +16,11 @@ from tuninglink.checking.model_matches import matches_in
 from tuninglink.checking.parallel import Asked, ParallelJudge
 from tuninglink.compiler.target_flags import compile_flags, executable_target
 from tuninglink.errors import CompileError, SpecError
+from tuninglink.iree.lowering_configs import STAGES, SUBGROUP_SIZE, WORKGROUP_SIZE
 from tuninglink.iree.targets import Target
+from tuninglink.matching.entry_conditions import MatcherConditions
 from tuninglink.matching.specialization_ranges import check_ranges
+from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import DiagnosticSink
 from tuninglink.payloads import spec_of
 from tuninglink.solver.answers import DEFAULT_LIMITS, Verdict
@@ -163,14 +166,15 @@ class Checker:
         self.progress.begin(spec.source, spec.kind.value, len(spec.entries))
         question = self._judging_options(spec)
         warn = _once(diagnostics.emit)
-        judge = Judge(question, warn)
+        matchers = MatcherConditions(spec.anatomy.table)
+        judge = Judge(question, warn, matchers)
         entries = [
             Asked(position, entry, self._is_for_target(entry))
             for position, entry in enumerate(spec.entries)
         ]
         parallel = ParallelJudge(judge, question, self._processes, warn, self._note)
         with parallel.begin(entries) as judgements:
-            reachability = Reachability(spec)  # while the other processes run
+            reachability = Reachability(spec, matchers)  # while the other processes run
             programs = self._complete(entries, judgements, judge)
         compiled = self._compile(spec.entries, programs)
         places = KnobPlaces()
@@ -262,14 +266,19 @@ def _once(emit: Callable[[Diagnostic], None]) -> Callable[[Diagnostic], None]:
 
 
 def _knob_place(report: EntryReport, places: KnobPlaces) -> Place | None:
-    """Return the place of the first knob in the answer about a configuration."""
+    """Return the place of the first knob in the answer about a configuration, or of the attribute that lacks it."""
     answer, at = report.is_valid, report.entry.place
-    for knob in answer.knobs if answer is not None else ():
-        for entry in entries_of_knob(knob):
-            place = places.find(at, entry)
-            if place != at:
-                return place
-    return None
+    if answer is None or not answer.knobs:
+        return None
+    entries = entries_of_knob(answer.knobs[0])
+    is_translation = entries[0] in _TRANSLATION_KNOBS
+    whole = names.TRANSLATION_INFO if is_translation else names.LOWERING_CONFIG
+    candidates = (places.find(at, entry) for entry in (*entries, whole))
+    return next((place for place in candidates if place != at), None)
+
+
+_TRANSLATION_KNOBS: Final = frozenset({WORKGROUP_SIZE, SUBGROUP_SIZE, STAGES})
+"""The knobs that a `translation_info` has."""
 
 
 def _unfinished(asked: Asked, found: Judgement, valid: Answer | None) -> EntryReport:

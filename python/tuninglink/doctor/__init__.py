@@ -20,11 +20,11 @@ from iree.compiler import ir as mlir
 from tuninglink.compiler import compile as compile_program
 from tuninglink.compiler.target_flags import compile_flags
 from tuninglink.errors import TuninglinkError
+from tuninglink.iree.lowering_configs import ENTRIES
 from tuninglink.iree.targets import Target
 from tuninglink.mlir import names
 from tuninglink.specs.default_library import shipped
 from tuninglink.specs.remote import cache_directory
-from tuninglink.specs.verification.gpu_knobs import KNOBS
 from tuninglink.workers import JobError, JobTimeoutError, Pool, WorkerCrashedError
 
 if TYPE_CHECKING:
@@ -222,7 +222,7 @@ def unknown_knobs() -> str:
             library.open("rb") as file,
             mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content,
         ):
-            unread = [name for name in KNOBS if content.find(b"\0%b\0" % name.encode()) < 0]
+            unread = [name for name in ENTRIES if content.find(b"\0%b\0" % name.encode()) < 0]
     except OSError as failure:
         return f"cannot read '{library}': {failure.strerror}"
     return f"unknown to the compiler: {', '.join(unread)}" if unread else ""

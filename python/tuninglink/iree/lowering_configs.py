@@ -40,6 +40,18 @@ REDUCING: Final = frozenset({REDUCTION, PARTIAL_REDUCTION, SERIAL})
 
 BASES: Final = (SUBGROUP_BASIS, LANE_BASIS)
 
+ENTRIES: Final = (
+    *TILES,
+    *BASES,
+    *(MMA_KIND, PROMOTED_OPERANDS, PROMOTION_TYPES),
+    *(PADDING, PADDING_CONV, CONVERTS),
+    *("workgroup_reordering_strategy", "lowering_strategy"),
+)
+"""The entries of a `#iree_gpu.lowering_config` that code generation reads.
+
+Source: `IREEGPUAttrs.cpp` and `GPULoweringConfigUtils.cpp`; a test finds each in the installed library.
+"""
+
 WORKGROUP_SIZE: Final = "workgroup_size"
 SUBGROUP_SIZE: Final = "subgroup_size"
 PIPELINE_OPTIONS: Final = "gpu_pipeline_options"

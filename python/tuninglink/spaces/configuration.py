@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
 from tuninglink.iree.lowering_configs import (
+    ENTRIES,
     NO_BANK_CONFLICT_REDUCTION,
     PIPELINE_OPTIONS,
     PROMOTED_OPERANDS,
@@ -24,6 +25,11 @@ from tuninglink.mlir import names
 from tuninglink.mlir.attributes import entries_of
 
 _BITS: Final = 64
+
+_MOST_CONFIGURATIONS: Final = 64
+"""The capacity of each cache. Entries that follow each other often have equal configurations."""
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -102,13 +108,88 @@ class MissingEntryError(MismatchError):
 
 
 class InvalidFormError(MismatchError):
-    """No configuration of this form compiles; determined by compiling samples."""
+    """No configuration of this form compiles; determined by compiling samples.
+
+    Args:
+        message: what is wrong.
+        entry: the entry to change; empty for the configuration as a whole.
+    """
+
+    def __init__(self, message: str, entry: str = "") -> None:
+        super().__init__(message)
+        self.entry = entry
+
+
+class StrayTileError(MismatchError):
+    """A configuration has tiles of loops that constraints do not cover.
+
+    Args:
+        message: what is wrong.
+        entry: the entry with the tiles.
+        covered: the entry without them.
+        narrowed: the knobs of other tiles of these loops, with the sizes that they have at most.
+    """
+
+    def __init__(
+        self, message: str, entry: str, covered: mlir.Attribute, narrowed: Mapping[str, int]
+    ) -> None:
+        super().__init__(message)
+        self.entry = entry
+        self.covered = covered
+        self.narrowed = narrowed
+
+
+class NearFormError(MismatchError):
+    """A configuration differs from the form that constraints cover, but needs at least what a covered one needs.
+
+    Args:
+        message: the difference.
+        assignment: the knobs of the covered one: if it breaks a necessary rule, no code is generated for this one.
+    """
+
+    def __init__(self, message: str, assignment: Mapping[str, int]) -> None:
+        super().__init__(message)
+        self.assignment = assignment
+
+
+class CachedReading(Generic[T]):
+    """A function of configurations whose results are cached, and so are the mismatches that it raises.
+
+    Args:
+        function: the function.
+    """
+
+    def __init__(self, function: Callable[[Configuration], T]) -> None:
+        self._function = function
+        self._results: dict[Configuration, T] = {}
+        self._mismatches: dict[Configuration, MismatchError] = {}
+
+    def __call__(self, configuration: Configuration) -> T:
+        """Return the result for a configuration.
+
+        Raises:
+            MismatchError: the function raises it.
+        """
+        if configuration in self._results:
+            return self._results[configuration]
+        if configuration not in self._mismatches:
+            if len(self._results) + len(self._mismatches) >= _MOST_CONFIGURATIONS:
+                self._results.clear()
+                self._mismatches.clear()
+            try:
+                result = self._results[configuration] = self._function(configuration)
+            except MismatchError as mismatch:
+                self._mismatches[configuration] = mismatch
+            else:
+                return result
+        raise self._mismatches[configuration].with_traceback(None)
 
 
 def with_defaults(configuration: Configuration) -> Configuration:
-    """Return a configuration with the missing entries that code generation adds by default.
+    """Return a configuration with the missing entries that code generation adds, without those that it does not read.
 
-    For GPUs, these are the promoted operands (none) and the kind of promotion (by all threads of a workgroup together).
+    For GPUs, the former are the promoted operands (none) and the kind of promotion (by all threads of a workgroup
+    together).
     """
     return configuration.complete
 
@@ -118,11 +199,13 @@ def _completed(configuration: Configuration) -> Configuration:
     entries = dictionary_of(lowering)
     if entries is None or not isinstance(lowering, iree_gpu.LoweringConfigAttr):
         return configuration
-    if decomposition is None and {PROMOTED_OPERANDS, PROMOTION_TYPES} <= entries.keys():
+    read = {name: entry for name, entry in entries.items() if name in ENTRIES}
+    is_complete = read == entries and {PROMOTED_OPERANDS, PROMOTION_TYPES} <= entries.keys()
+    if decomposition is None and is_complete:
         return configuration
     with lowering.context:
         return Configuration(
-            iree_gpu.LoweringConfigAttr.get(mlir.DictAttr.get(_with_promotion(entries))),
+            iree_gpu.LoweringConfigAttr.get(mlir.DictAttr.get(_with_promotion(read))),
             configuration.translation_info,
             None if decomposition is None else _with_promotions(decomposition),
         )

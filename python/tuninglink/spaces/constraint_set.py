@@ -18,7 +18,7 @@ from tuninglink.solver.answers import (
 from tuninglink.solver.search import changes, nearest_by_search
 from tuninglink.solver.terms import Grade
 from tuninglink.solver.z3_solver import TermWriter
-from tuninglink.spaces.knobs import MOST_BITS, IntegerKnob, read_assignment
+from tuninglink.spaces.knobs import IntegerKnob, number_text, read_assignment
 from tuninglink.spaces.solution_set import SolutionSet
 
 if TYPE_CHECKING:
@@ -225,7 +225,10 @@ class ConstraintSet(SolutionSet):
         return UnsatAnswer(Verdict.PROVEN, words, fixed, minimal=minimal)
 
     def nearest(
-        self, assignment: Mapping[str, int], limits: Limits = DEFAULT_LIMITS
+        self,
+        assignment: Mapping[str, int],
+        limits: Limits = DEFAULT_LIMITS,
+        without: Collection[int] = (),
     ) -> NearestAnswer:
         """Find the valid assignment that changes the fewest knobs; of several, the one with the smallest distance.
 
@@ -234,6 +237,7 @@ class ConstraintSet(SolutionSet):
         Args:
             assignment: values for knobs; a knob without one is free.
             limits: the limits of the query.
+            without: the indices of assertions that need not hold, see `broken_heuristics`.
 
         Raises:
             AssignmentError: a knob is unknown, or has a value that is not an integer.
@@ -248,11 +252,16 @@ class ConstraintSet(SolutionSet):
             if isinstance(knob, IntegerKnob) and knob.name in assignment
         ]
         try:
-            search = self._decider.search(deadline)
+            search = (
+                self._decider.search_within({}, deadline, without)
+                if without
+                else self._decider.search(deadline)
+            )
             if search is not None:
                 return nearest_by_search(search, assignment, measured, deadline)
+            asked = [index for index in range(len(self.assertions)) if index not in without]
             model = self._solver.optimize(
-                self._decider.expressions(), assignment, measured, deadline
+                self._decider.expressions(asked), assignment, measured, deadline
             )
         except UndecidedError as failure:
             return NearestAnswer(Verdict.NOT_DECIDED, reason=failure.reason)
@@ -263,7 +272,7 @@ class ConstraintSet(SolutionSet):
 
     def _violation(self, index: int, assignment: Mapping[str, int]) -> Violation:
         assertion = self.assertions[index]
-        texts = [_text(self._decider.value(value, assignment)) for value in assertion.values]
+        texts = [number_text(self._decider.value(value, assignment)) for value in assertion.values]
         names = self._decider.unknowns(index)
         pieces = assertion.message.split("{}")
         filled = pieces[0]
@@ -286,8 +295,3 @@ def _verdict(violations: Sequence[Violation]) -> Verdict:
     if grades & {Grade.NECESSARY, Grade.COMPILER}:
         return Verdict.REFUTED
     return Verdict.NOT_DECIDED if Grade.SUFFICIENT in grades else Verdict.PROVEN
-
-
-def _text(number: int | None) -> str:
-    """Return a number as text; a question mark if it is unknown or Python refuses to print it."""
-    return "?" if number is None or number.bit_length() > MOST_BITS else str(number)

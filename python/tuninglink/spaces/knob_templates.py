@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -15,7 +16,13 @@ from tuninglink.mlir import names
 from tuninglink.mlir.attributes import integer_value, integers_of
 from tuninglink.mlir.diagnostics import error
 from tuninglink.solver.answers import AssignmentError
-from tuninglink.spaces.configuration import Configuration, dictionary_of
+from tuninglink.spaces.configuration import (
+    CachedReading,
+    Configuration,
+    NearFormError,
+    StrayTileError,
+    dictionary_of,
+)
 from tuninglink.spaces.slots import (
     ArraySlot,
     ConstantSlot,
@@ -52,8 +59,32 @@ class KnobTemplate:
         Raises:
             MismatchError: the configuration does not have the template's form.
         """
+        assignment = self._read_alone(configuration)
+        if assignment is None:
+            return self._read(configuration.entries, parameters)
+        return dict(assignment)
+
+    @cached_property
+    def _read_alone(self) -> CachedReading[Mapping[str, int] | None]:
+        """Read a configuration without parameters; None if the values depend on parameters."""
+
+        def read(configuration: Configuration) -> Mapping[str, int] | None:
+            try:
+                return self._read(configuration.entries, _NO_PARAMETERS)
+            except KeyError:
+                return None
+
+        return CachedReading(read)
+
+    def _read(
+        self, entries: Mapping[str, mlir.Attribute], parameters: Mapping[str, int]
+    ) -> dict[str, int]:
         assignment = dict(parameters)
-        self.entries.read_entries("", configuration.entries, assignment)
+        try:
+            self.entries.read_entries("", entries, assignment)
+        except StrayTileError as stray:
+            near = _without(stray, partial(self._read, parameters=parameters), entries)
+            raise NearFormError(str(stray), near) from None
         return {knob: value for knob, value in assignment.items() if knob not in parameters}
 
     def write(self, assignment: Mapping[str, int]) -> mlir.Attribute:
@@ -98,6 +129,22 @@ class KnobTemplate:
                 mlir.DictAttr.get({PIPELINE_OPTIONS: iree_gpu.PipelineOptionsAttr.get(**given)}),
             ),
         )
+
+
+def _without(
+    stray: StrayTileError,
+    read: Callable[[Mapping[str, mlir.Attribute]], Mapping[str, int]],
+    entries: Mapping[str, mlir.Attribute],
+) -> dict[str, int]:
+    """Return the knobs of a configuration without the tiles that its form does not cover."""
+    try:
+        near = read({**entries, stray.entry: stray.covered})
+    except NearFormError as further:
+        near = further.assignment
+    narrowed = {
+        knob: min(near[knob], size) for knob, size in stray.narrowed.items() if knob in near
+    }
+    return {**near, **narrowed}
 
 
 _OUTSIDE: Final = frozenset(

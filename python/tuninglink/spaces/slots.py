@@ -40,6 +40,10 @@ class Slot(ABC):
             MismatchError: the template does not allow the attribute here.
         """
 
+    def read_missing(self, path: str, assignment: dict[str, int]) -> None:  # noqa: ARG002
+        """Read a configuration without the attribute; see `read`."""
+        raise MissingEntryError(f"'{path}' is missing")
+
     @abstractmethod
     def write(self, assignment: Mapping[str, int]) -> mlir.Attribute:
         """Return the attribute for an assignment, in the current context.
@@ -196,9 +200,10 @@ class DictionarySlot(Slot):
             if name not in allowed:
                 raise MismatchError(f"it has '{prefix}{name} = {_text(attribute)}'")
         for name, slot in self.entries.items():
-            if name not in actual:
-                raise MissingEntryError(f"'{prefix}{name}' is missing")
-            slot.read(f"{prefix}{name}", actual[name], assignment)
+            if name in actual:
+                slot.read(f"{prefix}{name}", actual[name], assignment)
+            else:
+                slot.read_missing(f"{prefix}{name}", assignment)
 
     def write(self, assignment: Mapping[str, int]) -> mlir.Attribute:
         """Write a dictionary."""
@@ -232,15 +237,16 @@ class WorkgroupSlot(Slot):
         return mlir.ArrayAttr.get([integer(each) for each in (assignment[self.name], 1, 1)])
 
 
-def zero_knobs(slot: Slot, actual: mlir.Attribute) -> Iterator[str]:
-    """Yield the integer knobs that are zero in an attribute, where a zero stands for another value."""
+def zero_knobs(slot: Slot, actual: mlir.Attribute | None) -> Iterator[str]:
+    """Yield the integer knobs that are zero in an attribute, or missing, where a zero stands for another value."""
     if isinstance(slot, IntegerSlot):
-        is_zero = isinstance(actual, mlir.IntegerAttr) and actual.value == 0
+        is_zero = actual is None or (isinstance(actual, mlir.IntegerAttr) and actual.value == 0)
         if is_zero and slot.zero is not None:
             yield slot.name
-    elif isinstance(slot, ArraySlot) and isinstance(actual, mlir.ArrayAttr):
-        for element, part in zip(slot.elements, actual, strict=False):
-            yield from zero_knobs(element, part)
+    elif isinstance(slot, ArraySlot):
+        parts = [*actual] if isinstance(actual, mlir.ArrayAttr) else []
+        for position, element in enumerate(slot.elements):
+            yield from zero_knobs(element, parts[position] if position < len(parts) else None)
 
 
 def option_slots(slot: Slot) -> Iterator[OptionSlot]:

@@ -19,6 +19,7 @@ from tuninglink.spaces.configuration import (
     InvalidFormError,
     MismatchError,
     MissingEntryError,
+    NearFormError,
     with_defaults,
 )
 from tuninglink.spaces.configuration_answers import ConfigurationAnswer, Proposal, of_zero
@@ -26,7 +27,7 @@ from tuninglink.spaces.configuration_answers import ConfigurationAnswer, Proposa
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from tuninglink.solver.answers import Limits
+    from tuninglink.solver.answers import CheckAnswer, Limits
     from tuninglink.spaces.configuration import Configuration
     from tuninglink.spaces.provider_registry import ProviderRegistry
     from tuninglink.spaces.providers import Space
@@ -153,21 +154,26 @@ class _Finding:
         try:
             assignment = space.assignment(configuration)
         except InvalidFormError as failure:
-            return cls(space, necessary=(Violation(str(failure), origin),))
+            knobs = (failure.entry,) if failure.entry else ()
+            return cls(space, necessary=(Violation(str(failure), origin, knobs=knobs),))
+        except NearFormError as failure:
+            answer = space.check(failure.assignment, limits)
+            untiled = space.untiled(configuration)
+            necessary = _graded(answer, untiled)[Grade.NECESSARY]
+            read = failure.assignment if necessary else None
+            return cls(
+                space, read, necessary, doubt=_of_other_form(provider, failure), untiled=untiled
+            )
         except MismatchError as failure:
             lacks = isinstance(failure, MissingEntryError)
             return cls(
                 space,
                 lacks=(Violation(str(failure), origin),) if lacks else (),
-                doubt=f"{provider}'s constraints cover configurations of another form: {failure}",
+                doubt=_of_other_form(provider, failure),
             )
         answer = space.check(assignment, limits)
         untiled = space.untiled(configuration)
-        violations = [_with_zeros(violation, untiled) for violation in answer.violations]
-        graded: dict[Grade, tuple[Violation, ...]] = {
-            grade: tuple(violation for violation in violations if violation.grade is grade)
-            for grade in Grade
-        }
+        graded = _graded(answer, untiled)
         doubt = answer.reason
         if graded[Grade.SUFFICIENT]:
             doubt = f"the compiler may refuse it: {_join(map(str, graded[Grade.SUFFICIENT]))}"
@@ -235,6 +241,19 @@ def _weigh(findings: Sequence[_Finding], pipeline: str, limits: Limits) -> Confi
     )
 
 
+def _of_other_form(provider: str, failure: MismatchError) -> str:
+    return f"{provider}'s constraints cover configurations of another form: {failure}"
+
+
+def _graded(answer: CheckAnswer, untiled: frozenset[str]) -> dict[Grade, tuple[Violation, ...]]:
+    """Return the violations by their grade."""
+    violations = [_with_zeros(violation, untiled) for violation in answer.violations]
+    return {
+        grade: tuple(violation for violation in violations if violation.grade is grade)
+        for grade in Grade
+    }
+
+
 def _with_zeros(violation: Violation, untiled: frozenset[str]) -> Violation:
     """Return a violation that displays tiles of 0 as they are written."""
     values = tuple(
@@ -257,7 +276,14 @@ def _join(texts: Iterable[str]) -> str:
 def _nearest(
     space: Space, assignment: Mapping[str, int], limits: Limits
 ) -> tuple[Proposal | None, str]:
-    answer = space.constraints.nearest(assignment, limits)
+    constraints = space.constraints
+    answer = constraints.nearest(assignment, limits)
+    if len(answer.changed) > 1:
+        # Preferences that the configuration does not follow do not justify changes of further knobs.
+        ignored = constraints.broken_heuristics(assignment)
+        direct = constraints.nearest(assignment, limits, without=ignored) if ignored else answer
+        if direct.assignment is not None and len(direct.changed) < len(answer.changed):
+            answer = direct
     if answer.assignment is None:
         if answer.verdict is Verdict.REFUTED:
             return None, "there is no valid configuration in this pipeline"

@@ -19,7 +19,7 @@ def test_an_operation_that_the_compiler_lacks_is_named(monkeypatch: pytest.Monke
 
 def test_a_knob_that_the_compiler_does_not_read_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not checks.unknown_knobs()
-    monkeypatch.setattr(checks, "KNOBS", ("workgroup", "workgroups_of_old"))
+    monkeypatch.setattr(checks, "ENTRIES", ("workgroup", "workgroups_of_old"))
     assert checks.unknown_knobs() == "unknown to the compiler: workgroups_of_old"
 
 

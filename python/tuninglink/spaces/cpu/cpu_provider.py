@@ -70,6 +70,8 @@ _MAXIMA: Final = frozenset({"arith.maxnumf", "arith.minnumf", _SOFTMAX})
 _REDUCTIONS: Final = frozenset({"linalg.reduce", _SOFTMAX})
 _HALF: Final = "f16"
 _BRAIN: Final = "bf16"
+_BYTES: Final = "i8"
+_PRODUCTS: Final = (OpKind.CONTRACTION, OpKind.CONVOLUTION)
 _COMPUTING: Final = ("arith.", "math.")
 _VECTORS: Final = ("+v", "+zve")
 """The beginnings of the features of RISC-V with vector registers."""
@@ -83,6 +85,8 @@ def missing_instructions(workload: Workload, cpu: Cpu) -> str:
     uses = _Uses.of(workload)
     if cpu.architecture.startswith("x86") and cpu.links_nothing and uses.half_maxima:
         return "a maximum of f16 elements becomes a call of a function that is not linked"
+    if cpu.architecture.startswith("aarch64") and "+i8mm" in cpu.features and uses.narrow_sums:
+        return "with the feature 'i8mm', products that are added up as i8 become 'smmla', which adds up i32"
     return _missing_on_riscv(uses, cpu) if cpu.architecture.startswith("riscv") else ""
 
 
@@ -119,6 +123,7 @@ class _Uses:
         half_maxima: whether it computes the maximum or minimum of two f16 elements, ignoring NaN.
         half_reductions: whether it reduces to f16 elements, other than by a contraction.
         products: whether it multiplies all elements along a dimension.
+        narrow_sums: whether it adds up products as i8 elements.
     """
 
     floats: bool = False
@@ -126,6 +131,7 @@ class _Uses:
     half_maxima: bool = False
     half_reductions: bool = False
     products: bool = False
+    narrow_sums: bool = False
 
     @classmethod
     def of(cls, workload: Workload) -> _Uses:
@@ -142,7 +148,9 @@ class _Uses:
         self.brain_results |= is_computing and _BRAIN in map(str, types)
         self.half_maxima |= is_half and operation.name in _MAXIMA
         is_reduction = operation.name in _REDUCTIONS
-        if is_reduction or StructuredOp(operation).kind is OpKind.REDUCTION:
+        kind = StructuredOp(operation).kind
+        self.narrow_sums |= kind in _PRODUCTS and _BYTES in map(str, types)
+        if is_reduction or kind is OpKind.REDUCTION:
             self.half_reductions |= is_half
             self.products |= any(
                 each.name == "arith.mulf" and _accumulates(each)

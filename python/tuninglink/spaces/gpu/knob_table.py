@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -22,9 +22,15 @@ from tuninglink.iree.lowering_configs import (
     WORKGROUP,
     WORKGROUP_SIZE,
     read_basis,
+    read_integers,
 )
 from tuninglink.mlir import names
-from tuninglink.spaces.configuration import MismatchError, integer
+from tuninglink.spaces.configuration import (
+    InvalidFormError,
+    MismatchError,
+    StrayTileError,
+    integer,
+)
 from tuninglink.spaces.gpu.gpu_rules import (
     STAGES_KNOB,
     SUBGROUP_SIZE_KNOB,
@@ -101,11 +107,15 @@ class KnobTable:
     def slots(self) -> dict[str, Slot]:
         """Return the entries of the lowering config that hold tiles; a loop without a knob has the tile 0."""
         return {
-            entry: ArraySlot(
-                tuple(slots.get(loop, self.constant(0)) for loop in range(self._loops))
+            entry: self._tiles(
+                entry, tuple(slots.get(loop, self.constant(0)) for loop in range(self._loops))
             )
             for entry, slots in self._slots.items()
         }
+
+    def _tiles(self, entry: str, tiles: tuple[Slot, ...]) -> Slot:
+        level = _LEVELS.get(entry)
+        return ArraySlot(tiles) if level is None else level(tiles, self._context)
 
     def basis(self, counts: Mapping[int, str], loops: Iterable[int] | None = None) -> Slot:
         """Return the `subgroup_basis`, or the `lane_basis`.
@@ -121,6 +131,71 @@ class KnobTable:
         """Return the slot of a constant number."""
         with self._context:
             return ConstantSlot(integer(value))
+
+
+@dataclass(frozen=True)
+class _LevelSlot(ArraySlot):
+    """The tiles of a level, in which code generation takes missing sizes for zeros.
+
+    Attributes:
+        context: the context of the tiles.
+    """
+
+    context: mlir.Context
+
+    def read(self, path: str, actual: mlir.Attribute, assignment: dict[str, int]) -> None:
+        """Read the tiles.
+
+        Raises:
+            StrayTileError: loops are tiled that have no knob.
+        """
+        sizes = read_integers(actual)
+        if sizes is not None:
+            sizes = (*sizes, *[0] * (len(self.elements) - len(sizes)))
+            self._refuse_strays(path, sizes)
+            actual = self._array(sizes)
+        super().read(path, actual, assignment)
+
+    def read_missing(self, path: str, assignment: dict[str, int]) -> None:
+        """Read zeros."""
+        self.read(path, self._array(()), assignment)
+
+    def _array(self, sizes: Iterable[int]) -> mlir.ArrayAttr:
+        with self.context:
+            return mlir.ArrayAttr.get([integer(size) for size in sizes])
+
+    def _refuse_strays(self, path: str, sizes: Sequence[int]) -> None:
+        strays = {
+            loop: size
+            for loop, (slot, size) in enumerate(zip(self.elements, sizes, strict=False))
+            if size and isinstance(slot, ConstantSlot)
+        }
+        if strays:
+            tiles = ", ".join(f"'{path}[{loop}]' is {size}" for loop, size in strays.items())
+            covered = self._array(0 if loop in strays else size for loop, size in enumerate(sizes))
+            raise StrayTileError(tiles, path, covered, self._narrowed(strays))
+
+    def _narrowed(self, strays: Mapping[int, int]) -> Mapping[str, int]:  # noqa: ARG002
+        """Return the knobs of other tiles that tiles of loops without a knob make smaller."""
+        return {}
+
+
+class _ReductionSlot(_LevelSlot):
+    """The tiles of steps of a reduction, which code generation takes within the tiles of a workgroup."""
+
+    def read(self, path: str, actual: mlir.Attribute, assignment: dict[str, int]) -> None:
+        """Read the tiles; more of them than loops cannot be tiled."""
+        if isinstance(actual, mlir.ArrayAttr) and len(actual) > len(self.elements):
+            loops = f"{len(self.elements)} loops"
+            raise InvalidFormError(f"'{path}' is {actual}, and the operation has {loops}", path)
+        super().read(path, actual, assignment)
+
+    def _narrowed(self, strays: Mapping[int, int]) -> Mapping[str, int]:
+        return {knob_name(WORKGROUP, loop): size for loop, size in strays.items()}
+
+
+_LEVELS: Final[Mapping[str, type[_LevelSlot]]] = {WORKGROUP: _LevelSlot, REDUCTION: _ReductionSlot}
+"""The levels whose missing sizes are zeros; determined by experiment."""
 
 
 @dataclass(frozen=True)

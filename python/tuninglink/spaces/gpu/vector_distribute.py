@@ -129,16 +129,19 @@ class _VectorDistributeRules(FormRules):
         rules.memory_bounds(least, further, self.device)
         for index, operand in enumerate(operands):
             is_promoted = promotion.of(index)
-            uneven = [self._is_uneven(loop) for loop in operand.loops]
-            exempt = any_of(negation(is_promoted), *uneven)
+            rounded = [self._is_rounded(loop) for loop in operand.loops]
+            exempt = any_of(negation(is_promoted), *rounded)
             name = f"operand {index}"
             require_derivable(rules, operand, tiles, self.threads, name, unless=exempt)
             _cover_inputs(rules, operand, tiles, self.threads, is_promoted)
 
-    def _is_uneven(self, loop: int) -> Number:
-        """Return the condition that a tile is rounded up and masked, so that it differs from the configured one."""
-        size, tile = self._contraction.size(loop), self.tiles[loop]
-        return any_of(size % tile != 0, tile % self._step(loop) != 0)
+    def _is_rounded(self, loop: int) -> Number:
+        """Return the condition that the tile that is read differs from the configured one.
+
+        It is at most as large as the loop, and rounded up to whole steps. A last tile beyond the end of the loop is masked.
+        """
+        tile = self.tiles[loop]
+        return any_of(tile > self._contraction.size(loop), tile % self._step(loop) != 0)
 
     def limit_search(self) -> None:
         """Add the limits of the compiler's own constraints, if any."""

@@ -15,18 +15,6 @@ from tuninglink.iree.targets import Target
 from tuninglink.mlir.attributes import is_dialect_attribute
 from tuninglink.specs.verification.faults import Fault, misspelt
 
-KNOBS: Final = (
-    *gpu.TILES,
-    *gpu.BASES,
-    *(gpu.MMA_KIND, gpu.PROMOTED_OPERANDS, gpu.PROMOTION_TYPES),
-    *(gpu.PADDING, gpu.PADDING_CONV, gpu.CONVERTS),
-    *("workgroup_reordering_strategy", "lowering_strategy"),
-)
-"""The knobs of a `#iree_gpu.lowering_config` that code generation reads.
-
-Source: `IREEGPUAttrs.cpp` and `GPULoweringConfigUtils.cpp`; a test finds each in the installed library.
-"""
-
 _INTEGERS: Final = {
     **dict.fromkeys((*gpu.TILES, gpu.PADDING, gpu.PADDING_CONV), "[64, 64, 0]"),
     gpu.PROMOTED_OPERANDS: "[0, 1]",
@@ -68,10 +56,10 @@ def knob_faults(
         loops: the number of loops of the configured op; None if unknown.
     """
     for name, value in knobs.items():
-        if name not in KNOBS:
-            suggestion = misspelt(name, KNOBS)
+        if name not in gpu.ENTRIES:
+            suggestion = misspelt(name, gpu.ENTRIES)
             hint = f"; did you mean '{suggestion}'?" if suggestion else ""
-            remedy = "" if suggestion else f"it reads {', '.join(KNOBS)}"
+            remedy = "" if suggestion else f"it reads {', '.join(gpu.ENTRIES)}"
             yield Fault(f"code generation reads no '{name}'{hint}", remedy, knob=name)
             continue
         faults = [*_malformed(name, value), *_of_another_pipeline(name, pipeline, knobs)]
@@ -242,7 +230,9 @@ def _of_other_loops(name: str, value: mlir.Attribute, loops: int) -> Iterator[Fa
         sizes = [*(gpu.read_integers(value) or ())][:loops]
         right = [*zeros, *sizes] if name in gpu.REDUCING else [*sizes, *zeros]
         remedy = f"there is one size for each loop, 0 for one that is not tiled, such as {right}"
-        yield Fault(f"'{name}' has {_count(len(value), 'size')} {asked}", remedy)
+        cannot_tile = name == gpu.REDUCTION and len(value) > loops
+        message = f"'{name}' has {_count(len(value), 'size')} {asked}"
+        yield Fault(message, remedy, is_error=cannot_tile)
     basis = gpu.read_basis(value) if name in gpu.BASES else None
     if basis is not None:
         counts, mapping = list(basis.counts), list(basis.mapping)

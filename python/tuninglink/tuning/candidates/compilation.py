@@ -12,8 +12,8 @@ from iree.compiler import ir as mlir
 
 from tuninglink.compiler.applying import SpecChoice
 from tuninglink.compiler.compilation import Compiler
-from tuninglink.compiler.flags import CompileOptions
-from tuninglink.compiler.phases import Phase
+from tuninglink.compiler.compile_options import CompileOptions, Phase
+from tuninglink.compiler.program_sources import compiler_run
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.iree.worker_stack import stack_overflow, stack_report_flag
@@ -23,7 +23,6 @@ from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.specs.spec import load_spec
 from tuninglink.tuning.candidates.templates import apply_candidate
 from tuninglink.tuning.programs.benchmark import Benchmark
-from tuninglink.tuning.programs.invocations import compiler_run
 from tuninglink.tuning.programs.specialized_dispatches import select_exports
 from tuninglink.tuning.results.failures import Failure, FailureKind
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError, do_nothing

@@ -7,14 +7,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self, TypeVar, TypeVarTuple
 
-from tuninglink.compiler.phases import Phase
+from tuninglink.compiler.compile_options import Phase
 from tuninglink.compiler.prepared_dispatches import has_encodings, materialize_encodings
+from tuninglink.compiler.program_sources import compiler_run
 from tuninglink.errors import CompileError
 from tuninglink.iree.dispatches import find_dispatches
 from tuninglink.mlir.serialization import to_text
 from tuninglink.tuning.candidates.compilation import compile_program, prepare_worker
 from tuninglink.tuning.programs.dispatches import form_dispatches
-from tuninglink.tuning.programs.invocations import compiler_run
 from tuninglink.tuning.references.program_reference import ProgramReference
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError, do_nothing
 

@@ -9,7 +9,8 @@ from typing import Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.compiler.phases import Phase
+from tuninglink.compiler.compile_options import Phase
+from tuninglink.compiler.program_sources import compiler_run
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.mlir import names
@@ -23,7 +24,6 @@ from tuninglink.tuning.devices.numerics import Outputs
 from tuninglink.tuning.devices.running import MeasurementError
 from tuninglink.tuning.devices.timing import Settings
 from tuninglink.tuning.programs.benchmark import Benchmark, BufferLayout
-from tuninglink.tuning.programs.invocations import compiler_run
 from tuninglink.tuning.references.stored_tensors import StoredTensor, stored_tensors
 from tuninglink.tuning.references.tolerance import Expected, compare_with, perturbed_inputs
 from tuninglink.tuning.results.failures import Failure, FailureKind

@@ -6,20 +6,18 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from iree.compiler import ir as mlir
 
-from tuninglink.tuning.references.point_query import PointQuery, defining_operation
 from tuninglink.tuning.references.scalar_ops import (
     REDUCTIONS,
     Array,
     UnsupportedOperationError,
     evaluate,
 )
-
-Value = mlir.Value[Any]
+from tuninglink.tuning.references.tensor_ops import PointQuery, Value, defining_operation
 
 _MOST_ELEMENTS: Final = 1 << 26
 """The largest array for evaluation: 512 MiB of float64."""

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from iree.compiler import ir as mlir
 
-from tuninglink.tuning.references.point_query import PointQuery, defining_operation
 from tuninglink.tuning.references.scalar_ops import (
     REDUCTIONS,
     Array,
     UnsupportedOperationError,
     evaluate,
 )
-from tuninglink.tuning.references.tensor_ops import indices_at
-
-Value = mlir.Value[Any]
+from tuninglink.tuning.references.tensor_ops import (
+    PointQuery,
+    Value,
+    defining_operation,
+    indices_at,
+)
 
 _MOST_ELEMENTS: Final = 1 << 26
 

@@ -21,7 +21,6 @@ from tuninglink.mlir.walk import collect
 from tuninglink.tuning.programs.compiled_program import element_type
 from tuninglink.tuning.references.loop_nests import NestEvaluation
 from tuninglink.tuning.references.ordered_ops import ORDERED_OPERATIONS
-from tuninglink.tuning.references.point_query import PointQuery, defining_operation, static_shape
 from tuninglink.tuning.references.scalar_ops import UnsupportedOperationError, evaluate, widened
 from tuninglink.tuning.references.stored_tensors import (
     LOAD,
@@ -32,8 +31,11 @@ from tuninglink.tuning.references.stored_tensors import (
 )
 from tuninglink.tuning.references.tensor_ops import (
     TENSOR_OPERATIONS,
+    PointQuery,
+    defining_operation,
     in_slice,
     row_major,
+    static_shape,
     static_slice,
 )
 from tuninglink.tuning.references.tolerance import elements

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 
 from tuninglink.compiler.prepared_dispatches import materialize_encodings
+from tuninglink.compiler.program_sources import compiler_run
 from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.mlir.diagnostics import error
 from tuninglink.mlir.serialization import to_text
@@ -26,7 +27,6 @@ from tuninglink.tuning.devices.device_process import Request
 from tuninglink.tuning.devices.measurement import Measurer
 from tuninglink.tuning.devices.running import MeasurementError
 from tuninglink.tuning.programs.dispatches import form_dispatches
-from tuninglink.tuning.programs.invocations import compiler_run
 from tuninglink.tuning.references.compiled_reference import (
     program_reference_target,
     reference_measurer,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tuninglink.compiler.phases import Phase
+    from tuninglink.compiler.compile_options import Phase
     from tuninglink.iree.given_sizes import GivenSizes
     from tuninglink.tuning.candidates.compilation import CandidateCompiler
     from tuninglink.tuning.devices.buffers import DispatchTrace, TracedTensor

@@ -1,13 +1,18 @@
-"""Tasks that may get another turn, and unfinished races."""
+"""Tasks that may get another turn, unfinished races, and the ends of tasks: results with or without a race, and omissions."""
 
 from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.tuning.programs.dispatches import Omission
 from tuninglink.tuning.results.failures import FatalError, reason_of
+from tuninglink.tuning.results.task_result import TaskOutcome, TaskResult
+from tuninglink.tuning.scheduling.budget import Account
+from tuninglink.tuning.scheduling.task_race import TaskRace
+from tuninglink.tuning.scheduling.task_run import NOT_RACED
 from tuninglink.tuning.scheduling.task_trials import Progress
 from tuninglink.tuning.scheduling.timeline import Stage
 
@@ -15,9 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tuninglink.tuning.deciding.defaults import MeasuredTask
-    from tuninglink.tuning.results.task_result import TaskResult
-    from tuninglink.tuning.scheduling.task_race import TaskRace
+    from tuninglink.tuning.programs.dispatches import TuningTask
+    from tuninglink.tuning.scheduling.budget import Ledger
     from tuninglink.tuning.scheduling.task_run import TaskRun
+    from tuninglink.tuning.scheduling.task_tuner import TaskTuner
     from tuninglink.tuning.scheduling.timeline import Timeline
 
 
@@ -58,29 +64,6 @@ class OpenTask:
         is_mended = self.run is not None and self.run.is_mended
         best_us = 0.0 if is_mended else self.progress.best_us
         return self.measured.task.calls * (self.measured.default_us - best_us)
-
-
-def share_now(
-    task: OpenTask,
-    measured: Sequence[MeasuredTask],
-    tasks: Sequence[OpenTask],
-    results: Sequence[TaskResult],
-) -> float:
-    """Return the share of a task in the program's time with the best candidates so far.
-
-    Args:
-        task: the task.
-        measured: the compiler's choices.
-        tasks: the open tasks.
-        results: the decided tasks.
-    """
-    calls = {default.task.key: default.task.calls for default in measured}
-    best = {default.task.key: default.default_us for default in measured}
-    decided = [result for result in results if result.winner is not None]
-    best |= {result.task.key: result.decision.tuned_us for result in decided if result.decision}
-    best |= {open_task.measured.task.key: open_task.progress.best_us for open_task in tasks}
-    times = {key: calls.get(key, 0) * microseconds for key, microseconds in best.items()}
-    return times[task.measured.task.key] / max(sum(times.values()), 1e-9)
 
 
 @dataclass(frozen=True)
@@ -162,3 +145,135 @@ class OpenRaces:
         if result is not None:
             self._races.remove(open_race)
             self._end(open_race.task, result)
+
+
+class TaskEndings:
+    """Ends open tasks with a result, or omits them.
+
+    Args:
+        tuner: runs races.
+        ledger: the time of the run.
+        omit: receives the omitted tasks.
+        is_wrong: returns whether the default of a task computes a wrong result.
+
+    Attributes:
+        open: the tasks that are not ended; those in a race are not among them.
+        races: the unfinished races.
+        results: the decided tasks.
+    """
+
+    def __init__(
+        self,
+        tuner: TaskTuner,
+        ledger: Ledger,
+        omit: Callable[[Omission], None],
+        is_wrong: Callable[[TuningTask], bool],
+    ) -> None:
+        self._tuner = tuner
+        self._ledger = ledger
+        self._omit = omit
+        self._is_wrong = is_wrong
+        self.open: list[OpenTask] = []
+        self.races = OpenRaces(tuner.timeline, self._end, self.lose)
+        self.results: list[TaskResult] = []
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the limit on tuned tasks is reached."""
+        top = self._tuner.settings.top
+        return top is not None and len(self.open) + len(self.races) + len(self.results) >= top
+
+    def racing_seconds(self, tasks: Sequence[OpenTask]) -> float:
+        """Return the time to keep for the races of the given tasks and for unfinished races."""
+        begun = [task.run for task in tasks if task.run is not None]
+        if not (begun or self.races):
+            return 0.0
+        rules = self._tuner.rules(self._ledger.whole, default_is_wrong=False)
+        pauses = (rules.blocks - 1) * rules.gap_seconds  # the pauses of several races overlap
+        return self.races.seconds + sum(run.race_seconds for run in begun) + pauses
+
+    def decide_all(self) -> None:
+        """Decide the tasks that had a turn, largest gain first."""
+        self._ledger.release(Account.REFERENCE)  # races start with this comparison
+        for task in sorted(self.open, key=lambda open_task: -open_task.gain):
+            if task.run is None:
+                continue
+            left = self._ledger.budget(Account.TASKS).remaining
+            if not (self._has_winner or self.races) and left < task.run.race_seconds:
+                self._ledger.release(Account.GUARD)  # a comparison needs a winner
+            # Tasks with smaller gains get the remaining time.
+            self.decide(task, reserved=self.racing_seconds(()), is_last=False)
+            self.races.advance()
+        self._end_races()
+        # Races may take less than their price: tasks without a race get the remaining time.
+        for task in [task for task in self.open if task.run is not None]:
+            self.decide(task, reserved=self.racing_seconds(()))
+        self._end_races()
+        if not self._has_winner:
+            self._ledger.release(Account.GUARD)
+
+    @property
+    def _has_winner(self) -> bool:
+        return any(result.verdict is TaskOutcome.WON for result in self.results)
+
+    def _end_races(self) -> None:
+        while self.races:
+            self.races.wait()
+            self.races.advance()
+
+    def decide(
+        self, task: OpenTask, *, reserved: float | None = None, is_last: bool = True
+    ) -> None:
+        """Start the race of a task's best candidates, or take its result without one.
+
+        Args:
+            task: the task.
+            reserved: the seconds to keep; by default, those for the races of all open tasks.
+            is_last: whether a task for whose race there is too little time ends; else it stays open.
+        """
+        assert task.run is not None
+        budget = self._ledger.budget(Account.TASKS)
+        if not len(task.run.trials) and task.run.trials.ending(budget) is None:
+            return  # it counts as a task without a turn
+        self.open.remove(task)
+        if reserved is None:
+            reserved = self.racing_seconds(self.open)
+        try:
+            decided = task.run.decide(budget.until(budget.deadline - reserved))
+            if isinstance(decided, TaskRace):
+                self.races.add(task, decided, task.run.race_seconds)
+            elif decided.reason == NOT_RACED and not is_last:
+                self.open.append(task)
+            else:
+                self._end(task, decided)
+        except FatalError:
+            raise
+        except Exception as failure:  # noqa: BLE001 - an error loses one task only
+            self.lose(task, reason_of(failure))
+
+    def _end(self, task: OpenTask, result: TaskResult) -> None:
+        self.results.append(replace(result, share=task.measured.share))
+        self._tuner.listener.ended(self.results[-1])
+
+    def lose(self, task: OpenTask, reason: str) -> None:
+        """Omit a task for a reason."""
+        if task in self.open:
+            self.open.remove(task)
+        wrong = "; the default's result is wrong" if self._is_wrong(task.measured.task) else ""
+        self._omit(Omission(task.measured.task.dispatches, f"{reason}{wrong}"))
+
+    def omit_rest(self, waiting: Sequence[TuningTask]) -> None:
+        """Omit the tasks without a turn: the open ones, and those whose defaults are not measured."""
+        is_stopped = self._ledger.whole.is_stopped
+        why = "tuning was interrupted" if is_stopped else "the budget was over"
+        for task in [
+            open_task for open_task in self.open if self._is_wrong(open_task.measured.task)
+        ]:
+            self.lose(task, f"{why} before its turn")
+        rest = [open_task.measured.task for open_task in self.open]
+        if not self.is_complete:
+            rest += waiting
+        if rest:
+            dispatches = tuple(name for task in rest for name in task.dispatches)
+            turn = "its turn" if len(dispatches) == 1 else "their turn"
+            self._omit(Omission(dispatches, f"{why} before {turn}"))

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.tuning.results.failures import FatalError, reason_of
 from tuninglink.tuning.scheduling.budget import Account
 from tuninglink.tuning.scheduling.default_queue import DefaultQueue
-from tuninglink.tuning.scheduling.open_tasks import SMALL, OpenTask, share_now
+from tuninglink.tuning.scheduling.open_tasks import SMALL, OpenTask, TaskEndings
 from tuninglink.tuning.scheduling.task_choice import PreparationAhead, TaskChoice, TaskStart
-from tuninglink.tuning.scheduling.task_endings import TaskEndings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tuninglink.tuning.candidates.preparation import PreparedTask
+    from tuninglink.tuning.deciding.defaults import MeasuredTask
     from tuninglink.tuning.programs.dispatches import Omission, TuningTask
     from tuninglink.tuning.results.task_result import TaskResult
     from tuninglink.tuning.scheduling.budget import Budget, Ledger
@@ -147,7 +147,9 @@ class Scheduler:
     def _is_small(self, task: OpenTask) -> bool:
         """Return whether a task takes a small share of the program's time, with defaults and with the best candidates."""
         measured = self._defaults.measured
-        return task.is_small and share_now(task, measured, self._endings.open, self.results) < SMALL
+        return (
+            task.is_small and _share_now(task, measured, self._endings.open, self.results) < SMALL
+        )
 
     def _admit(self) -> None:
         """Open the tasks with measured defaults that are to be tuned, heaviest first."""
@@ -219,3 +221,26 @@ class Scheduler:
         """Prepare the most promising of the other tasks while a device measures."""
         self._tuner.announce_wrong_defaults()
         return self._ahead.prepare_next(self._choice.ranked(self._endings.open)[:2])
+
+
+def _share_now(
+    task: OpenTask,
+    measured: Sequence[MeasuredTask],
+    tasks: Sequence[OpenTask],
+    results: Sequence[TaskResult],
+) -> float:
+    """Return the share of a task in the program's time with the best candidates so far.
+
+    Args:
+        task: the task.
+        measured: the compiler's choices.
+        tasks: the open tasks.
+        results: the decided tasks.
+    """
+    calls = {default.task.key: default.task.calls for default in measured}
+    best = {default.task.key: default.default_us for default in measured}
+    decided = [result for result in results if result.winner is not None]
+    best |= {result.task.key: result.decision.tuned_us for result in decided if result.decision}
+    best |= {open_task.measured.task.key: open_task.progress.best_us for open_task in tasks}
+    times = {key: calls.get(key, 0) * microseconds for key, microseconds in best.items()}
+    return times[task.measured.task.key] / max(sum(times.values()), 1e-9)
