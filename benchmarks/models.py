@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from model_figures import Figures, Model, StepError, measure, run
 
-from tuninglink.tuning.flag_sets.sets import flag_sets
+from tuninglink.tuning.flag_sets import flag_sets
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -18,7 +18,7 @@ from programs import TARGETS, iree_compile
 
 import tuninglink
 from tuninglink.compiler import native
-from tuninglink.compiler.phases import Phase
+from tuninglink.compiler.compile_options import Phase
 from tuninglink.compiler.session import Invocation, Output, Session
 from tuninglink.errors import CompileError
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Place, Severity

@@ -10,7 +10,7 @@ from cpu_dispatches import flags_for, registry
 from iree.compiler import ir as mlir
 from programs import run
 
-from tuninglink.compiler.phases import Phase
+from tuninglink.compiler.compile_options import Phase
 from tuninglink.compiler.prepared_dispatches import materialize_encodings
 from tuninglink.compiler.program_sources import compiler_run
 from tuninglink.iree.dispatches import find_root_ops

@@ -6,7 +6,7 @@ import pytest
 
 import tuninglink
 from tuninglink.cli.explanation_output import render
-from tuninglink.compiler.flags import ExplanationFormat
+from tuninglink.compiler.compile_options import ExplanationFormat
 from tuninglink.iree.given_sizes import GivenSizes, combinations
 
 FLAGS = [

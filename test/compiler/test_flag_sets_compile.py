@@ -5,7 +5,7 @@ from __future__ import annotations
 from cpu_dispatches import flags_for
 from programs import run
 
-from tuninglink.tuning.flag_sets.sets import FlagSet, flag_sets
+from tuninglink.tuning.flag_sets import FlagSet, flag_sets
 
 ATTENTION = """
 func.func @main(%q: tensor<2x40x16xf32>, %k: tensor<2x48x16xf32>, %v: tensor<2x48x16xf32>) -> tensor<2x40x16xf32> {

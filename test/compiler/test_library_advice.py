@@ -10,7 +10,7 @@ from problem_forms import KN, linear
 
 import tuninglink
 from tuninglink.cli.explanation_output import render
-from tuninglink.compiler.flags import ExplanationFormat
+from tuninglink.compiler.compile_options import ExplanationFormat
 from tuninglink.mlir.diagnostics import DiagnosticSink
 from tuninglink.plain_data import plain
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from programs import EXAMPLES, TARGETS
 
 import tuninglink
-from tuninglink.compiler.phases import Phase
+from tuninglink.compiler.compile_options import Phase
 from tuninglink.mlir.diagnostics import DiagnosticSink
 from tuninglink.tuning.database import (
     ConfigurationRecord,

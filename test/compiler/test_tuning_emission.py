@@ -18,7 +18,7 @@ from tuning_programs import (
 )
 
 import tuninglink
-from tuninglink.compiler.phases import Phase
+from tuninglink.compiler.compile_options import Phase
 from tuninglink.compiler.program_sources import compiler_run
 from tuninglink.emission.spec_writer import write_spec
 from tuninglink.iree.op_kinds import Role

@@ -10,7 +10,7 @@ import pytest
 from programs import TARGETS
 from tuning_programs import matmul
 
-from tuninglink.compiler.phases import Phase
+from tuninglink.compiler.compile_options import Phase
 from tuninglink.errors import CompileError
 from tuninglink.tuning.deciding.model_run import ModelRuns
 from tuninglink.tuning.deciding.output_judge import OutputJudge

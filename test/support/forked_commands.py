@@ -48,7 +48,7 @@ def _serve() -> None:
     import tuninglink.cli.compile  # noqa: PLC0415
     import tuninglink.cli.tune  # noqa: F401, PLC0415
     from tuninglink.cli import process  # noqa: PLC0415
-    from tuninglink.cli.main import run  # noqa: PLC0415
+    from tuninglink.cli.commands import run  # noqa: PLC0415
 
     for line in sys.stdin:
         reader, writer = os.pipe()

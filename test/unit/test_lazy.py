@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
+
+import pytest
 
 from tuninglink.lazy import load_on_use
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 
 def test_a_module_is_loaded_once_when_it_is_used(
@@ -38,3 +39,13 @@ def test_a_module_that_is_loaded_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     before = sys.modules["json"]
     load_on_use("json")
     assert sys.modules["json"] is before
+
+
+@pytest.mark.parametrize("command", ["cli.main", "cli.opt", "workers.worker"])
+def test_the_start_of_a_process_precedes_the_compiler(command: str) -> None:
+    """An interrupt while the compiler is loaded ends well, and NumPy is loaded only where it is used."""
+    script = f"import sys, tuninglink.{command}; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert {"iree.compiler", "numpy", "z3"}.isdisjoint(done.stdout.split())

@@ -10,7 +10,7 @@ from iree.compiler import ir as mlir
 from tuninglink.checking.entry_answers import Answer
 from tuninglink.compiler.api import read_request
 from tuninglink.compiler.compilation import Compiler
-from tuninglink.compiler.phases import Phase
+from tuninglink.compiler.compile_options import Phase
 from tuninglink.iree.dispatches import find_dispatches
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import thread_context
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from tuninglink.checking.compiling import Model
     from tuninglink.checking.configuration_checks import ConfigurationChecks
-    from tuninglink.compiler.phases import Configure
+    from tuninglink.compiler.compile_options import Configure
     from tuninglink.compiler.tracing import Applied
     from tuninglink.mlir.diagnostics import Diagnostic, Place
     from tuninglink.specs.spec import Spec

@@ -12,7 +12,8 @@ from tuninglink.cli.explanation_output import format_for, render
 from tuninglink.cli.project_options import PROJECT_FLAGS, with_project
 from tuninglink.cli.terminal import progress
 from tuninglink.cli.usage import Usage
-from tuninglink.compiler.flags import EXPLAIN_FLAGS, ExplanationFormat, parse_explain_arguments
+from tuninglink.compiler.compile_options import ExplanationFormat
+from tuninglink.compiler.flags import EXPLAIN_FLAGS, parse_explain_arguments
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import CompileError
@@ -23,7 +24,7 @@ from tuninglink.mlir.diagnostics import error
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.compiler.flags import CompileOptions
+    from tuninglink.compiler.compile_options import CompileOptions
     from tuninglink.explaining.times import MeasuredTimes
 
 PROGRAM: Final = "tuninglink explain"

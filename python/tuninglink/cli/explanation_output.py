@@ -6,8 +6,8 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tuninglink.compiler.flags import ExplanationFormat
-from tuninglink.explaining.explanation import Status
+from tuninglink.compiler.compile_options import ExplanationFormat
+from tuninglink.explaining.dispatch_report import Status
 from tuninglink.pages import render_page
 from tuninglink.plain_data import plain, to_json_by_line
 from tuninglink.specs.entry_settings import DERIVED
@@ -16,13 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import TextIO
 
-    from tuninglink.explaining.explanation import (
+    from tuninglink.explaining.dispatch_report import (
         DispatchReport,
-        Explanation,
+        EntryReference,
+        Match,
+        OperationReport,
         ProblemRow,
-        SpecSummary,
     )
-    from tuninglink.explaining.operation_report import EntryReference, Match, OperationReport
+    from tuninglink.explaining.explanation import Explanation, SpecSummary
 
     Fact = tuple[str, str]
 

@@ -11,7 +11,8 @@ from tuninglink.cli.known_values import known_dispatches
 from tuninglink.cli.measuring_options import SELECTION_FLAGS
 from tuninglink.cli.terminal import progress
 from tuninglink.cli.usage import Usage
-from tuninglink.compiler.flags import COMPILE_FLAGS, DIM_FLAG, CompileOptions, FlagReader
+from tuninglink.compiler.compile_options import CompileOptions
+from tuninglink.compiler.flags import COMPILE_FLAGS, DIM_FLAG, FlagReader
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import CompileError

@@ -16,8 +16,6 @@ from tuninglink.errors import TuninglinkError
 from tuninglink.files import STANDARD_STREAM, check_output, write_output
 from tuninglink.iree.targets import Target
 from tuninglink.llvm_flags import Flag, read_name, switch
-from tuninglink.matching.derivation.expansion import expanded_forms
-from tuninglink.matching.index import index_matchers
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
 from tuninglink.specs.bindings import binding_of, check_bindings
 from tuninglink.specs.default_library import default_spec
@@ -157,6 +155,10 @@ def _inputs(options: LinkOptions) -> list[Spec]:
         directories = [Path(directory) for directory in options.spec_directories]
         inputs += _default_spec(options.target, directories, upgrade=options.upgrade)
     if options.expand_forms:
+        from tuninglink.matching.derivation.expansion import (  # noqa: PLC0415 - it takes as long as a small link
+            expanded_forms,
+        )
+
         inputs += [derived for input_ in inputs for derived in expanded_forms(input_)]
     return inputs
 
@@ -165,7 +167,7 @@ def _linked(inputs: list[Spec], name: str, *, index: bool) -> Spec:
     """Return the linked spec, with its entries arranged in a tree if an index is to be made."""
     diagnostics = process.shown_diagnostics()
     for spec in inputs:
-        check_bindings(spec.module, diagnostics)
+        check_bindings([spec.module, *spec.anatomy.table.scan.symbols.values()], diagnostics)
     linked = link_specs(inputs, name=name, diagnostics=diagnostics)
     process.keep(inputs, linked)
     return _with_index(linked, name) if index else linked.spec
@@ -190,6 +192,8 @@ def _with_index(linked: LinkedSpec, name: str) -> Spec:
 
 def _indexed(spec: Spec) -> Spec:
     """Return a copy of a spec whose entries are arranged in a tree."""
+    from tuninglink.matching.index import index_matchers  # noqa: PLC0415 - it takes as long as a small link
+
     module = spec.module.clone()
     index_matchers(module, diagnostics=process.shown_diagnostics())
     return Spec(module, spec.source)

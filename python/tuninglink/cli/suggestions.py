@@ -17,7 +17,7 @@ from tuninglink.tuning.suggestions import Question, Suggestions, suggest, sugges
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.compiler.flags import CompileOptions
+    from tuninglink.compiler.compile_options import CompileOptions
     from tuninglink.spaces.selection import SpaceSelection
     from tuninglink.tuning.programs.dispatches import TuningTask
 

@@ -14,12 +14,12 @@ from tuninglink.cli.measuring_options import (
     MeasuringOptions,
     measuring_values,
 )
+from tuninglink.compiler.compile_options import Phase
 from tuninglink.compiler.flags import COMPILE_FLAGS, DIM_FLAG, FlagReader
-from tuninglink.compiler.phases import Phase
 from tuninglink.errors import CompileError
 from tuninglink.llvm_flags import Flag, choice, read_count, read_fraction, switch
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
-from tuninglink.tuning.flag_sets.sets import NONE
+from tuninglink.tuning.flag_sets import NONE
 from tuninglink.tuning.problems.reading import read_problem_file
 from tuninglink.tuning.problems.words import OPERATIONS, read_words
 from tuninglink.tuning.programs.call_options import (
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tuninglink.iree.given_sizes import GivenSizes
-    from tuninglink.tuning.problems.problem import Problem
+    from tuninglink.tuning.problems import Problem
     from tuninglink.tuning.settings import TuningSettings
 
 

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from tuninglink.cli.flag_choice import FlagChoice
     from tuninglink.cli.tune_options import TuneOptions
     from tuninglink.cli.tune_run import Tuned
+    from tuninglink.tuning.flag_sets import FlagSet
     from tuninglink.tuning.flag_sets.results import FlagsResult
-    from tuninglink.tuning.flag_sets.sets import FlagSet
 
 
 _TILED_PART: Final = 0.35

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.cli.known_values import known_dispatches
 from tuninglink.cli.measuring_options import CALL_FLAGS, MEASURING_FLAGS
 from tuninglink.cli.usage import FORMAT_FLAG, JOBS_FLAG, ReportFormat
+from tuninglink.compiler.compile_options import Phase
 from tuninglink.compiler.flags import COMPILE_FLAGS, DIM_FLAG, FlagReader
-from tuninglink.compiler.phases import Phase
 from tuninglink.errors import CompileError
 from tuninglink.files import STANDARD_STREAM
 from tuninglink.llvm_flags import Flag, switch

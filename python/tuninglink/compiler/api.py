@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 
 from tuninglink.compiler.applying import SpecChoice
 from tuninglink.compiler.compilation import Compilation, Compiler
-from tuninglink.compiler.flags import CompileOptions, parse_arguments
+from tuninglink.compiler.compile_options import CompileOptions
+from tuninglink.compiler.flags import parse_arguments
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import session_flags
 from tuninglink.errors import CompileError

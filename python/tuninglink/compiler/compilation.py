@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from iree.compiler import ir as mlir
-
 from tuninglink.compiler import native
 from tuninglink.compiler.applying import Application, SpecChoice
-from tuninglink.compiler.flags import CompileOptions, Mode, OutputFormat
-from tuninglink.compiler.phases import Observer, Phase
+from tuninglink.compiler.compile_options import CompileOptions, Mode, Observer, OutputFormat, Phase
 from tuninglink.compiler.prepared_dispatches import (
+    compile_executables,
     executables_with_specs,
     failing_dispatches,
     materialize_encodings,
@@ -224,15 +222,8 @@ class Compiler:
 
     @property
     def _reaches_dispatches(self) -> bool:
-        """Whether the compilation passes the phase at which specs are embedded, and has specs or an observer."""
-        options = self._options
-        if not (self._specs or self._observer) or options.mode not in (
-            Mode.STANDARD,
-            Mode.HAL_EXECUTABLE,
-        ):
-            return False
-        first, last = options.compile_from, options.compile_to
-        return first <= Phase.EXECUTABLE_SOURCES <= last and first is not last
+        """Whether the compilation applies specs, and has specs or an observer."""
+        return bool(self._specs or self._observer) and self._options.applies_specs
 
     def _run_with_specs(self, session: Session, invocation: Invocation) -> None:
         """Stop where specs are embedded, and again where they have taken effect."""
@@ -265,31 +256,12 @@ class Compiler:
             applied = self._application.read(invocation.module())
             if self._observer:
                 self._step("explaining")
-                self._observer.after_specs(
-                    invocation.module(), applied, partial(self._configure, session)
-                )
+                configure = partial(compile_executables, session, configured)
+                self._observer.after_specs(invocation.module(), applied, configure)
         # Generate code.
         if here < last:
             self._step("generating code")
             self._run(invocation, here, last, _PIPELINES[options.mode])
-
-    @staticmethod
-    def _configure(
-        session: Session, program: bytes, look: Callable[[mlir.Operation], None]
-    ) -> tuple[Diagnostic, ...]:
-        """Configure another program for an observer, see `Configure`."""
-        diagnostics: list[Diagnostic] = []
-        first, last = Phase.EXECUTABLE_SOURCES, Phase.EXECUTABLE_CONFIGURATIONS
-        with (
-            session.wrap(program, "<executables>") as source,
-            Invocation(session, diagnostics.append) as invocation,
-        ):
-            succeeded = invocation.parse(source) and invocation.run(first, last)
-            errors = tuple(entry for entry in diagnostics if entry.severity is Severity.ERROR)
-            if succeeded and not errors:
-                look(invocation.module())
-                return ()
-        return errors or (error("the compiler failed without a diagnostic"),)
 
     def _run(self, invocation: Invocation, first: Phase, last: Phase, pipeline: Pipeline) -> None:
         succeeded = invocation.run(first, last, pipeline)
@@ -297,14 +269,8 @@ class Compiler:
 
     def _warn_about_specs(self) -> None:
         options = self._options
-        reason = ""
-        if options.mode in (Mode.VM, Mode.PRECOMPILE):
-            reason = f"specs are not applied in --compile-mode={options.mode.value}"
-        elif options.compile_to < Phase.EXECUTABLE_SOURCES:
-            reason = f"the compilation ends before '{Phase.EXECUTABLE_SOURCES.value}'"
-        elif options.compile_from > Phase.EXECUTABLE_SOURCES:
-            reason = f"the input is past '{Phase.EXECUTABLE_SOURCES.value}' already"
-        elif options.compile_to is Phase.EXECUTABLE_SOURCES:
+        reason = options.reason_against_specs
+        if not reason and options.compile_to is Phase.EXECUTABLE_SOURCES:
             return  # They are embedded, for a later compilation.
         outcomes, is_explained = self._application.outcomes, self._observer is not None
         remarks = () if is_explained else outcomes.remarks()  # An explanation names them.

@@ -8,11 +8,16 @@ are passed to the compiler.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from enum import Enum
+from dataclasses import replace
 from typing import Any, Final
 
-from tuninglink.compiler.phases import Phase
+from tuninglink.compiler.compile_options import (
+    CompileOptions,
+    ExplanationFormat,
+    Mode,
+    OutputFormat,
+    Phase,
+)
 from tuninglink.compiler.probing import compiler_options
 from tuninglink.compiler.session import session_flags
 from tuninglink.errors import CompileError
@@ -30,94 +35,6 @@ from tuninglink.llvm_flags import (
 from tuninglink.mlir.diagnostics import error
 from tuninglink.specs.libraries import spec_names
 from tuninglink.spelling import did_you_mean
-
-
-class OutputFormat(Enum):
-    """The format of the compiled program, named as in `--output-format`."""
-
-    BYTECODE = "vm-bytecode"
-    C_SOURCE = "vm-c"
-    ASSEMBLY = "vm-asm"
-
-
-class Mode(Enum):
-    """The compiler's pipeline, named as in `--compile-mode`."""
-
-    STANDARD = "std"
-    VM = "vm"
-    HAL_EXECUTABLE = "hal-executable"
-    PRECOMPILE = "precompile"
-
-
-class ExplanationFormat(Enum):
-    """The format of an explanation, named as in `--format`."""
-
-    TABLE = "table"
-    JSON = "json"
-    HTML = "html"
-
-
-@dataclass(frozen=True)
-class CompileOptions:
-    """The options of a compilation.
-
-    Attributes:
-        input: the path of the program, `-` for standard input, or None.
-        output: the path of the result, `-` for standard output.
-        output_format: the format of the result, unless the compilation ends early.
-        mode: the pipeline.
-        compile_from: the last phase that the input has been through.
-        compile_to: the last phase to run.
-        verify: whether to verify the IR after each pass.
-        phase_dumps: a directory for the IR after each phase, or nothing.
-        emit_bytecode: whether to write IR as bytecode.
-        bytecode_version: the version of that bytecode, or -1 for the current one.
-        remarks_filter: a pattern of the remarks to write to a file, or nothing.
-        remarks_file: that file.
-        split_input: whether to compile the parts of the input between `// -----` separately.
-        specs: the paths of the user's specs, in order of precedence.
-        spec_directories: directories of default specs, searched before the shipped ones.
-        default_specs: whether to use default specs.
-        upgrade: whether to upgrade specs that were written for an older compiler; otherwise they are rejected.
-        spec_dumps: a directory for the linked specs, `-` for standard output, or nothing.
-        prune: whether each dispatch gets only the entries that may match in it.
-        derived_entries: whether to derive entries for other forms of their problems.
-        skip_failing: whether to compile a dispatch without specs if it fails with them.
-        explanation: the file for an explanation, empty for standard error; None for no explanation.
-        profile: a file with measured times for an explanation, or None.
-        database: a database of trials for an explanation, or None.
-        sizes: the sizes of dynamic dimensions for the costs in an explanation.
-        report_format: the format of the explanation, or None to derive it from the file name.
-        flags: all other flags, each as `--name` or `--name=value`.
-    """
-
-    input: str | None = None
-    output: str = "-"
-    output_format: OutputFormat = OutputFormat.BYTECODE
-    mode: Mode = Mode.STANDARD
-    compile_from: Phase = Phase.START
-    compile_to: Phase = Phase.END
-    verify: bool = True
-    phase_dumps: str = ""
-    emit_bytecode: bool = False
-    bytecode_version: int = -1
-    remarks_filter: str = ""
-    remarks_file: str = "mlir-remarks.yaml"
-    split_input: bool = False
-    specs: tuple[str, ...] = ()
-    spec_directories: tuple[str, ...] = ()
-    default_specs: bool = True
-    upgrade: bool = True
-    spec_dumps: str = ""
-    prune: bool = True
-    derived_entries: bool = True
-    skip_failing: bool = False
-    explanation: str | None = None
-    report_format: ExplanationFormat | None = None
-    profile: str | None = None
-    database: str | None = None
-    sizes: tuple[GivenSizes, ...] = ()
-    flags: tuple[str, ...] = ()
 
 
 def _on_or_off(text: str) -> bool:

@@ -14,13 +14,13 @@ A dispatch fails because of its spec if it compiles alone without the spec and n
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Final
 
 from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
 
-from tuninglink.compiler.phases import Phase
+from tuninglink.compiler.compile_options import Phase
 from tuninglink.compiler.session import Invocation, Session
 from tuninglink.errors import CompileError
 from tuninglink.iree.dispatches import containers, find_dispatches
@@ -179,29 +179,44 @@ def failing_dispatches(session: Session, executables: list[bytes]) -> dict[str, 
     failing: dict[str, Diagnostic] = {}
     for content in executables:
         module = mlir.Module.parse(content, thread_context()).operation
-        failure = _first_error(session, to_bytecode(module))
-        if failure is None:
+        errors = compile_executables(session, Phase.EXECUTABLE_TARGETS, to_bytecode(module))
+        if not errors:
             continue
         dispatches = find_dispatches(module)
         for dispatch in dispatches:
             if names.EMBEDDED_SPEC in dispatch.module.attributes:
                 del dispatch.module.attributes[names.EMBEDDED_SPEC]
-        if _first_error(session, to_bytecode(module)) is None:
-            failing |= {dispatch.name: failure for dispatch in dispatches}
+        if not compile_executables(session, Phase.EXECUTABLE_TARGETS, to_bytecode(module)):
+            failing |= {dispatch.name: errors[0] for dispatch in dispatches}
     return failing
 
 
-def _first_error(session: Session, program: bytes) -> Diagnostic | None:
-    """Compile a program of executables to machine code. Return its first error, or None."""
+def compile_executables(
+    session: Session,
+    last: Phase,
+    program: bytes,
+    look: Callable[[mlir.Operation], None] | None = None,
+) -> tuple[Diagnostic, ...]:
+    """Compile a program of executables at `executable-sources` up to a phase. Return the errors.
+
+    Args:
+        session: a session with the flags of the compilation.
+        last: the last phase.
+        program: the program, as bytecode.
+        look: receives the compiled program if there are no errors.
+    """
     diagnostics: list[Diagnostic] = []
-    first, last = Phase.EXECUTABLE_SOURCES, Phase.EXECUTABLE_TARGETS
     with (
         session.wrap(program, "<executables>") as source,
         Invocation(session, diagnostics.append) as invocation,
     ):
-        succeeded = invocation.parse(source) and invocation.run(first, last)
-    errors = (entry for entry in diagnostics if entry.severity is Severity.ERROR)
-    return next(errors, None if succeeded else error("the compiler failed without a diagnostic"))
+        succeeded = invocation.parse(source) and invocation.run(Phase.EXECUTABLE_SOURCES, last)
+        errors = tuple(entry for entry in diagnostics if entry.severity is Severity.ERROR)
+        if succeeded and not errors:
+            if look is not None:
+                look(invocation.module())
+            return ()
+    return errors or (error("the compiler failed without a diagnostic"),)
 
 
 _BACKENDS: Final = frozenset({"llvm-cpu", "vmvx", "vmvx-inline"})

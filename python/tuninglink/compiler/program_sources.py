@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from iree.compiler import ir as mlir
 
-    from tuninglink.compiler.phases import Phase
+    from tuninglink.compiler.compile_options import Phase
     from tuninglink.compiler.session import NativeHandle
 
 

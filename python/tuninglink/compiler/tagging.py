@@ -17,7 +17,8 @@ from tuninglink.mlir.symbols import FreshNames, split_path, symbols
 from tuninglink.mlir.walk import collect
 from tuninglink.specs.entry_settings import CONFIGURATIONS
 from tuninglink.specs.linking.link_form import LinkForm
-from tuninglink.specs.sequences import argument_attributes, signature
+from tuninglink.specs.module_scan import signature
+from tuninglink.specs.sequences import argument_attributes
 from tuninglink.specs.structure import Anatomy
 from tuninglink.specs.transform_ops import (
     FAILURES_PROPAGATE,

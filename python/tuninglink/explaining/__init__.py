@@ -9,8 +9,7 @@ from dataclasses import replace
 from tuninglink.compiler.api import compile_with, read_request
 from tuninglink.compiler.applying import SpecChoice
 from tuninglink.compiler.compilation import Compilation, Compiler
-from tuninglink.compiler.flags import CompileOptions, Mode
-from tuninglink.compiler.phases import Phase
+from tuninglink.compiler.compile_options import CompileOptions, Mode, Phase
 from tuninglink.errors import CompileError
 from tuninglink.explaining.explainer import Explainer
 from tuninglink.explaining.explanation import Explanation

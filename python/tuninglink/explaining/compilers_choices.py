@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tuninglink.compiler.prepared_dispatches import executable_name
-from tuninglink.explaining.operation_report import ConfigurationText, KnobRow
+from tuninglink.explaining.dispatch_report import ConfigurationText, KnobRow
 from tuninglink.iree.dispatches import ancestors, find_dispatches, find_root_ops
 from tuninglink.mlir import names
 from tuninglink.mlir.serialization import to_bytecode
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from iree.compiler import ir as mlir
 
-    from tuninglink.compiler.phases import Configure
+    from tuninglink.compiler.compile_options import Configure
     from tuninglink.compiler.prepared_dispatches import DispatchSources
-    from tuninglink.explaining.operation_report import OperationReport
+    from tuninglink.explaining.dispatch_report import OperationReport
 
 
 @dataclass(frozen=True)
@@ -115,3 +115,15 @@ class CompilersChoices:
         if failure:
             reason += f": without the spec it fails: {failure}"
         return replace(report, cannot_tell=(*report.cannot_tell, reason))
+
+
+def same_op(
+    operation: mlir.Operation, configured: mlir.Operation, prepared: mlir.Operation | None
+) -> mlir.Operation | None:
+    """Return an op of a configured dispatch as matchers saw it, None if unknown."""
+    if prepared is None or prepared == configured:
+        return None if prepared is None else operation
+    place = str(operation.location)
+    roots = [op for group in find_root_ops(prepared) for op in group.roots]
+    same = [op for op in roots if op.name == operation.name and str(op.location) == place]
+    return same[0] if len(same) == 1 else None

@@ -8,8 +8,13 @@ from typing import Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.explaining.explanation import DispatchReport, Explanation, Status
-from tuninglink.explaining.operation_report import ConfigurationText, OperationReport
+from tuninglink.explaining.dispatch_report import (
+    ConfigurationText,
+    DispatchReport,
+    OperationReport,
+    Status,
+)
+from tuninglink.explaining.explanation import Explanation
 from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.scaffolding import single_entry
 from tuninglink.scaffolding.reading import ProgramReader, is_tunable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from tuninglink.compiler.prepared_dispatches import (
     DispatchSources,
@@ -13,13 +13,18 @@ from tuninglink.compiler.prepared_dispatches import (
 )
 from tuninglink.explaining.advice import LibraryAdvice, layout_hint
 from tuninglink.explaining.catalog import Catalog
-from tuninglink.explaining.compilers_choices import CompilersChoices, configuration_of
-from tuninglink.explaining.explanation import DispatchReport, Explanation, Status
-from tuninglink.explaining.operation_report import KnobRow, OperationReport
+from tuninglink.explaining.compilers_choices import CompilersChoices, configuration_of, same_op
+from tuninglink.explaining.dispatch_report import (
+    DispatchReport,
+    KnobRow,
+    OperationReport,
+    Status,
+    status_without_match,
+)
+from tuninglink.explaining.explanation import Explanation
 from tuninglink.iree.dispatch_calls import count_calls
 from tuninglink.iree.dispatch_cost import dispatch_costs
 from tuninglink.iree.dispatches import find_dispatches, find_root_ops
-from tuninglink.iree.op_kinds import OpKind
 from tuninglink.iree.op_words import describe
 from tuninglink.matching.op_info import OpInfo
 from tuninglink.mlir.diagnostics import place_of
@@ -32,7 +37,7 @@ if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
     from tuninglink.compiler.applying import SpecChoice
-    from tuninglink.compiler.phases import Configure
+    from tuninglink.compiler.compile_options import Configure
     from tuninglink.compiler.tracing import Applied
     from tuninglink.explaining.catalog import TargetCatalog
     from tuninglink.iree.dispatch_cost import DispatchCost
@@ -214,7 +219,7 @@ class _Part:
                 report = choices.add_to(report, dispatch.name, position, len(ops))
             operations.append(report)
         if status is Status.UNMATCHED:
-            status = _without_match(operations)
+            status = status_without_match(operations)
             for op in ops:
                 if op.seen is not None:
                     self._advice.add(dispatch.name, dispatch.target, OpInfo(op.seen))
@@ -232,7 +237,7 @@ class _Part:
         applied = self._applied.get(dispatch.name)
         if applied:
             return [
-                _DispatchOp(op, _same(op, dispatch.module, prepared), application)
+                _DispatchOp(op, same_op(op, dispatch.module, prepared), application)
                 for op, application in applied
             ]
         roots = [op for group in find_root_ops(dispatch.module) for op in group.roots]
@@ -283,35 +288,3 @@ class _Part:
             if not nearest and not catalog.is_readable:
                 unsure.append("whether an entry nearly matches: some cannot be read")
         return replace(report, cannot_tell=tuple(unsure))
-
-
-def _same(
-    operation: mlir.Operation, configured: mlir.Operation, prepared: mlir.Operation | None
-) -> mlir.Operation | None:
-    """Return an op of a configured dispatch as matchers saw it, None if unknown."""
-    if prepared is None or prepared == configured:
-        return None if prepared is None else operation
-    place = str(operation.location)
-    roots = [op for group in find_root_ops(prepared) for op in group.roots]
-    same = [op for op in roots if op.name == operation.name and str(op.location) == place]
-    return same[0] if len(same) == 1 else None
-
-
-def _without_match(operations: Sequence[OperationReport]) -> Status:
-    """Return the status of a dispatch that no spec configured."""
-    near = [miss for operation in operations for miss in operation.nearest]
-    if any(miss.is_match for miss in near):
-        return Status.NO_EFFECT
-    if any(not miss.excluded for miss in near):
-        return Status.UNMATCHED
-    if any(
-        operation.kind not in _TRIVIAL or operation.name.startswith(_COMPUTING)
-        for operation in operations
-    ):
-        return Status.NO_ENTRY
-    return Status.NOT_TUNABLE
-
-
-_TRIVIAL: Final = frozenset({OpKind.ELEMENTWISE.value, OpKind.OTHER.value})
-_COMPUTING: Final = "iree_linalg_ext."
-"""The dialect of ops that compute and are of no kind of their own, such as sorts."""

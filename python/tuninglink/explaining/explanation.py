@@ -4,117 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from enum import Enum
 from functools import cached_property
 from types import MappingProxyType
 from typing import Final, Literal
 
-from tuninglink.explaining.operation_report import EntryReference, OperationReport
-from tuninglink.iree.dispatch_cost import DispatchCost
+from tuninglink.explaining.dispatch_report import (
+    DispatchReport,
+    EntryReference,
+    NumberedDispatch,
+    ProblemRow,
+    Status,
+    Weight,
+)
 from tuninglink.plain_data import FLAT, HIDDEN, named, written
-
-
-class Status(Enum):
-    """The outcome for a dispatch; the value is the word in reports."""
-
-    TUNED = "tuned"
-    """A spec configured it."""
-    KEPT = "kept"
-    """An entry matched, but the dispatch had a configuration before, and kept it."""
-    NO_EFFECT = "no-effect"
-    """An entry matched, and its action sets no configuration."""
-    UNMATCHED = "unmatched"
-    """There are entries for ops of its kind, and none matched."""
-    NO_ENTRY = "no-entry"
-    """No entry is for ops of its kind."""
-    NOT_TUNABLE = "not-tunable"
-    """It only computes element by element or moves data, or has no op that takes a configuration."""
-
-
-@dataclass(frozen=True)
-class Weight:
-    """The cost of dispatches in one run of a program.
-
-    Attributes:
-        dispatches: their number.
-        calls: the number of their calls.
-        flops: the number of arithmetic operations, as far as sizes are known.
-        bytes: the number of bytes read and written, likewise.
-        microseconds: the time of those that were measured; None without measurements.
-    """
-
-    dispatches: int = 0
-    calls: int = 0
-    flops: int = 0
-    bytes: int = 0
-    microseconds: float | None = None
-
-    def __add__(self, other: Weight) -> Weight:
-        times = [time for time in (self.microseconds, other.microseconds) if time is not None]
-        return Weight(
-            self.dispatches + other.dispatches,
-            self.calls + other.calls,
-            self.flops + other.flops,
-            self.bytes + other.bytes,
-            sum(times) if times else None,
-        )
-
-    @property
-    def impact(self) -> tuple[float, int, int]:
-        """The sort key for importance: time, then arithmetic, then bytes."""
-        return self.microseconds or 0.0, self.flops, self.bytes
-
-
-@dataclass(frozen=True)
-class ProblemRow:
-    """Dispatches with the same computation and the same outcome.
-
-    Attributes:
-        dispatches: the dispatches, in order.
-        weight: their total cost.
-    """
-
-    dispatches: tuple[DispatchReport, ...]
-    weight: Weight
-
-
-@dataclass(frozen=True)
-class DispatchReport:
-    """The outcome for a dispatch.
-
-    Attributes:
-        name: the dispatch, such as `@executable::@variant`.
-        functions: the functions in it.
-        target: its target; empty if unknown.
-        status: its outcome.
-        operations: its root ops; usually one.
-        calls: the number of its calls, including loops with known trip counts.
-        cost: the cost of one call.
-        microseconds: the time of one call, None if not measured.
-        start: a spec to start from, as `tuninglink init` writes it; empty if there is none or it was not requested.
-    """
-
-    name: str
-    functions: tuple[str, ...]
-    target: str
-    status: Status
-    operations: tuple[OperationReport, ...]
-    calls: int = 1
-    cost: DispatchCost = field(default=DispatchCost(0, 0), metadata=FLAT)
-    microseconds: float | None = None
-    start: str = ""
-
-    @property
-    def words(self) -> str:
-        """A description of its root ops."""
-        return "; ".join(operation.words for operation in self.operations)
-
-    @property
-    def weight(self) -> Weight:
-        """The cost of all calls."""
-        time = None if self.microseconds is None else self.calls * self.microseconds
-        flops, moved = self.cost.flops or 0, self.cost.bytes or 0
-        return Weight(1, self.calls, self.calls * flops, self.calls * moved, time)
 
 
 @dataclass(frozen=True)
@@ -214,19 +116,6 @@ class LibraryShare:
 
     coverage: LibraryCoverage = field(metadata=FLAT)
     share: float
-
-
-@dataclass(frozen=True)
-class NumberedDispatch:
-    """A dispatch with its problem.
-
-    Attributes:
-        report: the outcome for the dispatch.
-        problem: the number of its problem, equal for dispatches with the same computation and outcome.
-    """
-
-    report: DispatchReport = field(metadata=FLAT)
-    problem: int
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,14 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Final
 
-from tuninglink.explaining.explanation import DispatchReport, EntryUsage, SpecSummary, Status
-from tuninglink.explaining.operation_report import EntryReference, NearMiss, OperationReport
+from tuninglink.explaining.dispatch_report import (
+    DispatchReport,
+    EntryReference,
+    NearMiss,
+    OperationReport,
+    Status,
+)
+from tuninglink.explaining.explanation import EntryUsage, SpecSummary
 from tuninglink.matching.differences import compare
 from tuninglink.matching.matcher import Matcher
 from tuninglink.matching.nearest_entries import NearestEntries

@@ -12,7 +12,8 @@ from statistics import mean
 from typing import Any, Final, Protocol
 
 from tuninglink.errors import TuninglinkError
-from tuninglink.explaining.explanation import DispatchReport, Explanation
+from tuninglink.explaining.dispatch_report import DispatchReport
+from tuninglink.explaining.explanation import Explanation
 from tuninglink.files import cannot
 from tuninglink.mlir.diagnostics import error, note
 

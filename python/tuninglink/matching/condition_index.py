@@ -116,18 +116,18 @@ def _relate(groups: Sequence[ConditionGroup]) -> bool:
     """Set the relations of the groups; return false if there are too many pairs."""
     values = [_values(group.condition) for group in groups]
     patterns: dict[frozenset[Hashable], list[int]] = defaultdict(list)
-    for index, each in enumerate(values):
-        patterns[frozenset(each)].append(index)
+    for index, requirements in enumerate(values):
+        patterns[frozenset(requirements)].append(index)
     work = 0
     for pattern, members in patterns.items():
         for other_pattern, others in patterns.items():
             common = tuple(pattern & other_pattern)
             result: dict[tuple[Hashable, ...], list[int]] = defaultdict(list)
             for index in others:
-                result[tuple(values[index][each] for each in common)].append(index)
+                result[tuple(values[index][key] for key in common)].append(index)
             for index in members:
                 work += 1
-                for other in result.get(tuple(values[index][each] for each in common), ()):
+                for other in result.get(tuple(values[index][key] for key in common), ()):
                     work += _work(groups[index], groups[other])
                     if work > MAX_WORK:
                         _isolate(groups)

@@ -34,8 +34,8 @@ Box = dict[Dimension, Extent]
 def conjunction(constraints: Iterable[tuple[Dimension, Extent]]) -> Box:
     """Return the conjunction of the constraints on each dimension."""
     result: Box = {}
-    for dimension, each in constraints:
-        result[dimension] = result[dimension].both(each) if dimension in result else each
+    for dimension, extent in constraints:
+        result[dimension] = result[dimension].both(extent) if dimension in result else extent
     return result
 
 
@@ -47,7 +47,7 @@ def box(sizes: Iterable[HasExtent]) -> Box:
 def static_box(*boxes: Box) -> Box:
     """Return the conjunction of boxes for static dimensions, where all dimensions of a loop have the same size."""
     return conjunction(
-        (representative(dimension), extent) for each in boxes for dimension, extent in each.items()
+        (representative(dimension), extent) for part in boxes for dimension, extent in part.items()
     )
 
 
@@ -56,7 +56,9 @@ def is_empty(constraints: Box) -> bool:
     if any(constraint.static_size() is None for constraint in constraints.values()):
         return True
     fixed = {
-        (representative(at), each.size) for at, each in constraints.items() if each.size is not None
+        (representative(at), extent.size)
+        for at, extent in constraints.items()
+        if extent.size is not None
     }
     return len(fixed) > len({dimension for dimension, _ in fixed})
 
@@ -69,7 +71,9 @@ def contains(wide: Box, narrow: Box) -> bool:
         narrow: a box that is not empty. All of its dimensions without a size can be dynamic at once, with nothing known
             but their constraints. Several boxes together therefore contain it only if one of them does.
     """
-    return all(narrow.get(dimension, ANYTHING).implies(each) for dimension, each in wide.items())
+    return all(
+        narrow.get(dimension, ANYTHING).implies(extent) for dimension, extent in wide.items()
+    )
 
 
 def static_sizes(constraints: Box) -> dict[Dimension, int] | None:
@@ -78,7 +82,7 @@ def static_sizes(constraints: Box) -> dict[Dimension, int] | None:
     Args:
         constraints: the constraints, from `static_box`.
     """
-    sizes = {dimension: each.static_size() for dimension, each in constraints.items()}
+    sizes = {dimension: extent.static_size() for dimension, extent in constraints.items()}
     static = {dimension: size for dimension, size in sizes.items() if size}
     return static if len(static) == len(sizes) else None
 
@@ -133,7 +137,7 @@ def loops_of(
         dimensions |= {(role, position, 0): (LOOP, loop, 0) for position, loop in enumerate(result)}
     return Loops(
         len(loops),
-        {operand: len(each) for operand, each in enumerate(loops)},
+        {operand: len(over) for operand, over in enumerate(loops)},
         {role: len(result) for role, result in roles},
         dimensions,
     )

@@ -30,7 +30,8 @@ from tuninglink.matching.reader import (
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import DiagnosticSink
 from tuninglink.mlir.walk import body
-from tuninglink.specs.structure import Anatomy, has_entry_point
+from tuninglink.specs.module_scan import has_entry_point
+from tuninglink.specs.structure import Anatomy
 from tuninglink.specs.transform_ops import any_op, named_sequence, yield_
 
 LONGEST_LIST: Final = 64
@@ -135,7 +136,7 @@ class IndexReader:
             first: dict[str, int] = {}
             for position, (matcher, _) in enumerate(anatomy.pairs):
                 first.setdefault(matcher, position)
-            self.entries = tuple(self._entry(*each) for each in first.items())
+            self.entries = tuple(self._entry(*pair) for pair in first.items())
 
     def _entry(self, matcher: str, position: int) -> IndexEntry:
         condition = exact_condition(self._reader.read(matcher))
@@ -168,8 +169,8 @@ def _check(condition: Condition) -> _Check | None:
     for name, form in STRUCTURED_MATCHERS.items():
         if _asks_for(condition, form):
             return name, _attributes(condition, form), len(form.roles)
-    if condition.names and all(each.startswith(_COMPUTING) for each in condition.names):
-        accepted = [mlir.StringAttr.get(each) for each in sorted(condition.names)]
+    if condition.names and all(name_.startswith(_COMPUTING) for name_ in condition.names):
+        accepted = [mlir.StringAttr.get(name_) for name_ in sorted(condition.names)]
         return names.MATCH_OPERATION_NAME, {"op_names": mlir.ArrayAttr.get(accepted)}, 0
     return None
 

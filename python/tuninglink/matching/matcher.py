@@ -14,7 +14,7 @@ from iree.compiler import ir as mlir
 from tuninglink.iree.op_kinds import ROLES, OpKind, Role, affine_maps, indexing_loops, loops_by_role
 from tuninglink.matching import predicates as pred
 from tuninglink.matching.predicates import ValueRef
-from tuninglink.specs.sequences import is_any_op
+from tuninglink.specs.module_scan import is_any_op
 
 if TYPE_CHECKING:
     from tuninglink.matching.predicates import Predicate

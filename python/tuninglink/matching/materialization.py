@@ -143,9 +143,9 @@ class _RootForms:
             return self._reader.read(dispatch)
         target = dispatch.target
         if target not in self._by_target:
-            same = [each for each in self._dispatches if each.target == target]
+            same = [other for other in self._dispatches if other.target == target]
             self._by_target[target] = tuple(
-                root for each in same for root in self._reader.read(each)
+                root for other in same for root in self._reader.read(other)
             )
         return self._by_target[target]
 
@@ -210,9 +210,9 @@ class _Linker:
         selection = self._selections.setdefault(dispatch.target, Selection(dispatch.target))
         # Entries that are bound to other targets do not affect this one.
         used = {
-            position: each
-            for position, each in enumerate(self._specs)
-            if not selection.of(each).is_bound_elsewhere
+            position: spec
+            for position, spec in enumerate(self._specs)
+            if not selection.of(spec).is_bound_elsewhere
         }
         specs = [*used.values()]
         if isinstance(last, mlir.Attribute):

@@ -124,7 +124,7 @@ class _Regions:
         inside = children(operation)
         return tuple(
             tuple(
-                self._block(block, [each for each in inside if each.block == block])
+                self._block(block, [op for op in inside if op.block == block])
                 for block in region.blocks
             )
             for region in operation.regions
@@ -133,7 +133,7 @@ class _Regions:
     def _block(self, block: mlir.Block, operations: Iterable[mlir.Operation]) -> Hashable:
         for argument in block.arguments:
             self._numbers[argument] = len(self._numbers)
-        types = tuple(str(each.type) for each in block.arguments)
+        types = tuple(str(argument.type) for argument in block.arguments)
         return types, tuple(map(self._operation, operations))
 
     def _operation(self, operation: mlir.Operation) -> Hashable:
@@ -141,7 +141,7 @@ class _Regions:
         regions = self.of(operation)
         for result in operation.results:
             self._numbers[result] = len(self._numbers)
-        types = tuple(str(each.type) for each in operation.results)
+        types = tuple(str(result.type) for result in operation.results)
         return operation.name, _attributes(operation), operands, types, regions
 
     def _number(self, value: Value) -> int:
@@ -168,7 +168,7 @@ class OpInfo(StructuredOp):
     @cached_property
     def key(self) -> Hashable:
         """A key that is equal for ops that matchers cannot distinguish, apart from producers."""
-        types = tuple(each.text for each in (*self.operands, *self.results))
+        types = tuple(value_type.text for value_type in (*self.operands, *self.results))
         attributes = frozenset(self.attributes.items())
         return self.name, self.is_configured, types, attributes, self.maps_text, self.regions
 

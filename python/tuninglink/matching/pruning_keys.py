@@ -46,21 +46,21 @@ def form_of(conjunction: Iterable[pred.Predicate]) -> MatcherForm:
     open_: list[pred.Predicate] = []
     sizes: dict[pred.Dimension, int] = {}
     bounds: list[pred.HasExtent] = []
-    for each in conjunction:
-        match each:
+    for predicate in conjunction:
+        match predicate:
             case pred.HasRoleSizes(_, role, role_sizes):
                 sizes |= _fixed(((role, at, 0), size) for at, size in enumerate(role_sizes))
-                open_.append(replace(each, sizes=(None,) * len(role_sizes)))
+                open_.append(replace(predicate, sizes=(None,) * len(role_sizes)))
             case pred.IsCastCompatible(value, wanted_type) if wanted_type.is_tensor:
                 place = value.group, value.number
                 sizes |= _fixed(
                     ((*place, at), one) for at, one in enumerate(wanted_type.sizes or ())
                 )
-                open_.append(replace(each, type=_without_sizes(wanted_type)))
+                open_.append(replace(predicate, type=_without_sizes(wanted_type)))
             case pred.HasExtent():
-                bounds.append(each)
+                bounds.append(predicate)
             case _:
-                open_.append(each)
+                open_.append(predicate)
     return MatcherForm(tuple(open_), sizes, tuple(bounds))
 
 
@@ -79,8 +79,8 @@ def kind_of(conjunction: Iterable[pred.Predicate]) -> OpKind | None:
     It is one of the kinds in `ROLES`.
     """
     kinds: list[OpKind] = []
-    for each in conjunction:
-        match each:
+    for predicate in conjunction:
+        match predicate:
             case pred.IsKind(kind):
                 return kind
             case pred.IsDag(kind=kind) if kind in ROLES:
@@ -141,8 +141,8 @@ def pruning_key(conjunction: Sequence[pred.Predicate]) -> PruningKey:
     elements: set[str] = set()
     maps: pred.Maps | None = None
     bounds: list[pred.HasExtent] = []
-    for each in conjunction:
-        match each:
+    for predicate in conjunction:
+        match predicate:
             case pred.HasRoleSizes(of_kind, role, sizes) if (
                 of_kind is kind and role not in pred.STEPS
             ):
@@ -157,7 +157,7 @@ def pruning_key(conjunction: Sequence[pred.Predicate]) -> PruningKey:
             ):
                 types.setdefault(value.number, type_)
             case pred.HasExtent():
-                bounds.append(each)
+                bounds.append(predicate)
     elements.update(
         type_.element
         for operand, type_ in types.items()
@@ -187,7 +187,7 @@ def _loops(
         for operand, type_ in types.items()
         if _has_own_loops(kind, operand)
     )
-    return max(candidates, key=lambda each: (each.is_complete, len(each.sizes)))
+    return max(candidates, key=lambda key: (key.is_complete, len(key.sizes)))
 
 
 def _by_role(kind: OpKind, roles: Mapping[str, Sizes], maps: pred.Maps | None) -> LoopSizes:

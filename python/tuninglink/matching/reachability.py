@@ -56,7 +56,7 @@ class EntryReachability:
         """The reason why the entry is never reached, if so."""
         if not self.subsumed_by:
             return "it matches nothing"
-        earlier = ", ".join(f"'@{each.matcher}'" for each in self.subsumed_by)
+        earlier = ", ".join(f"'@{entry.matcher}'" for entry in self.subsumed_by)
         return f"{earlier} comes first and matches whatever it matches"
 
     def __str__(self) -> str:
@@ -133,7 +133,7 @@ def find_unreachable(
         conditions: the conditions of the spec, if they were already read.
     """
     result = _find(conditions or EntryConditions(spec), Subsumption.proof)
-    return [each for each in result if each.is_unreachable]
+    return [entry for entry in result if entry.is_unreachable]
 
 
 def _find(
@@ -177,7 +177,7 @@ def _reachability(
     read: EntryConditions, entries: EntryList, position: int, answer: SubsumptionAnswer
 ) -> EntryReachability:
     condition = entries.conditions[position]
-    subsuming = tuple(entries.start + each for each in answer.subsuming)
+    subsuming = tuple(entries.start + position_ for position_ in answer.subsuming)
     witness = None
     if answer.witness is not None and isinstance(condition, Condition):
         witness = witness_of(condition, answer.witness)
@@ -212,8 +212,8 @@ def find_overlaps(
 def _overlaps(read: EntryConditions, entries: EntryList, shown: int) -> Iterator[EntryOverlap]:
     all_of_them = Subsumption(entries.conditions)
     reached: list[Condition | Opaque] = [
-        each if all_of_them.proof(position) is None else _SUBSUMED
-        for position, each in enumerate(entries.conditions)
+        condition if all_of_them.proof(position) is None else _SUBSUMED
+        for position, condition in enumerate(entries.conditions)
     ]
     end = entries.start + len(reached)
     overlaps = Overlaps(reached, read.configurations[entries.start : end])

@@ -56,7 +56,7 @@ class StructuredMatcher:
     @property
     def roles(self) -> tuple[str, ...]:
         """The results: the roles of loops, and other lists of numbers."""
-        loops = (each.value.replace(" ", "_") for each in ROLES[self.kind])
+        loops = (role.value.replace(" ", "_") for role in ROLES[self.kind])
         return (*loops, *(pred.STEPS if self.kind is OpKind.CONVOLUTION else ()))
 
     def operand(self, position: int) -> int:

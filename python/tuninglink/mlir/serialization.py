@@ -50,7 +50,7 @@ def parse_module(data: bytes, source: str, context: mlir.Context) -> mlir.Operat
             is not one module.
     """
     start = Place(source, 1, 1)
-    if not data.strip():
+    if not data or data.isspace():
         raise SpecError(error("the file is empty; expected MLIR text or bytecode", start))
     text = "" if is_bytecode(data) else _text(data, start)
     with collected_diagnostics(context):

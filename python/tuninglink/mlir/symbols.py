@@ -37,7 +37,8 @@ def join_path(path: Iterable[str]) -> str:
 def reference(attribute: mlir.Attribute) -> str:
     """Return a symbol reference as one string, as `join_path` writes it."""
     if isinstance(attribute, mlir.FlatSymbolRefAttr):
-        return join_path([attribute.value])
+        name: str = attribute.value
+        return _quoted(name) if ":" in name or '"' in name else name
     assert isinstance(attribute, mlir.SymbolRefAttr)
     return join_path(attribute.value)
 
@@ -130,34 +131,6 @@ def references(attribute: mlir.Attribute) -> Iterator[tuple[str, ...]]:
             yield (name.strip('"'),)
 
 
-class Referring:
-    """The test whether ops of sequences may refer to symbols. Each distinct attribute is read once."""
-
-    def __init__(self) -> None:
-        self._known: dict[mlir.Attribute, bool] = {}
-
-    def as_sequence(self, attributes: mlir.OpAttributeMap) -> bool:
-        """Return whether a named sequence with these attributes may refer to symbols, apart from its body."""
-        value = attributes.get("arg_attrs")
-        required = 2 if value is None else 3
-        return len(attributes) > required or (value is not None and self._refers(value))
-
-    def as_op(self, name: str, attributes: mlir.OpAttributeMap) -> bool:
-        """Return whether an op with this name and these attributes may refer to symbols."""
-        count = len(attributes)
-        if name == names.PARAM_CONSTANT:
-            return count > 1 or self._refers(attributes["value"])
-        required, optional = _INERT.get(name, (0, ""))
-        count -= required
-        return count > 1 or (count == 1 and not (optional and optional in attributes))
-
-    def _refers(self, attribute: mlir.Attribute) -> bool:
-        refers = self._known.get(attribute)
-        if refers is None:
-            refers = self._known[attribute] = any(True for _ in references(attribute))
-        return refers
-
-
 def references_in(root: mlir.Operation) -> Iterator[tuple[str, ...]]:
     """Yield every reference to a symbol in `root`, as often as it occurs.
 
@@ -188,6 +161,7 @@ class SymbolRenaming:
     def __init__(self, renames: Mapping[str, str]) -> None:
         self._renames = {old: new for old, new in renames.items() if old != new}
         self._done: dict[mlir.Attribute, mlir.Attribute] = {}
+        self._flat_done: dict[str, mlir.FlatSymbolRefAttr] = {}
 
     def __bool__(self) -> bool:
         """Return whether any name changes."""
@@ -234,8 +208,7 @@ class SymbolRenaming:
     def replace(self, attribute: mlir.Attribute) -> mlir.Attribute:
         """Return an attribute with its references renamed; the same object if it contains none."""
         if isinstance(attribute, mlir.FlatSymbolRefAttr):
-            new = self._renames.get(attribute.value)
-            return mlir.FlatSymbolRefAttr.get(new) if new else attribute
+            return self._flat(attribute)
         if isinstance(attribute, _LEAVES):
             return attribute
         cached = self._done.get(attribute)
@@ -243,6 +216,14 @@ class SymbolRenaming:
             cached = self._done[attribute] = self._replace(attribute)
         # Equal attributes are the same attribute. Returning the argument lets the caller compare by identity.
         return attribute if cached == attribute else cached
+
+    def _flat(self, attribute: mlir.FlatSymbolRefAttr) -> mlir.FlatSymbolRefAttr:
+        old: str = attribute.value
+        if old not in self._renames:
+            return attribute
+        if old not in self._flat_done:
+            self._flat_done[old] = mlir.FlatSymbolRefAttr.get(self._renames[old])
+        return self._flat_done[old]
 
     def _replace(self, attribute: mlir.Attribute) -> mlir.Attribute:
         if isinstance(attribute, mlir.SymbolRefAttr):
@@ -284,14 +265,6 @@ class SymbolRenaming:
 _LEAVES = (mlir.UnitAttr, mlir.StringAttr, mlir.TypeAttr, mlir.IntegerAttr, mlir.FloatAttr)
 _SHOWING = frozenset({names.MATCH_DAG, names.MATCH_REGIONS})
 """Ops in whose regions a matcher shows ops of a program."""
-_INERT = {
-    names.ANNOTATE: (1, ""),
-    names.GET_OPERAND: (1, ""),
-    names.MATCH_CONTRACTION: (3, "indexing_maps"),
-    names.MATCH_DIM_MULTIPLE: (2, ""),
-    names.MATCH_DIMS_EQUAL: (1, ""),
-}
-"""The number of required attributes of frequent ops, and an optional one. None of them holds references."""
 _HOLDER = "tuninglink.attribute"
 _PATH_NAME = re.compile(r'"((?:[^"\\]|\\.)*)"|([^:]+)')
 _ESCAPED = re.compile(r"\\(.)")

@@ -18,7 +18,7 @@ from tuninglink.payloads.interpretation import configured_functions
 from tuninglink.payloads.payload import Payload, Size, function_of, root_of
 from tuninglink.payloads.program_writer import write_body, write_program
 from tuninglink.spaces.workload import Workload, read_workload
-from tuninglink.specs.sequences import is_any_op, signature
+from tuninglink.specs.module_scan import is_any_op, signature
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
@@ -47,6 +47,24 @@ class Configured:
     shapes: str
     dispatch: Workload | None
     write: Callable[[], Payload]
+
+
+@dataclass(frozen=True)
+class _Family:
+    """See `Workload.family`.
+
+    Attributes:
+        unsized: the operation, with open sizes.
+        fills: whether an accumulation starts from a `linalg.fill`.
+        target: the target.
+    """
+
+    unsized: UnsizedOp
+    fills: bool
+    target: mlir.Attribute
+
+    def __str__(self) -> str:
+        return f"{self.unsized.template.owner} {self.fills} {self.target}"
 
 
 @dataclass(frozen=True)
@@ -110,7 +128,7 @@ class Draft:
         root = root_of(function)
         if not self.unsized.is_shared or settings(function) != self.unsized.verified[self.fills]:
             return read_workload(root, function, module)  # the entry changed something else
-        family = self.unsized, self.fills, target
+        family = _Family(self.unsized, self.fills, target)
         if family not in self.unsized.problems:
             dispatch = read_workload(root, function, module)
             is_sized = dispatch.static_sizes == tuple(self.sized.loops)
@@ -198,7 +216,7 @@ def _is_local(entry: Entry) -> bool:
     """Return whether an entry matches and configures just the op that its matcher receives."""
     table = entry.anatomy.table
     sequence = table.symbol(entry.matcher)
-    if sequence is None or entry.matcher not in table.scan.passing:
+    if sequence is None or not table.scan.shapes[entry.matcher].is_passing:
         return False
     handles = [is_any_op(kind) for kind in signature(sequence).results]
     return sum(handles) == int(handles[0]) == 1 and table.annotations(entry.action) is not None

@@ -14,7 +14,7 @@ from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.symbols import FreshNames, split_path, symbols
 from tuninglink.mlir.walk import body, collect
 from tuninglink.payloads.payload import root_of
-from tuninglink.specs.sequences import is_any_op, signature
+from tuninglink.specs.module_scan import is_any_op, signature
 from tuninglink.specs.transform_ops import (
     FAILURES_PROPAGATE,
     add_kernel_config,

@@ -10,8 +10,7 @@ from fnmatch import fnmatchcase
 from tuninglink.compiler.api import compile_with, read_request
 from tuninglink.compiler.applying import SpecChoice
 from tuninglink.compiler.compilation import Compiler
-from tuninglink.compiler.flags import CompileOptions
-from tuninglink.compiler.phases import Phase
+from tuninglink.compiler.compile_options import CompileOptions, Phase
 from tuninglink.emission.matcher_forms import FORMS, NoMatcherError
 from tuninglink.emission.spec_writer import SpecEntry, matcher_key, write_spec
 from tuninglink.errors import CompileError

@@ -9,8 +9,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.compiler.applying import SpecChoice
 from tuninglink.compiler.compilation import Compilation, Compiler
-from tuninglink.compiler.flags import CompileOptions
-from tuninglink.compiler.phases import Phase
+from tuninglink.compiler.compile_options import CompileOptions, Phase
 from tuninglink.compiler.prepared_dispatches import DispatchSources, executable_name
 from tuninglink.compiler.tracing import Applied
 from tuninglink.errors import CompileError

@@ -15,7 +15,7 @@ from math import prod
 from tuninglink.solver.answers import CountAnswer, Deadline, UndecidedError, Verdict
 from tuninglink.solver.bounds import Bounds
 from tuninglink.solver.compiled_terms import Values, outlook
-from tuninglink.solver.plan import Level, order_variables, plan_levels
+from tuninglink.solver.plan import Level, order_variables, plan_levels, with_late_variables
 from tuninglink.solver.terms import Term
 
 Domains = Mapping[str, Sequence[int]]
@@ -177,7 +177,7 @@ def _plan(group: _Group, domains: Domains, hidden: frozenset[str], deadline: Dea
         if choosing <= late:
             break
         late |= choosing
-        order = _with_late(late, order, group.terms)
+        order = with_late_variables(late, order, group.terms)
     slots = {name: index for index, name in enumerate(order)}
     bounds = Bounds.spanning(own)
     outlooks = []
@@ -194,25 +194,6 @@ def _plan(group: _Group, domains: Domains, hidden: frozenset[str], deadline: Dea
     }
     settled = [name in hidden and ends.get(name, at) <= at for at, name in enumerate(order)]
     return _Plan(levels, outlooks, max(seen, default=-1) + 1, seen, settled)
-
-
-def _with_late(late: set[str], order: Sequence[str], assertions: Sequence[Term]) -> list[str]:
-    """Move some variables behind all variables that they are connected with, otherwise to the end."""
-    arranged = [name for name in order if name not in late]
-    alone: list[tuple[int, str]] = []
-    for name in sorted(late):
-        partners = {
-            other
-            for assertion in assertions
-            if name in assertion.variables
-            for other in assertion.variables
-        }
-        if partners & late <= {name}:
-            places = (arranged.index(other) + 1 for other in partners if other != name)
-            alone.append((max(places, default=0), name))
-    for place, name in sorted(alone, reverse=True):
-        arranged.insert(place, name)
-    return arranged + sorted(late - {name for _, name in alone})
 
 
 class _Count:

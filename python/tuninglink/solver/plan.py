@@ -152,3 +152,24 @@ def _both(
     if may_hold is None:
         return holds
     return lambda values: holds(values) and may_hold(values)
+
+
+def with_late_variables(
+    late: set[str], order: Sequence[str], assertions: Sequence[Term]
+) -> list[str]:
+    """Move some variables behind all variables that they are connected with, otherwise to the end."""
+    arranged = [name for name in order if name not in late]
+    alone: list[tuple[int, str]] = []
+    for name in sorted(late):
+        partners = {
+            other
+            for assertion in assertions
+            if name in assertion.variables
+            for other in assertion.variables
+        }
+        if partners & late <= {name}:
+            places = (arranged.index(other) + 1 for other in partners if other != name)
+            alone.append((max(places, default=0), name))
+    for place, name in sorted(alone, reverse=True):
+        arranged.insert(place, name)
+    return arranged + sorted(late - {name for _, name in alone})

@@ -18,7 +18,7 @@ from tuninglink.solver.answers import (
 from tuninglink.solver.search import changes, nearest_by_search
 from tuninglink.solver.terms import Grade
 from tuninglink.solver.z3_solver import TermWriter
-from tuninglink.spaces.knobs import MOST_BITS, IntegerKnob, read_assignment
+from tuninglink.spaces.knobs import IntegerKnob, number_text, read_assignment
 from tuninglink.spaces.solution_set import SolutionSet
 
 if TYPE_CHECKING:
@@ -268,7 +268,7 @@ class ConstraintSet(SolutionSet):
 
     def _violation(self, index: int, assignment: Mapping[str, int]) -> Violation:
         assertion = self.assertions[index]
-        texts = [_text(self._decider.value(value, assignment)) for value in assertion.values]
+        texts = [number_text(self._decider.value(value, assignment)) for value in assertion.values]
         names = self._decider.unknowns(index)
         pieces = assertion.message.split("{}")
         filled = pieces[0]
@@ -292,8 +292,3 @@ def _verdict(violations: Sequence[Violation]) -> Verdict:
         return Verdict.REFUTED
     is_open = grades & {Grade.SUFFICIENT, Grade.SLOW}
     return Verdict.NOT_DECIDED if is_open else Verdict.PROVEN
-
-
-def _text(number: int | None) -> str:
-    """Return a number as text; a question mark if it is unknown or Python refuses to print it."""
-    return "?" if number is None or number.bit_length() > MOST_BITS else str(number)

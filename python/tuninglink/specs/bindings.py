@@ -15,7 +15,6 @@ from tuninglink.errors import SpecError
 from tuninglink.iree.cpu_vectors import known_cpu_vectors
 from tuninglink.iree.targets import known_target_names
 from tuninglink.mlir.diagnostics import error, note
-from tuninglink.mlir.walk import body
 from tuninglink.spelling import did_you_mean
 
 if TYPE_CHECKING:
@@ -61,15 +60,15 @@ def entry_binding(entry: Entry) -> Binding:
     return narrow(binding_of(entry.anatomy.module), own)
 
 
-def check_bindings(module: mlir.Operation, diagnostics: DiagnosticSink) -> None:
-    """Warn about bindings of a spec and of its matchers that are empty or name an unknown target.
+def check_bindings(operations: Iterable[mlir.Operation], diagnostics: DiagnosticSink) -> None:
+    """Warn about bindings of specs and of matchers that are empty or name an unknown target.
 
     An unknown name may belong to an architecture newer than the table of targets.
 
     Raises:
         SpecError: see `binding_of`.
     """
-    for operation in (module, *body(module)):
+    for operation in operations:
         binding = binding_of(operation)
         if binding == ():
             message = f"'{BINDING}' is empty, so the entries are never applied; name targets, or remove it"

@@ -44,25 +44,12 @@ class Annotation:
     value: mlir.Attribute | int
 
 
-def is_any_op(kind: mlir.Type) -> bool:
-    """Return whether `kind` is `!transform.any_op`, a handle to ops of any name."""
-    return str(kind) == "!transform.any_op"
-
-
 def argument_attributes(sequence: mlir.Operation, index: int) -> frozenset[str]:
     """Return the names of the attributes on one argument of `sequence`."""
     attributes = sequence.attributes.get("arg_attrs")
     if not isinstance(attributes, mlir.ArrayAttr):
         return frozenset()
     return frozenset(entries_of(attributes[index]))
-
-
-def signature(sequence: mlir.Operation) -> mlir.FunctionType:
-    """Return the type of a named sequence."""
-    attribute = sequence.attributes["function_type"]
-    assert isinstance(attribute, mlir.TypeAttr)
-    assert isinstance(attribute.value, mlir.FunctionType)
-    return attribute.value
 
 
 class SequenceTable:

@@ -39,15 +39,20 @@ class SpecFile:
         name: its name: a path, a URL, or the names of a library and of the spec in it.
         content: text or bytecode.
         targets: names of the targets that it is bound to; none for any target.
-        sha256: the hash that identifies it, in hexadecimal: that of the text where there is one.
+        text: the text that bytecode was made from, if any.
         is_automatic: whether `library:auto` selected it, so that it need not suit the program.
     """
 
     name: str
     content: bytes
     targets: tuple[str, ...] = ()
-    sha256: str = ""
+    text: bytes | None = None
     is_automatic: bool = False
+
+    @cached_property
+    def sha256(self) -> str:
+        """The hash that identifies it, in hexadecimal: that of the text where there is one."""
+        return hashlib.sha256(self.content if self.text is None else self.text).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -142,8 +147,7 @@ class SpecArgument:
         return [path]
 
     def _file(self, name: str, content: bytes, text: bytes | None = None) -> SpecFile:
-        identity = content if text is None else text
-        return SpecFile(name, content, self.targets, hashlib.sha256(identity).hexdigest())
+        return SpecFile(name, content, self.targets, text)
 
     def _check_hash(self, found: Sequence[SpecFile]) -> None:
         if len(found) != 1:

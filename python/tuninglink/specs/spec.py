@@ -18,7 +18,8 @@ from tuninglink.mlir.serialization import is_bytecode, parse_module, to_bytecode
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body
 from tuninglink.specs.bindings import bind
-from tuninglink.specs.structure import Anatomy, Entry, SpecKind, has_entry_point
+from tuninglink.specs.module_scan import has_entry_point
+from tuninglink.specs.structure import Anatomy, Entry, SpecKind
 from tuninglink.upgrading.module_reader import read_module
 
 

@@ -5,6 +5,7 @@ Nothing here changes the IR. Linking decides on the basis of this analysis, afte
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
@@ -16,16 +17,12 @@ from iree.compiler import ir as mlir
 from tuninglink.errors import SpecError
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Diagnostic, Place, error, note, place_of
-from tuninglink.mlir.symbols import symbol_name
+from tuninglink.mlir.symbols import reference, symbol_name
 from tuninglink.mlir.walk import body
 from tuninglink.plain_data import HIDDEN
-from tuninglink.specs.sequences import (
-    Annotation,
-    SequenceTable,
-    argument_attributes,
-    is_any_op,
-    signature,
-)
+from tuninglink.specs.foreach_match import pairs_of
+from tuninglink.specs.module_scan import has_entry_point, is_any_op, signature
+from tuninglink.specs.sequences import Annotation, SequenceTable, argument_attributes
 from tuninglink.specs.side_effects import SideEffects
 
 _PREPARATIONS: Final = frozenset({names.ADD_BATCH_LOOP, names.MATERIALIZE_ENCODINGS})
@@ -87,7 +84,7 @@ class Anatomy:
     def __init__(self, module: mlir.Operation) -> None:
         self.module = module
         self.table = SequenceTable(module)
-        ops = [op for _, op in self.table.scan.top if is_entry_point(op)]
+        ops = self.table.scan.entry_points
         if not ops:
             raise SpecError(_no_entry_point(module))
         self.entry_points = tuple(self._entry_point(sequence) for sequence in ops)
@@ -169,10 +166,11 @@ class Anatomy:
 
     def _plain_sequences(self) -> set[str]:
         """Return the paths of the sequences directly in the module whose first argument has any type."""
-        types = self.table.scan.types
-        untyped = {attribute for attribute in set(types.values()) if _takes_any_op(attribute)}
         # Paths of symbols with a colon are quoted.
-        return {symbol for symbol, kind in types.items() if kind in untyped and ":" not in symbol}
+        shapes = self.table.scan.shapes
+        return {
+            symbol for symbol, shape in shapes.items() if shape.is_untyped and ":" not in symbol
+        }
 
     @cached_property
     def _side_effects(self) -> SideEffects:
@@ -189,15 +187,26 @@ class Anatomy:
         return next(body(self.entry_points[0].sequence))
 
     @cached_property
+    def repeated_matchers(self) -> list[tuple[mlir.Operation, str]]:
+        """The lists of the spec with the matchers that they use more than once."""
+        return [
+            (foreach_match, reference(matcher))
+            for foreach_match in self.table.scan.lists
+            for matcher, uses in Counter(matcher for matcher, _ in pairs_of(foreach_match)).items()
+            if uses > 1
+        ]
+
+    @cached_property
     def reaches_other_ops(self) -> bool:
         """Whether an entry of this matcher list configures an op other than the one that its matcher received."""
         operands = {
             action: {annotation.operand for annotation in self.annotations(action)}
             for action in {action for _, action in self.pairs}
         }
-        passing = self.table.scan.passing
+        shapes = self.table.scan.shapes
         return any(
-            (operand or matcher not in passing) and self.table.yielded(matcher, operand) != 0
+            (operand or matcher not in shapes or not shapes[matcher].is_passing)
+            and self.table.yielded(matcher, operand) != 0
             for matcher, action in dict.fromkeys(self.pairs)
             for operand in operands[action]
         )
@@ -238,25 +247,6 @@ class Anatomy:
         return place_of(sequence.location) if sequence is not None else None
 
 
-def _takes_any_op(attribute: mlir.TypeAttr) -> bool:
-    """Return whether the first argument of sequences of a type is any op."""
-    kind = attribute.value
-    assert isinstance(kind, mlir.FunctionType)
-    return len(kind.inputs) > 0 and is_any_op(kind.inputs[0])
-
-
-def is_entry_point(operation: mlir.Operation) -> bool:
-    """Return whether `operation` is a sequence that the compiler runs on a dispatch, by its marker or its name."""
-    if operation.name != names.NAMED_SEQUENCE:
-        return False
-    attributes = operation.attributes
-    return (
-        names.ENTRY_POINT in attributes
-        or symbol_name(operation) == names.KERNEL_CONFIG
-        or names.CHAINED_ENTRY_POINT in attributes
-    )
-
-
 def _no_entry_point(module: mlir.Operation) -> Diagnostic:
     nested = [op for op in body(module) if op.name == names.MODULE and has_entry_point(op)]
     if nested:
@@ -271,11 +261,6 @@ def _no_entry_point(module: mlir.Operation) -> Diagnostic:
         f"not a tuning spec: the module lacks '{names.WITH_NAMED_SEQUENCE}' and an entry point"
     )
     return error(message, module)
-
-
-def has_entry_point(module: mlir.Operation) -> bool:
-    """Return whether `module` is a spec: whether one of its sequences is an entry point."""
-    return any(map(is_entry_point, body(module)))
 
 
 def signature_problem(sequence: mlir.Operation) -> Diagnostic | None:
@@ -306,11 +291,9 @@ def _is_plain_foreach_match(sequence: mlir.Operation) -> bool:
     if [op.name for op in operations] != [names.FOREACH_MATCH, names.YIELD]:
         return False
     foreach_match, terminator = operations
-    if {"restrict_root", "flatten_results"} & set(foreach_match.attributes.keys()):
+    has_options = {"restrict_root", "flatten_results"} & set(foreach_match.attributes.keys())
+    if has_options or len(foreach_match.operands) != 1 or len(foreach_match.results) != 1:
         return False
-    if len(foreach_match.operands) != 1 or len(foreach_match.results) != 1:
-        return False
-    if not is_any_op(foreach_match.results[0].type):
-        return False
+    (result,) = foreach_match.results
     # Older specs have no result and yield nothing.
-    return list(terminator.operands) in ([], [foreach_match.results[0]])
+    return list(terminator.operands) in ([], [result]) and is_any_op(result.type)

@@ -8,7 +8,8 @@ from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import body
-from tuninglink.specs.sequences import Handle, signature
+from tuninglink.specs.module_scan import signature
+from tuninglink.specs.sequences import Handle
 
 FAILURES_PROPAGATE = 1
 FAILURES_SUPPRESS = 2

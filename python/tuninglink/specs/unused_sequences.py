@@ -9,7 +9,7 @@ from iree.compiler import ir as mlir
 from tuninglink.mlir import names
 from tuninglink.mlir.symbols import references_in, symbol_name, symbols
 from tuninglink.mlir.walk import body, postorder
-from tuninglink.specs.structure import is_entry_point
+from tuninglink.specs.module_scan import is_entry_point
 
 
 def unused_sequences(module: mlir.Operation) -> list[mlir.Operation]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -13,6 +14,7 @@ from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
 from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.spaces.selection import SpaceSelection, check_selection
 from tuninglink.specs.entry_settings import FLAGS
+from tuninglink.tuning.candidates.drawing import DrawingProcess
 from tuninglink.tuning.candidates.preparation import PreparedTask, prepare
 from tuninglink.tuning.devices.hardware import COMPUTE_UNITS, compute_units
 from tuninglink.tuning.devices.local import may_run
@@ -86,6 +88,7 @@ class Tuner:
         self._omissions: list[Omission] = []
         self._general: dict[str, SpecEntry] = {}
         self._prepared_tasks: dict[str, PreparedTask] = {}
+        self._drawing: DrawingProcess | None = None
 
     def run(self) -> TuningResult:
         """Tune until the budget is over or stopped, and return the results so far.
@@ -95,8 +98,11 @@ class Tuner:
         """
         for omission in self._program.omissions:
             self._omit(omission)
-        with ProgramGuard(self._program, self._task_tuner, self._ledger) as guard:
-            return self._run(guard)
+        with ExitStack() as opened:
+            if not self._task_tuner.is_local:  # the CPU is being measured
+                self._drawing = opened.enter_context(DrawingProcess(self._flags))
+            guard = ProgramGuard(self._program, self._task_tuner, self._ledger)
+            return self._run(opened.enter_context(guard))
 
     def _run(self, guard: ProgramGuard) -> TuningResult:
         timeline = self._task_tuner.timeline
@@ -232,7 +238,12 @@ class Tuner:
 
     def _prepare_with(self, task: TuningTask, specs: Sequence[Spec]) -> PreparedTask:
         limits = self._device_limits()
-        return prepare(task, self._flags, specs, self._registry, limits, selection=self._selection)
+        selection = self._selection
+        prepared = prepare(task, self._flags, specs, self._registry, limits, selection=selection)
+        if self._drawing is not None:
+            begin = partial(self._drawing.begin, task, limits, selection)
+            prepared.spaces.draw_elsewhere(begin)
+        return prepared
 
     def _generalize(self, results: Sequence[TaskResult], budget: Budget) -> None:
         """Search for ranges of sizes in which winners do not lose."""

@@ -11,7 +11,7 @@ from tuninglink.mlir.diagnostics import error
 from tuninglink.upgrading.compilation_info import TILE_AND_FUSE, VECTOR_DISTRIBUTE, CompilationInfo
 from tuninglink.upgrading.outline_parts import Edits
 from tuninglink.upgrading.rule_definition import AttributeSite, Refusal
-from tuninglink.upgrading.trees import Definitions, Expanded, Leaf, Node, as_node, parse, uses
+from tuninglink.upgrading.trees import Definitions, Expanded, Leaf, Node, as_node, parse
 from tuninglink.upgrading.upgrade_report import RuleChange
 
 if TYPE_CHECKING:
@@ -280,3 +280,15 @@ def known_failure(node: Node, find_space: Callable[[], IterationSpace | None]) -
                 "from; without it today's compiler fails ('Could not find a subgroup basis from lowering config')"
             )
     return None
+
+
+def uses(value: Value) -> Iterator[Expanded]:
+    """Yield the uses of aliases in a tree."""
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, Expanded):
+            yield item
+            pending.append(item.node)
+        elif isinstance(item, Node):
+            pending.extend(field_.value for field_ in item.fields)

@@ -1,4 +1,4 @@
-"""Compilation infos and their parts: lowering config, translation info and its options."""
+"""Compilation infos and their parts: lowering config, translation info and its options; and readers of their values."""
 
 from __future__ import annotations
 
@@ -6,17 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from tuninglink.upgrading.trees import (
-    Field,
-    Leaf,
-    Node,
-    Value,
-    as_node,
-    enumerator,
-    int_list,
-    integer,
-    integers,
-)
+from tuninglink.upgrading.trees import Field, Leaf, Node, Value, as_node
 
 VECTOR_DISTRIBUTE: Final = frozenset({"LLVMGPUVectorDistribute", "VectorDistribute"})
 TILE_AND_FUSE: Final = frozenset({"LLVMGPUTileAndFuse", "TileAndFuse"})
@@ -105,3 +95,46 @@ def set_subgroup_basis(levels: Node, basis: list[int], loops: Iterable[int]) -> 
     field.key, field.value = "subgroup_basis", Leaf(text)
     remove_subgroup_counts(levels)
     return text
+
+
+def int_list(values: Iterable[int]) -> Node:
+    """Return a list of integers as a tree."""
+    node = Node("", "[")
+    for value in values:
+        node.add(None, str(value))
+    return node
+
+
+def enumerator(value: Value | None) -> str | None:
+    """Return the enumerator in `X`, `<X>`, `#dialect.attribute<X>` or an alias of one, or None."""
+    node = as_node(value)
+    if node is not None:
+        field = node.positional()
+        return field.name if field is not None else None
+    if not isinstance(value, Leaf):
+        return None
+    name, bracket, inside = value.text.partition("<")
+    return inside.removesuffix(">").strip() if bracket and name.startswith("#") else value.text
+
+
+def integers(value: Value | None) -> list[int] | None:
+    """Return the integers in a list such as `[1, 2 : index]`, or None for another value."""
+    node = as_node(value)
+    if node is None or node.bracket != "[" or node.head:
+        return None
+    read = [integer(item.value) for item in node.fields if item.key is None]
+    numbers = [number for number in read if number is not None]
+    return numbers if len(numbers) == len(node.fields) else None
+
+
+def integer(value: Value | None) -> int | None:
+    """Return an integer such as `2` or `2 : i64`, or None for another value."""
+    if not isinstance(value, Leaf):
+        return None
+    digits = value.text.partition(":")[0].strip()
+    is_short = len(digits) <= MOST_DIGITS
+    return int(digits) if is_short and digits.removeprefix("-").isdecimal() else None
+
+
+MOST_DIGITS: Final = 20
+"""The greatest number of digits of an integer in an attribute."""

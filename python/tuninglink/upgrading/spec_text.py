@@ -277,3 +277,19 @@ class Source:
             position = match.end()
             if match.lastgroup != "space":
                 yield Token(match.lastgroup or "", match.start(), position, match.group())
+
+
+def is_key(tokens: list[Token], position: int) -> bool:
+    """Return whether a token is a key, which `=` follows."""
+    return (
+        tokens[position].kind in {"word", "string"}
+        and position + 1 < len(tokens)
+        and tokens[position + 1].text == "="
+    )
+
+
+def ends_value(last: Token, token: Token) -> bool:
+    """Return whether `token` begins another value, although the comma is missing."""
+    return (
+        last.kind == "group" and token.kind in {"word", "string", "name"} and token.start > last.end
+    )

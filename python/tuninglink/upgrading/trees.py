@@ -6,16 +6,14 @@ A tree keeps every character: unchanged parts are reproduced with their comments
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
+
+from tuninglink.upgrading.spec_text import ends_value, is_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from tuninglink.upgrading.spec_text import Source, Token
-
-
-MOST_DIGITS: Final = 20
-"""The greatest number of digits of an integer in an attribute."""
 
 
 @dataclass
@@ -272,14 +270,14 @@ def _pieces(
     position, count = 0, len(tokens)
     while position < count:
         key = equals = comma = None
-        if _is_key(tokens, position):
+        if is_key(tokens, position):
             key, equals = tokens[position], tokens[position + 1]
             position += 2
         value: list[Token] = []
         while position < count and tokens[position].text != ",":
-            if value and _is_key(tokens, position):
+            if value and is_key(tokens, position):
                 break
-            if value and _ends_value(value[-1], tokens[position]):
+            if value and ends_value(value[-1], tokens[position]):
                 break
             value.append(tokens[position])
             position += 1
@@ -289,74 +287,8 @@ def _pieces(
         yield key, equals, value, comma
 
 
-def _is_key(tokens: list[Token], position: int) -> bool:
-    return (
-        tokens[position].kind in {"word", "string"}
-        and position + 1 < len(tokens)
-        and tokens[position + 1].text == "="
-    )
-
-
-def _ends_value(last: Token, token: Token) -> bool:
-    """Return whether `token` begins another value, although the comma is missing."""
-    return (
-        last.kind == "group" and token.kind in {"word", "string", "name"} and token.start > last.end
-    )
-
-
-def uses(value: Value) -> Iterator[Expanded]:
-    """Yield the uses of aliases in a tree."""
-    pending = [value]
-    while pending:
-        item = pending.pop()
-        if isinstance(item, Expanded):
-            yield item
-            pending.append(item.node)
-        elif isinstance(item, Node):
-            pending.extend(field_.value for field_ in item.fields)
-
-
-def int_list(values: Iterable[int]) -> Node:
-    """Return a list of integers as a tree."""
-    node = Node("", "[")
-    for value in values:
-        node.add(None, str(value))
-    return node
-
-
 def as_node(value: Value | None) -> Node | None:
     """Return the node of a value, also of an alias, or None."""
     if isinstance(value, Expanded):
         return value.node
     return value if isinstance(value, Node) else None
-
-
-def enumerator(value: Value | None) -> str | None:
-    """Return the enumerator in `X`, `<X>`, `#dialect.attribute<X>` or an alias of one, or None."""
-    node = as_node(value)
-    if node is not None:
-        field = node.positional()
-        return field.name if field is not None else None
-    if not isinstance(value, Leaf):
-        return None
-    name, bracket, inside = value.text.partition("<")
-    return inside.removesuffix(">").strip() if bracket and name.startswith("#") else value.text
-
-
-def integers(value: Value | None) -> list[int] | None:
-    """Return the integers in a list such as `[1, 2 : index]`, or None for another value."""
-    node = as_node(value)
-    if node is None or node.bracket != "[" or node.head:
-        return None
-    read = [integer(item.value) for item in node.fields if item.key is None]
-    numbers = [number for number in read if number is not None]
-    return numbers if len(numbers) == len(node.fields) else None
-
-
-def integer(value: Value | None) -> int | None:
-    """Return an integer such as `2` or `2 : i64`, or None for another value."""
-    if not isinstance(value, Leaf):
-        return None
-    digits = value.text.partition(":")[0].strip()
-    is_short = len(digits) <= MOST_DIGITS
-    return int(digits) if is_short and digits.removeprefix("-").isdecimal() else None

@@ -18,6 +18,7 @@ import traceback
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from tuninglink.interrupt_hooks import omit_symbols_from_crashes
+from tuninglink.lazy import load_on_use
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,6 +37,8 @@ def main(channel: int, lifeline: int) -> None:
         os.set_inheritable(descriptor, False)  # noqa: FBT003 - for example by a linker
     end_with_pipe(lifeline)
     omit_symbols_from_crashes()
+    load_on_use("z3")
+    load_on_use("numpy")  # the bindings import it, and most jobs do not use it
     _, hard_limit = resource.getrlimit(resource.RLIMIT_CORE)
     resource.setrlimit(resource.RLIMIT_CORE, (0, hard_limit))  # crashes are expected
     with open(channel, "rb", closefd=False) as calls, open(channel, "wb") as outcomes:
@@ -62,6 +65,9 @@ def end_with_pipe(lifeline: int) -> None:
 
 def initialize(initializer: Callable[..., object], arguments: tuple[object, ...]) -> None:
     """Run an initializer and discard its result."""
+    from tuninglink.lazy import load_on_use  # noqa: PLC0415 - found through the command's sys.path
+
+    load_on_use("numpy")  # the bindings import it, and take half of their time for it
     initializer(*arguments)
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tuninglink.compiler.flags import CompileOptions, Mode, OutputFormat, parse_arguments
-from tuninglink.compiler.phases import Phase
+from tuninglink.compiler.compile_options import CompileOptions, Mode, OutputFormat, Phase
+from tuninglink.compiler.flags import parse_arguments
 from tuninglink.errors import CompileError
 
 if TYPE_CHECKING:

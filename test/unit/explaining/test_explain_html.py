@@ -11,21 +11,17 @@ import pytest
 from browser import AS_IT_SHOULD_BE, CLIPPED, DARK, NASTY, WIDE, browse, needs_chromium, of_width
 
 from tuninglink.cli.explanation_output import to_html
-from tuninglink.explaining.explanation import (
-    DispatchReport,
-    EntryUsage,
-    Explanation,
-    SpecSummary,
-    Status,
-)
-from tuninglink.explaining.operation_report import (
+from tuninglink.explaining.dispatch_report import (
     ConfigurationText,
+    DispatchReport,
     EntryReference,
     KnobRow,
     Match,
     NearMiss,
     OperationReport,
+    Status,
 )
+from tuninglink.explaining.explanation import EntryUsage, Explanation, SpecSummary
 from tuninglink.iree.dispatch_cost import DispatchCost
 from tuninglink.matching.differences import Difference
 from tuninglink.mlir.diagnostics import Place

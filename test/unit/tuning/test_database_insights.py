@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from database_writers import HERE, PROBLEM
 
-from tuninglink.cli import main
+from tuninglink.cli import commands
 from tuninglink.tuning.database import ConfigurationRecord, Database, Trial
 from tuninglink.tuning.database.insights import insights_among
 from tuninglink.tuning.results.failures import Failure, FailureKind
@@ -113,12 +113,12 @@ def test_the_command_prints_tables_and_json(
     file = str(tmp_path / "t.db")
     with Database(tmp_path / "t.db") as database:
         database.record_all(trials(failure, time))
-    assert main.run(["database", "insights", file]) == 0
+    assert commands.run(["database", "insights", file]) == 0
     text = capfd.readouterr().out
     assert text.startswith("contraction sm_80: ")
     assert "knob threads >= 128" in text
     assert text.splitlines()[-1].split()[-2:] == ["compile:", "no"]
-    assert main.run(["database", "insights", file, "--format", "json"]) == 0
+    assert commands.run(["database", "insights", file, "--format", "json"]) == 0
     document = json.loads(capfd.readouterr().out)
     assert document["format"] == "tuninglink.insights"
     steps = document["heuristics"][0]["steps"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tuninglink.errors import TuninglinkError
-from tuninglink.tuning.flag_sets.sets import GROUP, FlagSet, flag_sets, read_flag_sets
+from tuninglink.tuning.flag_sets import GROUP, FlagSet, flag_sets, read_flag_sets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,7 +70,7 @@ def test_a_file_has_one_set_a_line(tmp_path: Path) -> None:
 def install(directory: Path, body: str) -> None:
     """Installs a plug-in whose sets are those of a function."""
     (directory / "more_sets.py").write_text(
-        f"from tuninglink.tuning.flag_sets.sets import FlagSet\ndef sets(backend):\n    {body}\n"
+        f"from tuninglink.tuning.flag_sets import FlagSet\ndef sets(backend):\n    {body}\n"
     )
     metadata = directory / "more_sets-1.0.dist-info"
     metadata.mkdir()

@@ -11,7 +11,7 @@ from places import ROOT
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import Place
-from tuninglink.tuning.problems.problem import (
+from tuninglink.tuning.problems import (
     Attention,
     Convolution,
     ElementType,

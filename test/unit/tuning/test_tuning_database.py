@@ -22,7 +22,7 @@ import jsonschema
 import pytest
 from database_writers import HERE, PROBLEM, failed, trial
 
-from tuninglink.cli import main
+from tuninglink.cli import commands
 from tuninglink.errors import TuninglinkError
 from tuninglink.plain_data import plain, to_json
 from tuninglink.tuning.candidates.candidate import SearchProblem
@@ -404,7 +404,7 @@ TABLE = {
 
 
 def run(*arguments: object) -> int:
-    return main.run([str(each) for each in arguments])
+    return commands.run([str(each) for each in arguments])
 
 
 def test_the_commands(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

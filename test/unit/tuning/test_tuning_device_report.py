@@ -18,8 +18,8 @@ from tuninglink.plain_data import plain
 from tuninglink.tuning.candidates.candidate import CandidateOrigin
 from tuninglink.tuning.deciding.decision import ConfidenceInterval
 from tuninglink.tuning.deciding.winner_checks import SizeComparison
+from tuninglink.tuning.flag_sets import FlagSet
 from tuninglink.tuning.flag_sets.results import SetResult
-from tuninglink.tuning.flag_sets.sets import FlagSet
 from tuninglink.tuning.report import (
     FlagSetReport,
     OmittedDispatch,

@@ -114,7 +114,7 @@ def derived_spec(
                 module.attributes[name] = source.module.attributes[name]
         module.attributes[names.WITH_NAMED_SEQUENCE] = mlir.UnitAttr.get()
         module.attributes[names.DEFAULT_ENTRY_POINT] = mlir.UnitAttr.get()
-        matcher, action = (split_path(each)[-1:] for each in (entry.matcher, entry.action))
+        matcher, action = (split_path(path)[-1:] for path in (entry.matcher, entry.action))
         with mlir.InsertionPoint(module.regions[0].blocks[0]):
             _add_action(action[0], list(settings))
             sequence = _add_matcher(matcher[0], list(settings.values()), form)

@@ -45,7 +45,7 @@ class Deriver:
 
     def __init__(self, specs: Sequence[PrunableSpec]) -> None:
         is_readable = all(spec.spec.anatomy.is_readable for spec in specs)
-        self._lists = [DerivableList(each) for each in specs] if is_readable else []
+        self._lists = [DerivableList(spec) for spec in specs] if is_readable else []
         self._derived: dict[Hashable, DerivedEntry | None] = {}
 
     def derive(
@@ -62,7 +62,7 @@ class Deriver:
         if not self._lists or all(positions == () for _, positions in lists):
             return ()
         derived = [self._derive(root, lists) for root in roots()]
-        return tuple(dict.fromkeys(each for each in derived if each is not None))
+        return tuple(dict.fromkeys(entry for entry in derived if entry is not None))
 
     def _derive(self, root: RootForm, lists: Sequence[EntryList]) -> DerivedEntry | None:
         """Derive from the first entry for the problem of a root op, unless an entry matches the op directly."""

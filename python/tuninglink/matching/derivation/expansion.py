@@ -55,7 +55,7 @@ def _forms(entry: Derivable, context: mlir.Context) -> Iterator[MatchedForm]:
             written = list(_attention_forms(maps, entry))
         else:
             written = list(_batch_forms(kind, maps, entry))
-        forms = [_matched(kind, *each) for each in written]
+        forms = [_matched(kind, *form) for form in written]
     for form in forms:
         # Ops with a window would need the type of the image, which the entry may not constrain.
         if form is not None and form.form.key == entry.form.key and not form.form.windows:
@@ -76,8 +76,8 @@ def _batch_forms(
         yield [_renumbered(map_, kept) for map_ in maps], sizes, entry.element_types
     elif not batches:
         batched = [
-            _with_batch(each, has_batch=operand in _BATCHED[kind])
-            for operand, each in enumerate(maps)
+            _with_batch(map_, has_batch=operand in _BATCHED[kind])
+            for operand, map_ in enumerate(maps)
         ]
         yield batched, (1, *entry.sizes), entry.element_types
 

@@ -146,7 +146,7 @@ def _accesses(map_: mlir.AffineMap, numbers: Mapping[int, int]) -> dict[int, Acc
             factors, constant = _terms(result)
         except ValueError:
             return None
-        numbered = {numbers[loop]: each for loop, each in factors.items() if loop in numbers}
+        numbered = {numbers[loop]: factor for loop, factor in factors.items() if loop in numbers}
         if numbered or constant:
             accesses[dimension] = tuple(sorted(numbered.items())), constant
     return accesses
@@ -173,7 +173,8 @@ def _terms(expression: mlir.AffineExpr) -> tuple[dict[int, int], int]:
             factors, constant = _terms(expression.lhs)
             scaled, factor = _terms(expression.rhs)  # MLIR puts the constant there.
             if not scaled:
-                return {loop: each * factor for loop, each in factors.items()}, constant * factor
+                products = {loop: value * factor for loop, value in factors.items()}
+                return products, constant * factor
     raise ValueError(f"'{expression}' is not a sum of loops")
 
 
@@ -255,7 +256,9 @@ def root_form(op: OpInfo) -> RootForm | None:
     """Return an op with the form of its problem; None if derivation does not support the op."""
     if op.kind not in OPERANDS or any(operand.encoding for operand in op.operands):
         return None
-    operands = {at: each.sizes for at, each in enumerate(op.operands) if each.sizes is not None}
+    operands = {
+        at: operand.sizes for at, operand in enumerate(op.operands) if operand.sizes is not None
+    }
     form = problem_form(op.kind, op.maps, op.sizes, operands, op.element_types)
     return None if form is None else RootForm(op, form)
 

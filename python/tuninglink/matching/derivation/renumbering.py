@@ -205,7 +205,7 @@ def _lowering_config(
     if entries is None:
         raise NotDerivableError(f"its configuration is {value}")
     written = _entries(entries, mapping, others)
-    text = ", ".join(f"{name} = {each}" for name, each in written.items())
+    text = ", ".join(f"{name} = {value}" for name, value in written.items())
     return mlir.Attribute.parse(f"#iree_cpu.lowering_config<{text}>", value.context)
 
 
@@ -214,7 +214,7 @@ def _entries(
     mapping: LoopMapping,
     others: Mapping[str, LoopMapping],
 ) -> dict[str, mlir.Attribute]:
-    return {name: _entry(name, each, others.get(name, mapping)) for name, each in entries.items()}
+    return {name: _entry(name, value, others.get(name, mapping)) for name, value in entries.items()}
 
 
 def _entry(name: str, value: mlir.Attribute, mapping: LoopMapping) -> mlir.Attribute:

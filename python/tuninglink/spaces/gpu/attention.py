@@ -45,8 +45,8 @@ _EXCHANGING = "gfx"
 
 
 @dataclass(frozen=True)
-class Attention:
-    """An attention.
+class AttentionLoops:
+    """The loops and operands of an attention.
 
     Attributes:
         sizes: the sizes of the loops.
@@ -67,7 +67,7 @@ class Attention:
     operands: tuple[Operand, Operand, Operand]
 
 
-def read_attention(workload: Workload) -> Attention:
+def read_attention(workload: Workload) -> AttentionLoops:
     """Read the attention of a root op.
 
     Raises:
@@ -80,7 +80,7 @@ def read_attention(workload: Workload) -> Attention:
         raise UndecidedError(f"{problem} has other dimensions than one each of m, n, k1 and k2")
     (m,), (n,), (k1,), (k2,) = single
     query, key, value = map(read_operand, list(op.operation.operands)[:3], op.maps)
-    return Attention(sizes, problem.loops(Role.BATCH), m, n, k1, k2, (query, key, value))
+    return AttentionLoops(sizes, problem.loops(Role.BATCH), m, n, k1, k2, (query, key, value))
 
 
 def attention_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> list[GpuSpace]:
@@ -104,7 +104,7 @@ class _AttentionRules(FormRules):
     """The rules of the form."""
 
     def __init__(
-        self, problem: Problem, attention: Attention, device: Gpu, pipeline: mlir.Attribute
+        self, problem: Problem, attention: AttentionLoops, device: Gpu, pipeline: mlir.Attribute
     ) -> None:
         super().__init__(problem, device, pipeline, len(attention.sizes))
         self._attention = attention
@@ -210,7 +210,7 @@ class _Extent:
     count: Number
 
 
-def _tile_name(attention: Attention, loop: int) -> str:
+def _tile_name(attention: AttentionLoops, loop: int) -> str:
     if loop == attention.k1:
         return f"dimension {loop}"
     return knob_name(REDUCTION if loop == attention.k2 else WORKGROUP, loop)
@@ -226,7 +226,7 @@ def _intrinsics(device: Gpu, lhs: Operand, rhs: Operand) -> list[Intrinsic]:
     return result
 
 
-def _exchanged(attention: Attention, tiles: Mapping[int, Number], device: Gpu) -> list[Number]:
+def _exchanged(attention: AttentionLoops, tiles: Mapping[int, Number], device: Gpu) -> list[Number]:
     """Return the sizes in bits of the values that threads may exchange in shared memory.
 
     These are the scores, unless both matmuls use the same layout for them; and the maximum and the sum of each row, if

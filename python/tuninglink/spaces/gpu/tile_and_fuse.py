@@ -19,7 +19,7 @@ from tuninglink.iree.lowering_configs import (
     WORKGROUP,
 )
 from tuninglink.iree.op_kinds import OpKind
-from tuninglink.solver.expressions import all_of, any_of, number, select
+from tuninglink.solver.expressions import number, select
 from tuninglink.spaces.gpu.contraction_tiles import (
     ExactIntrinsicSlot,
     intrinsic_slot,
@@ -32,15 +32,17 @@ from tuninglink.spaces.gpu.gpu_rules import MOST_INTRINSICS, product
 from tuninglink.spaces.gpu.gpu_space import FormRules, GpuSpace, Outline
 from tuninglink.spaces.gpu.knob_table import gpu_template
 from tuninglink.spaces.gpu.promotion import DirectLoads, Promotion, direct_load_slots
-from tuninglink.spaces.gpu.tile_and_fuse_tiles import TileAndFuseTiles
-from tuninglink.spaces.slots import ArraySlot, ConstantSlot, IgnoredSlot, IntegerSlot
+from tuninglink.spaces.gpu.tile_and_fuse_tiles import (
+    TileAndFuseTiles,
+    convolution_padding_slot,
+    padding_slot,
+)
+from tuninglink.spaces.slots import ConstantSlot, IgnoredSlot
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tuninglink.spaces.gpu.contraction_tiles import ContractionTiles
     from tuninglink.spaces.gpu.contractions import Contraction
-    from tuninglink.spaces.gpu.gpu_rules import GpuRules, Number
     from tuninglink.spaces.gpu.target_gpu import Gpu, Intrinsic
     from tuninglink.spaces.knob_templates import KnobTemplate
     from tuninglink.spaces.slots import Slot
@@ -248,58 +250,3 @@ class _TileAndFuseRules(FormRules):
             )
             for intrinsic in self._intrinsics
         )
-
-
-_MOST: Final = 1 << 12
-
-
-def padding_slot(tiling: ContractionTiles) -> ArraySlot:
-    """Return the slot of `padding`: each loop is padded to its tile, or to a divisor of whole intrinsics.
-
-    The innermost reduction loop may be padded to several tiles.
-    """
-    rules, tiles = tiling.rules, tiling.tiles
-
-    def slot(loop: int) -> IntegerSlot:
-        pad, tile = rules.knob(f"pad_{loop}", 0, _MOST), tiles[loop]
-        rules.necessary(pad >= 1, f"pad_{loop} must be at least 1, not {{}}", pad)
-        is_divisor = all_of(tile % pad == 0, pad % tiling.shapes[loop] == 0)
-        is_multiple = pad % tile == 0 if loop == tiling.contraction.k else False
-        rules.sufficient(
-            any_of(pad == tile, is_divisor, is_multiple),
-            f"dimension {loop} must be padded to its tile ({{}} == {{}})",
-            pad,
-            tile,
-        )
-        rules.not_chosen(pad == tile, f"pad_{loop} must be the tile ({{}} == {{}})", pad, tile)
-        return IntegerSlot(f"pad_{loop}")
-
-    return ArraySlot(tuple(map(slot, range(len(tiling.contraction.sizes)))))
-
-
-def convolution_padding_slot(tiling: ContractionTiles, count: int) -> ArraySlot:
-    """Return the slot of `padding_conv`, over the `count` loops of the convolution.
-
-    A loop may be padded to its tile or not at all. The loops over a filter are not padded.
-    """
-    zero = number(0)
-    allowed = [[zero] for _ in range(count)]
-    for loop in range(len(tiling.contraction.sizes) - 1):
-        allowed[loop].append(tiling.tiles[loop])
-    allowed[-1].append(tiling.tiles[tiling.contraction.k])
-    return ArraySlot(
-        tuple(
-            _pad(tiling.rules, f"pad_conv_{loop}", each, loop) for loop, each in enumerate(allowed)
-        )
-    )
-
-
-def _pad(rules: GpuRules, name: str, allowed: Sequence[Number], loop: int) -> IntegerSlot:
-    pad = rules.knob(name, 0, _MOST)
-    rules.sufficient(
-        any_of(*(pad == each for each in allowed)),
-        f"dimension {loop} must be padded to its tile ({{}} == {{}})",
-        pad,
-        allowed[-1],
-    )
-    return IntegerSlot(name)

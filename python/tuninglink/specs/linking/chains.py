@@ -20,8 +20,9 @@ from tuninglink.mlir.walk import body
 from tuninglink.specs.linking.guard_analysis import configures, restrictions
 from tuninglink.specs.linking.guards import guard
 from tuninglink.specs.linking.modernization import free_kernel_config, modernize
+from tuninglink.specs.module_scan import is_entry_point
 from tuninglink.specs.sequences import Handle
-from tuninglink.specs.structure import Anatomy, is_entry_point
+from tuninglink.specs.structure import Anatomy
 from tuninglink.specs.transform_ops import (
     FAILURES_SUPPRESS,
     add_kernel_config,
@@ -200,8 +201,7 @@ def _run_guarded(
 ) -> tuple[Handle, Handle]:
     """Include the guarded entry points of modules in order; return the root and the decided ops after them.
 
-    The entry points of a module are one spec: a later one may change the ops that an earlier one decided. Only where
-    they
+    The entry points of a module are one spec: a later one may change the ops that an earlier one decided. Only where they
     change the program other than by annotations, the handle that one took may be to ops that are gone.
     """
     for module in modules:

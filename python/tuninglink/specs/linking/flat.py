@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
@@ -33,7 +34,7 @@ def flatten(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
         [name for name in member.table.scan.symbols if name != entry_name]
         for member, entry_name in zip(members, entry_names, strict=True)
     ]
-    reserved = [name for member_names in defined for name in member_names]
+    reserved = chain.from_iterable(defined)
     fresh = FreshNames([*symbols(container), names.KERNEL_CONFIG], reserved)
     pairs: list[Pair] = []
     block = container.regions[0].blocks[0]
@@ -41,28 +42,24 @@ def flatten(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
         for member, member_names in zip(members, defined, strict=True):
             renaming = SymbolRenaming({name: fresh.take(name) for name in member_names})
             entry_point = member.entry_points[0].sequence
-            referring = member.table.scan.referring
-            for name, operation in member.table.scan.top:
+            scan = member.table.scan
+            for name, operation in scan.top:
                 if operation == entry_point:
                     continue
                 copy = operation.clone().operation
                 renaming.rename_symbol(copy, name)
-                if renaming and (name in referring or operation.name != names.NAMED_SEQUENCE):
+                if renaming and scan.may_refer(name):
                     renaming.rename_references(copy)
             own = pairs_of(member.foreach_match)
-            replace = renaming.replace
-            pairs += (
-                [(replace(matcher), replace(action)) for matcher, action in own]
-                if renaming
-                else own
-            )
+            if renaming:
+                own = [(renaming.replace(one), renaming.replace(other)) for one, other in own]
+            pairs += own
     _merge_entry_points(container, pairs)
 
 
 def _merge_entry_points(container: mlir.Operation, pairs: Sequence[Pair]) -> None:
     # A foreach_match consumes its root, so each of the entry points does.
-    entry_point = add_kernel_config(container, consumes=True)
-    block = entry_point.regions[0].blocks[0]
+    block = add_kernel_config(container, consumes=True).regions[0].blocks[0]
     root = block.arguments[0]
     with container.context, container.location, mlir.InsertionPoint(block):
         foreach_match = mlir.Operation.create(

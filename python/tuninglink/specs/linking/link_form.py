@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -57,7 +56,7 @@ def choose_form(specs: Sequence[Spec], *, diagnostics: DiagnosticSink | None = N
         raise SpecError(error("nothing to link: no spec was given"))
     members = [spec.anatomy for spec in specs]
     is_finished = len(specs) == 1 and members[0].has_default_entry_point
-    if is_finished and not repeated_matchers(members[0]):
+    if is_finished and not members[0].repeated_matchers:
         check_is_defined(members[0])
         return LinkForm.UNTOUCHED
     return form_of(members, [spec.name for spec in specs], diagnostics)
@@ -91,17 +90,15 @@ def _can_be_flat(members: Sequence[Anatomy]) -> bool:
     It does not if an entry configures an op other than the matched one, or if the result of a matcher depends on
     another op that another spec configures. In one walk, that configuration may come too early or too late.
     """
-    are_lists = all(member.kind is SpecKind.MATCHER_LIST for member in members)
-    is_alone = len(members) == 1
-    return are_lists and (is_alone or not _interfere(members))
-
-
-def _interfere(members: Sequence[Anatomy]) -> bool:
-    return any(member.reaches_other_ops for member in members) or depend_on_each_other(members)
+    if any(member.kind is SpecKind.OPAQUE for member in members):
+        return False
+    return len(members) == 1 or not (
+        any(member.reaches_other_ops for member in members) or depend_on_each_other(members)
+    )
 
 
 def _warn_about_repeated_matchers(member: Anatomy, diagnostics: DiagnosticSink) -> None:
-    for foreach_match, matcher in repeated_matchers(member):
+    for foreach_match, matcher in member.repeated_matchers:
         diagnostics.warning(
             f"matcher '@{matcher}' is used more than once: only its first entry can apply; "
             "remove the later ones",
@@ -140,31 +137,21 @@ def _warn_about_overriding(
             )
 
 
-def repeated_matchers(spec: Anatomy) -> list[tuple[mlir.Operation, str]]:
-    """Return the lists of a spec and the matchers that they use more than once."""
-    return [
-        (foreach_match, reference(matcher))
-        for foreach_match in spec.table.scan.lists
-        for matcher, uses in Counter(matcher for matcher, _ in pairs_of(foreach_match)).items()
-        if uses > 1
-    ]
-
-
 def separate_repeated_matchers(spec: Anatomy) -> None:
     """Give every further pair of a matcher a copy of it. The pair never applies, and its position stays."""
-    for foreach_match in dict.fromkeys(op for op, _ in repeated_matchers(spec)):
-        seen: set[str] = set()
+    for foreach_match in dict.fromkeys(op for op, _ in spec.repeated_matchers):
+        module = next(op for op in ancestors(foreach_match) if op.name == names.MODULE)
+        matchers: set[mlir.Attribute] = set()
         pairs = []
-        for attribute, action in pairs_of(foreach_match):
-            path = reference(attribute)
-            pairs.append((_copy(foreach_match, path) if path in seen else attribute, action))
-            seen.add(path)
+        for matcher, action in pairs_of(foreach_match):
+            pairs.append((_copy(module, matcher) if matcher in matchers else matcher, action))
+            matchers.add(matcher)
         set_pairs(foreach_match, pairs)
 
 
-def _copy(foreach_match: mlir.Operation, path: str) -> mlir.Attribute:
-    """Copy a matcher, and return a reference to the copy."""
-    module = next(op for op in ancestors(foreach_match) if op.name == names.MODULE)
+def _copy(module: mlir.Operation, attribute: mlir.Attribute) -> mlir.Attribute:
+    """Copy the matcher that an attribute in a module refers to, and return a reference to the copy."""
+    path = reference(attribute)
     resolved = SequenceTable(module).resolve(path)
     assert resolved is not None, "the verifier knows all matchers"
     table, matcher = resolved

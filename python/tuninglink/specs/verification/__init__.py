@@ -20,8 +20,9 @@ from tuninglink.mlir.symbols import reference, symbol_name
 from tuninglink.mlir.walk import body, collect
 from tuninglink.specs.bindings import check_bindings
 from tuninglink.specs.foreach_match import drop_repeated_matchers
+from tuninglink.specs.module_scan import has_entry_point
 from tuninglink.specs.sequences import SequenceTable
-from tuninglink.specs.structure import Anatomy, has_entry_point
+from tuninglink.specs.structure import Anatomy
 from tuninglink.specs.verification.configuration_faults import check_configurations
 from tuninglink.specs.verification.entry_checks import EntryChecks, check_entry_points
 from tuninglink.specs.verification.matcher_checks import MatcherChecks, check_references
@@ -80,7 +81,7 @@ def _verify(module: mlir.Operation, diagnostics: DiagnosticSink) -> bool:
         return False  # The following checks rely on the compiler's checks.
     table = SequenceTable(module)
     reach = Reach(table, check_entry_points(module, table, diagnostics))
-    check_bindings(module, diagnostics)
+    check_bindings([module, *body(module)], diagnostics)
     check_references(reach, diagnostics)
     MatcherChecks(reach, diagnostics).run()
     entry_checks = EntryChecks(diagnostics)

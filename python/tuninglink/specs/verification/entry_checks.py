@@ -12,9 +12,10 @@ from tuninglink.mlir.attributes import is_dialect_attribute
 from tuninglink.mlir.diagnostics import DiagnosticSink, note
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body
-from tuninglink.specs.sequences import Annotation, SequenceTable, argument_attributes, signature
+from tuninglink.specs.module_scan import is_entry_point, signature
+from tuninglink.specs.sequences import Annotation, SequenceTable, argument_attributes
 from tuninglink.specs.side_effects import failing_checks
-from tuninglink.specs.structure import is_entry_point, signature_problem
+from tuninglink.specs.structure import signature_problem
 from tuninglink.specs.verification.reach import Code, ReachedEntry
 
 

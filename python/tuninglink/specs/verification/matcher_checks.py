@@ -7,7 +7,7 @@ from iree.compiler import ir as mlir
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, note
 from tuninglink.mlir.symbols import reference, symbol_name
-from tuninglink.specs.sequences import is_any_op, signature
+from tuninglink.specs.module_scan import is_any_op, signature
 from tuninglink.specs.side_effects import declares_a_write
 from tuninglink.specs.transform_ops import FAILURES_SUPPRESS
 from tuninglink.specs.verification.reach import Code, Reach

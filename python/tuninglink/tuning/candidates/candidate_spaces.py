@@ -13,15 +13,20 @@ from tuninglink.solver.answers import AssignmentError, Limits, UndecidedError, V
 from tuninglink.spaces.configuration import Configuration, MismatchError
 from tuninglink.spaces.configuration_answers import intrinsics_are_miscompiled
 from tuninglink.spaces.gpu.code_options import code_options, read_options, with_options
-from tuninglink.spaces.knobs import OneOfKnob
 from tuninglink.spaces.selection import EVERYTHING
 from tuninglink.tuning.candidates.candidate import Candidate, CandidateOrigin, SearchProblem
-from tuninglink.tuning.candidates.sampling import CHECKING, CandidateMaker, SpaceSampler, written
+from tuninglink.tuning.candidates.sampling import (
+    CHECKING,
+    BeginDraw,
+    CandidateMaker,
+    SpaceSampler,
+    near_values,
+    written,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from tuninglink.spaces.knobs import Knob
     from tuninglink.spaces.provider_registry import ProviderRegistry
     from tuninglink.spaces.providers import Space
     from tuninglink.spaces.selection import SpaceSelection
@@ -120,6 +125,14 @@ class CandidateSpaces:
             return sampled
         return [self._with_options(candidate, {}) for candidate in sampled]
 
+    def begin_sample(self, n: int, seed: int) -> None:
+        """Begin a draw for a later call of `sample`, see `SpaceSampler.begin`."""
+        self._sampler.begin(n, seed)
+
+    def draw_elsewhere(self, begin: BeginDraw) -> None:
+        """Let another process draw: `begin` begins a draw there."""
+        self._sampler.begin_elsewhere = begin
+
     @property
     def reason(self) -> str:
         """The reason for having no candidates; empty if there are some."""
@@ -137,7 +150,7 @@ class CandidateSpaces:
         try:
             constraints = self.spaces[candidate.space].constraints
             start, options = self._split(candidate)
-            near = {knob.name: _near(knob, start[knob.name]) for knob in constraints.knobs}
+            near = {knob.name: near_values(knob, start[knob.name]) for knob in constraints.knobs}
             broken = constraints.broken_heuristics(start)
             for assignment in constraints.enumerate_near(
                 start, near, _MOST_CHANGES, _SEARCHING, without=broken
@@ -291,18 +304,3 @@ _VECTORIZING: Final = frozenset({"#iree_cpu.pipeline<ConvTileAndDecomposeExpert>
 def _has_intrinsics(space: Space) -> bool:
     """Return whether the configurations of a space have matrix intrinsics."""
     return any(knob.name == "mma_idx" for knob in space.constraints.knobs)
-
-
-def _near(knob: Knob, value: int) -> list[int]:
-    """Return a value and its neighbors at one step."""
-    if isinstance(knob, OneOfKnob):
-        return [index for index in (value - 1, value, value + 1) if 0 <= index < len(knob.options)]
-    steps = (
-        {value, value * 2, value // 2, value + 1, value - 1}
-        if value
-        else {0, 1, 2, 4, 8, 16, 32, 64}
-    )
-    low = 0 if knob.low is None else knob.low
-    return sorted(
-        step for step in steps if step >= low and (knob.high is None or step <= knob.high)
-    )

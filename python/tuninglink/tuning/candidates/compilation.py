@@ -12,8 +12,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.compiler.applying import SpecChoice
 from tuninglink.compiler.compilation import Compiler
-from tuninglink.compiler.flags import CompileOptions
-from tuninglink.compiler.phases import Phase
+from tuninglink.compiler.compile_options import CompileOptions, Phase
 from tuninglink.compiler.program_sources import compiler_run
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import CompileError, TuninglinkError

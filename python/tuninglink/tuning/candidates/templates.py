@@ -11,8 +11,7 @@ from iree.compiler.dialects import iree_codegen
 
 from tuninglink.compiler.applying import SpecChoice
 from tuninglink.compiler.compilation import Compilation, Compiler
-from tuninglink.compiler.flags import CompileOptions
-from tuninglink.compiler.phases import Phase
+from tuninglink.compiler.compile_options import CompileOptions, Phase
 from tuninglink.compiler.session import session_flags
 from tuninglink.iree.dispatches import find_root_ops
 from tuninglink.mlir import names

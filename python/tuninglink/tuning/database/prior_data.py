@@ -19,9 +19,8 @@ from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.search.base import MeasuredProblem
 
 if TYPE_CHECKING:
-    from tuninglink.compiler.phases import Phase
-    from tuninglink.explaining.explanation import DispatchReport
-    from tuninglink.explaining.operation_report import ConfigurationText
+    from tuninglink.compiler.compile_options import Phase
+    from tuninglink.explaining.dispatch_report import ConfigurationText, DispatchReport
 
     Times = Mapping[tuple[str, str, str], float]
     """Microseconds by translation_info, lowering_config and decomposition_config."""

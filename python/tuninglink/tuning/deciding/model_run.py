@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tuninglink.tuning.deciding.decision import ConfidenceInterval, decide
-from tuninglink.tuning.deciding.output_judge import OutputJudge
+from tuninglink.tuning.deciding.output_judge import Expectation, OutputJudge
 from tuninglink.tuning.programs.compiled_program import PLAIN_INTEGERS
 from tuninglink.tuning.results.failures import Failure
 from tuninglink.tuning.results.task_result import FunctionComparison, ModelComparison
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tuninglink.tuning.candidates.compilation import CandidateCompiler, Compiled
-    from tuninglink.tuning.deciding.output_judge import Expectation
     from tuninglink.tuning.devices.device_process import Device
     from tuninglink.tuning.programs.compiled_program import CompiledProgram
     from tuninglink.tuning.programs.dispatches import DispatchedProgram

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from tuninglink.tuning.devices.device_process import Device
+    from tuninglink.tuning.flag_sets import FlagSet
     from tuninglink.tuning.flag_sets.compilation import CompiledSource, ProgramSource, SetCompiler
     from tuninglink.tuning.flag_sets.program_times import Outputs, ProgramTimes
-    from tuninglink.tuning.flag_sets.sets import FlagSet
     from tuninglink.tuning.programs.program_calls import ProgramCalls
 
     Result = TypeVar("Result", bound=SetResult)

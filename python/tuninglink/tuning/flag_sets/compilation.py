@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self, TypeVar, TypeVarTuple
 
-from tuninglink.compiler.phases import Phase
+from tuninglink.compiler.compile_options import Phase
 from tuninglink.compiler.prepared_dispatches import has_encodings, materialize_encodings
 from tuninglink.compiler.program_sources import compiler_run
 from tuninglink.errors import CompileError

@@ -7,7 +7,7 @@ from typing import Final
 
 from tuninglink.plain_data import FLAT
 from tuninglink.tuning.deciding.decision import ConfidenceInterval
-from tuninglink.tuning.flag_sets.sets import DEFAULT, FlagSet
+from tuninglink.tuning.flag_sets import DEFAULT, FlagSet
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,185 @@
-"""Problems given without a program: as words, or as lines of other tools' commands and logs."""
+"""Problems given without a program, as words or as lines of other tools: their kinds, and the error of any other line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.spelling import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class ProblemError(ValueError):
+    """A text describes no problem.
+
+    Attributes:
+        column: the position of the invalid word, from 1.
+    """
+
+    def __init__(self, message: str, column: int = 1) -> None:
+        super().__init__(message)
+        self.column = column
+
+    @classmethod
+    def unknown(cls, noun: str, word: str, choices: Iterable[str], column: int = 1) -> ProblemError:
+        """Return the error of a word that is not one of the choices."""
+        listed = list(choices)
+        hint = did_you_mean(word, listed)
+        return cls(f"unknown {noun} '{word}': expected one of {', '.join(listed)}{hint}", column)
+
+
+class UnsupportedError(ProblemError):
+    """A line of another tool describes a problem that cannot be tuned."""
+
+
+LARGEST_SIZE: Final = (1 << 31) - 1
+"""The largest size of a dimension. The bindings raise a `TypeError` for sizes above 64 bits."""
+
+
+def read_size(text: str, least: int = 1) -> int | None:
+    """Return the size that a text gives; None unless it is a number from `least` to `LARGEST_SIZE`."""
+    if not text.isdecimal() or len(text) > len(str(LARGEST_SIZE)):
+        return None
+    size = int(text)
+    return size if least <= size <= LARGEST_SIZE else None
+
+
+class ElementType(Enum):
+    """The type of the operands. The values are those of the words and of MLIR."""
+
+    F16 = "f16"
+    BF16 = "bf16"
+    F32 = "f32"
+    I8 = "i8"
+
+
+class Layout(Enum):
+    """The layouts of a convolution's image and filter. The values are those of the words and of MLIR's ops."""
+
+    NCHW_FCHW = "nchw_fchw"
+    NHWC_HWCF = "nhwc_hwcf"
+    NHWC_FHWC = "nhwc_fhwc"
+
+
+@dataclass(frozen=True)
+class Product:
+    """A product of matrices.
+
+    Attributes:
+        m: the rows of the result.
+        n: the columns of the result.
+        k: the terms of each sum.
+        element: the type of the operands.
+        batch: the number of products; None for one without a dimension of its own.
+        transposes_a: whether the left-hand side is stored as k by m.
+        transposes_b: whether the right-hand side is stored as n by k.
+    """
+
+    m: int
+    n: int
+    k: int
+    element: ElementType
+    batch: int | None = None
+    transposes_a: bool = False
+    transposes_b: bool = False
+
+    def __str__(self) -> str:
+        batch = () if self.batch is None else (self.batch,)
+        kind = "batch_matmul" if batch else "matmul"
+        sizes = _times(*batch, self.m, self.n, self.k)
+        transposes = {"transpose_a": self.transposes_a, "transpose_b": self.transposes_b}
+        words = [word for word, is_given in transposes.items() if is_given]
+        return " ".join([kind, sizes, self.element.value, *words])
+
+
+@dataclass(frozen=True)
+class Convolution:
+    """A convolution of images.
+
+    Attributes:
+        images: the number of images.
+        channels: the channels of an image.
+        size: the rows and columns of an image, without padding.
+        outputs: the channels of the result.
+        kernel: the rows and columns of the filter.
+        element: the type of the operands.
+        strides: the steps of the filter.
+        padding: the zeros on each side of rows and of columns.
+        dilations: the steps between elements of the filter.
+        layout: the orders of the dimensions.
+    """
+
+    images: int
+    channels: int
+    size: tuple[int, int]
+    outputs: int
+    kernel: tuple[int, int]
+    element: ElementType
+    strides: tuple[int, int] = (1, 1)
+    padding: tuple[int, int] = (0, 0)
+    dilations: tuple[int, int] = (1, 1)
+    layout: Layout = Layout.NCHW_FCHW
+
+    def __post_init__(self) -> None:
+        if min(self.output_size) < 1:
+            kernel, size = _times(*self.kernel), _times(*self.padded_size)
+            raise ProblemError(f"the filter of {kernel} does not fit into padded images of {size}")
+
+    @property
+    def padded_size(self) -> tuple[int, int]:
+        """The rows and columns of a padded image."""
+        (rows, columns), (above, left) = self.size, self.padding
+        return rows + 2 * above, columns + 2 * left
+
+    @property
+    def output_size(self) -> tuple[int, int]:
+        """The rows and columns of the result."""
+        rows, columns = (
+            (size - dilation * (kernel - 1) - 1) // stride + 1
+            for size, dilation, kernel, stride in zip(
+                self.padded_size, self.dilations, self.kernel, self.strides, strict=True
+            )
+        )
+        return rows, columns
+
+    def __str__(self) -> str:
+        image = _times(self.images, self.channels, *self.size)
+        words = ["conv", image, _times(self.outputs, *self.kernel), self.element.value]
+        steps = {"stride": (self.strides, 1), "padding": (self.padding, 0)}
+        for word, (value, default) in {**steps, "dilation": (self.dilations, 1)}.items():
+            if value != (default, default):
+                words.append(f"{word}={_times(*dict.fromkeys(value))}")
+        return " ".join([*words, f"layout={self.layout.value}"])
+
+
+@dataclass(frozen=True)
+class Attention:
+    """An attention.
+
+    Attributes:
+        heads: the number of heads, of all sequences together.
+        queries: the length of the queries.
+        keys: the length of the keys and values.
+        features: the size of a query, a key and a value.
+        element: the type of the operands.
+    """
+
+    heads: int
+    queries: int
+    keys: int
+    features: int
+    element: ElementType
+
+    def __str__(self) -> str:
+        sizes = _times(self.heads, self.queries, self.keys, self.features)
+        return f"attention {sizes} {self.element.value}"
+
+
+Problem = Product | Convolution | Attention
+
+
+def _times(*sizes: int) -> str:
+    return "x".join(map(str, sizes))

@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from tuninglink.tuning.problems.commands import CommandFlags
-from tuninglink.tuning.problems.problem import (
+from tuninglink.tuning.problems import (
     ElementType,
     ProblemError,
     Product,
     UnsupportedError,
     read_size,
 )
+from tuninglink.tuning.problems.commands import CommandFlags
 
 _HIPBLASLT_TYPES: Final = {
     "f32_r": ElementType.F32,

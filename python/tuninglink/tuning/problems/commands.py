@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.tuning.problems.problem import (
+from tuninglink.tuning.problems import (
     LARGEST_SIZE,
     Attention,
     Convolution,

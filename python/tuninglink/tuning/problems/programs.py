@@ -11,7 +11,7 @@ from iree.compiler.dialects import arith, func, linalg, tensor  # type: ignore[a
 from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.serialization import to_text
 from tuninglink.payloads.op_templates import Value
-from tuninglink.tuning.problems.problem import (
+from tuninglink.tuning.problems import (
     Attention,
     Convolution,
     ElementType,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import STANDARD_STREAM, cannot
 from tuninglink.mlir.diagnostics import Place, error, note
+from tuninglink.tuning.problems import Problem, ProblemError, UnsupportedError
 from tuninglink.tuning.problems.column_major import (
     HIPBLASLT_COMMAND,
     SIGNATURE,
@@ -25,7 +26,6 @@ from tuninglink.tuning.problems.commands import (
     read_fusilli,
     read_miopen,
 )
-from tuninglink.tuning.problems.problem import Problem, ProblemError, UnsupportedError
 from tuninglink.tuning.problems.words import read_words
 
 if TYPE_CHECKING:

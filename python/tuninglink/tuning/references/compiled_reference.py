@@ -9,7 +9,7 @@ from typing import Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.compiler.phases import Phase
+from tuninglink.compiler.compile_options import Phase
 from tuninglink.compiler.program_sources import compiler_run
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import CompileError, TuninglinkError

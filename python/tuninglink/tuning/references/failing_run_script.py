@@ -16,7 +16,7 @@ from tuninglink.tuning.references.wrong_result_script import DRAWING, binding_ro
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.compiler.phases import Phase
+    from tuninglink.compiler.compile_options import Phase
     from tuninglink.tuning.programs.benchmark import BufferLayout
 
 BENCHMARK: Final = "benchmark.mlir"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.compiler.phases import Phase
+from tuninglink.compiler.compile_options import Phase
 from tuninglink.files import write_file
 from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.passes.strip_configs import strip_configurations

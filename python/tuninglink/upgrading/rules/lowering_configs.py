@@ -11,12 +11,13 @@ from tuninglink.upgrading.compilation_info import (
     TILE_SIZES_CONFIG,
     VECTOR_DISTRIBUTE,
     CompilationInfo,
+    integers,
     remove_subgroup_counts,
     set_subgroup_basis,
     subgroup_counts,
 )
 from tuninglink.upgrading.rule_definition import AttributeSite, Refusal, attribute_rule
-from tuninglink.upgrading.trees import Field, Node, integers
+from tuninglink.upgrading.trees import Field, Node
 
 
 @attribute_rule(

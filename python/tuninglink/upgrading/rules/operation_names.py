@@ -7,9 +7,10 @@ from typing import Final
 
 from tuninglink.iree.release import HAS_BARE_KINDS, elementwise_op
 from tuninglink.mlir import names
+from tuninglink.upgrading.compilation_info import enumerator
 from tuninglink.upgrading.generic_forms import is_named_operation
 from tuninglink.upgrading.rule_definition import OperationSite, Refusal, operation_rule
-from tuninglink.upgrading.trees import Leaf, Node, enumerator, parse
+from tuninglink.upgrading.trees import Leaf, Node, parse
 
 
 def _maps(domain: str, *results: str) -> str:

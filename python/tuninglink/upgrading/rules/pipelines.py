@@ -6,10 +6,16 @@ import re
 from typing import Final
 
 from tuninglink.iree.release import CPU_PIPELINES, gpu_enumerators, unknown
-from tuninglink.upgrading.compilation_info import TILE_SIZES_CONFIG, CompilationInfo, options_of
+from tuninglink.upgrading.compilation_info import (
+    TILE_SIZES_CONFIG,
+    CompilationInfo,
+    integer,
+    integers,
+    options_of,
+)
 from tuninglink.upgrading.rule_definition import AttributeSite, Refusal, attribute_rule
 from tuninglink.upgrading.rules.lowering_configs import split_sizes
-from tuninglink.upgrading.trees import Leaf, Node, integer, integers
+from tuninglink.upgrading.trees import Leaf, Node
 
 
 @attribute_rule(

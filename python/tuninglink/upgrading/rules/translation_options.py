@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from tuninglink.upgrading.compilation_info import enumerator, integer, integers
 from tuninglink.upgrading.rule_definition import AttributeSite, Refusal, attribute_rule
-from tuninglink.upgrading.trees import Field, Leaf, Node, enumerator, integer, integers
+from tuninglink.upgrading.trees import Field, Leaf, Node
 
 
 @attribute_rule(

@@ -1,13 +1,17 @@
-"""The effects of specs on one root op, as plain data."""
+"""The outcome for a dispatch: its cost, and the effects of specs on its root ops, as plain data."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
+from typing import Final
 
+from tuninglink.iree.dispatch_cost import DispatchCost
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.matching.differences import Difference
 from tuninglink.mlir.diagnostics import Place
+from tuninglink.plain_data import FLAT
 
 
 @dataclass(frozen=True)
@@ -149,3 +153,141 @@ class OperationReport:
     nearest: tuple[NearMiss, ...] = ()
     cannot_tell: tuple[str, ...] = ()
     hint: str = ""
+
+
+class Status(Enum):
+    """The outcome for a dispatch; the value is the word in reports."""
+
+    TUNED = "tuned"
+    """A spec configured it."""
+    KEPT = "kept"
+    """An entry matched, but the dispatch had a configuration before, and kept it."""
+    NO_EFFECT = "no-effect"
+    """An entry matched, and its action sets no configuration."""
+    UNMATCHED = "unmatched"
+    """There are entries for ops of its kind, and none matched."""
+    NO_ENTRY = "no-entry"
+    """No entry is for ops of its kind."""
+    NOT_TUNABLE = "not-tunable"
+    """It only computes element by element or moves data, or has no op that takes a configuration."""
+
+
+@dataclass(frozen=True)
+class Weight:
+    """The cost of dispatches in one run of a program.
+
+    Attributes:
+        dispatches: their number.
+        calls: the number of their calls.
+        flops: the number of arithmetic operations, as far as sizes are known.
+        bytes: the number of bytes read and written, likewise.
+        microseconds: the time of those that were measured; None without measurements.
+    """
+
+    dispatches: int = 0
+    calls: int = 0
+    flops: int = 0
+    bytes: int = 0
+    microseconds: float | None = None
+
+    def __add__(self, other: Weight) -> Weight:
+        times = [time for time in (self.microseconds, other.microseconds) if time is not None]
+        return Weight(
+            self.dispatches + other.dispatches,
+            self.calls + other.calls,
+            self.flops + other.flops,
+            self.bytes + other.bytes,
+            sum(times) if times else None,
+        )
+
+    @property
+    def impact(self) -> tuple[float, int, int]:
+        """The sort key for importance: time, then arithmetic, then bytes."""
+        return self.microseconds or 0.0, self.flops, self.bytes
+
+
+@dataclass(frozen=True)
+class ProblemRow:
+    """Dispatches with the same computation and the same outcome.
+
+    Attributes:
+        dispatches: the dispatches, in order.
+        weight: their total cost.
+    """
+
+    dispatches: tuple[DispatchReport, ...]
+    weight: Weight
+
+
+@dataclass(frozen=True)
+class DispatchReport:
+    """The outcome for a dispatch.
+
+    Attributes:
+        name: the dispatch, such as `@executable::@variant`.
+        functions: the functions in it.
+        target: its target; empty if unknown.
+        status: its outcome.
+        operations: its root ops; usually one.
+        calls: the number of its calls, including loops with known trip counts.
+        cost: the cost of one call.
+        microseconds: the time of one call, None if not measured.
+        start: a spec to start from, as `tuninglink init` writes it; empty if there is none or it was not requested.
+    """
+
+    name: str
+    functions: tuple[str, ...]
+    target: str
+    status: Status
+    operations: tuple[OperationReport, ...]
+    calls: int = 1
+    cost: DispatchCost = field(default=DispatchCost(0, 0), metadata=FLAT)
+    microseconds: float | None = None
+    start: str = ""
+
+    @property
+    def words(self) -> str:
+        """A description of its root ops."""
+        return "; ".join(operation.words for operation in self.operations)
+
+    @property
+    def weight(self) -> Weight:
+        """The cost of all calls."""
+        time = None if self.microseconds is None else self.calls * self.microseconds
+        flops, moved = self.cost.flops or 0, self.cost.bytes or 0
+        return Weight(1, self.calls, self.calls * flops, self.calls * moved, time)
+
+
+@dataclass(frozen=True)
+class NumberedDispatch:
+    """A dispatch with its problem.
+
+    Attributes:
+        report: the outcome for the dispatch.
+        problem: the number of its problem, equal for dispatches with the same computation and outcome.
+    """
+
+    report: DispatchReport = field(metadata=FLAT)
+    problem: int
+
+
+def status_without_match(operations: Sequence[OperationReport]) -> Status:
+    """Return the status of a dispatch that no spec configured."""
+    near = [miss for operation in operations for miss in operation.nearest]
+    if any(miss.is_match for miss in near):
+        return Status.NO_EFFECT
+    if any(not miss.excluded for miss in near):
+        return Status.UNMATCHED
+    if any(
+        operation.kind not in _TRIVIAL or operation.name.startswith(_COMPUTING)
+        for operation in operations
+    ):
+        return Status.NO_ENTRY
+    return Status.NOT_TUNABLE
+
+
+_TRIVIAL: Final = frozenset({OpKind.ELEMENTWISE.value, OpKind.OTHER.value})
+
+
+_COMPUTING: Final = "iree_linalg_ext."
+"""The dialect of ops that compute and are of no kind of their own, such as sorts."""
