@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tuninglink.matching.entry_conditions import EntryConditions
+from tuninglink.matching.entry_conditions import EntryConditions, MatcherConditions
 from tuninglink.matching.reachability import EntryOverlap, find_overlaps, find_reachability
 from tuninglink.plain_data import EMPTY_IS_NULL
 from tuninglink.solver.answers import Verdict
@@ -53,10 +53,11 @@ class Reachability:
 
     Args:
         spec: the spec.
+        matchers: the conditions of its matchers that were already read.
     """
 
-    def __init__(self, spec: Spec) -> None:
-        conditions = EntryConditions(spec)
+    def __init__(self, spec: Spec, matchers: MatcherConditions) -> None:
+        conditions = EntryConditions(spec, matchers)
         self._found = {
             reachability.position: reachability
             for reachability in find_reachability(spec, conditions=conditions)
