@@ -60,6 +60,9 @@ def reduced(element: str, operation: str, length: int = 77) -> str:
 INTRINSIC, PADDED, PADDED_LOADS, THREADS = 0, 1, 3, -1
 """Which of the spaces of TileAndFuse."""
 
+LOADS = 1
+"""The space of direct loads on gfx950, which come before padding."""
+
 
 @dataclass(frozen=True)
 class Case:
@@ -255,6 +258,17 @@ CASES = {
         Verdict.NOT_DECIDED,
         compiles=False,
         space=PADDED_LOADS,
+    ),
+    "direct loads of several products": Case(
+        matmul(128, 96, 160, "f32", batch=3),
+        "gfx950",
+        TILE_AND_FUSE,
+        of_dimensions("wg", 3, 128, 96)
+        | of_dimensions("sg", 0, 8, 3)
+        | {"red_3": 2, "wg_size_x": 128, "mma_idx": 0, "prefetch_num_stages": 2},
+        Verdict.NOT_DECIDED,
+        compiles=False,
+        space=LOADS,
     ),
     "the result that a bias is added to": Case(
         product((384, "f32"), (256, "f32"), (128, "f32"), bias=True),
