@@ -114,6 +114,7 @@ class _LanesRules(FormRules):
         """Add tiles that are multiples of the steps of their threads."""
         self.table.untiled(WORKGROUP)
         self._loops.refuse_mixed_types(self.rules)
+        self._loops.refuse_reused_sums(self.rules)
         self.add_workgroup()
         for loop in range(len(self._loops.sizes)):
             self._tile_loop(loop)
