@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,12 +48,12 @@ def is_gone(pid: int) -> bool:
 
 
 def children(process: int) -> list[int]:
-    """Returns the processes that a process with one thread has started: of a command the one that does its work."""
-    try:
-        text = Path(f"/proc/{process}/task/{process}/children").read_text()
-    except OSError:  # it has ended
-        return []
-    return [int(each) for each in text.split()]
+    """Returns the processes that a process has started: of a command the one that does its work."""
+    started: list[int] = []
+    with suppress(OSError):  # it has ended, or a thread of it
+        for thread in Path(f"/proc/{process}/task").iterdir():
+            started += map(int, (thread / "children").read_text().split())
+    return started
 
 
 def marked(marker: str) -> list[int]:
