@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 from places import ROOT
-from processes import children, processor_seconds
+from processes import family_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
@@ -88,25 +88,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items.sort(key=lambda item: seconds.get(function_of(item.nodeid), 0.0) < _LONG)
 
 
-def _processor_seconds() -> float:
-    """Returns the processor time of this process and of those that it started, which may run on."""
-    return sum(os.times()[:4]) + sum(map(_seconds_of, children(os.getpid())))
-
-
-def _seconds_of(process: int) -> float:
-    return processor_seconds(process) + sum(map(_seconds_of, children(process)))
-
-
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    item.stash[_START] = _processor_seconds()
+    item.stash[_START] = family_seconds(os.getpid())
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
     yield
     # A process that was neither waited for nor left running takes its time with it.
-    seconds = max(0.0, _processor_seconds() - item.stash[_START])
+    seconds = max(0.0, family_seconds(os.getpid()) - item.stash[_START])
     item.user_properties.append((_PROPERTY, seconds))
 
 
