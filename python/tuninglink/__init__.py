@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tuninglink.payloads import Payload, PayloadError, payload_for
     from tuninglink.scaffolding import InitSpec, init_spec
     from tuninglink.specs.default_library import default_spec
-    from tuninglink.specs.linking.precedence import link
+    from tuninglink.specs.linking.linker import link
     from tuninglink.specs.spec import Spec, load_spec
     from tuninglink.upgrading import Upgraded, upgrade
 
@@ -66,7 +66,7 @@ _HOMES = {
     "explain": "explaining",
     "init_spec": "scaffolding",
     "Explanation": "explaining",
-    "link": "specs.linking.precedence",
+    "link": "specs.linking.linker",
     "load_spec": "specs.spec",
     "Upgraded": "upgrading",
     "upgrade": "upgrading",

@@ -20,15 +20,16 @@ import tuninglink
 from tuninglink.mlir.serialization import to_bytecode
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from tuninglink.compiler import Compilation
     from tuninglink.explaining import Explanation
+    from tuninglink.specs import Spec
     from tuninglink.tuning.programs.call_options import CallOptions
     from tuninglink.tuning.results.task_result import TuningResult
     from tuninglink.tuning.settings import TuningSettings
 
-__all__ = ["compile", "explain", "export", "tune"]
+__all__ = ["backend", "compile", "explain", "export", "tune"]
 
 
 def export(
@@ -187,3 +188,81 @@ def tune(
         program.write_bytes(export(model, arguments))
         options = call_options(model, arguments, Path(folder))
         return tune_program(program, flags=flags, settings=settings, calls=options)
+
+
+def backend(
+    *,
+    specs: Sequence[Spec] = (),
+    flags: Sequence[str] | None = None,
+    settings: TuningSettings | None = None,
+    database: str | Path = "",
+) -> Callable[..., Any]:
+    """Return a backend for `torch.compile` that compiles graphs with tuning specs.
+
+    It runs models for inference with static shapes, on the device of their tensors.
+
+    Args:
+        specs: the specs. With settings, their configurations are candidates as well.
+        flags: compiler flags; by default those for the device of a graph.
+        settings: the settings for tuning a graph when it is first called; None to compile with the specs alone.
+        database: the file that keeps the results of tuning, so that later processes do not measure again.
+
+    Raises:
+        TuninglinkError: raised by the backend if a graph does not compile, or cannot be tuned on the device.
+    """
+    from torch._dynamo.backends.common import aot_autograd  # noqa: PLC0415 - takes long to import
+
+    def compile_graph(graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
+        from functorch.compile import make_boxed_func  # noqa: PLC0415 - as above
+        from iree.runtime import VmModule  # noqa: PLC0415 - an extra
+        from iree.turbine.runtime import Launchable  # noqa: PLC0415 - takes long to import
+        from iree.turbine.runtime.device import get_device_from_torch  # noqa: PLC0415 - as above
+
+        device = next(value.device for value in inputs if isinstance(value, torch.Tensor))
+        used = get_device_from_torch(device).compile_target_flags if flags is None else flags
+        program = _imported(graph, inputs)
+        chosen = list(specs)
+        if settings is not None:
+            chosen = [_tuned_spec(program, used, settings, specs, database)]
+        image = tuninglink.compile(program, specs=chosen, flags=used).output
+        launch = Launchable.from_vm_module(
+            lambda runtime: VmModule.copy_buffer(runtime.vm_instance, image)
+        )
+        launch.preload(device)
+
+        def call(*values: Any) -> Any:
+            results = launch(*[value.data for value in values], device=device)
+            return [results] if isinstance(results, torch.Tensor) else results
+
+        boxed: Callable[..., Any] = make_boxed_func(call)
+        return boxed
+
+    made: Callable[..., Any] = aot_autograd(fw_compiler=compile_graph)
+    return made
+
+
+def _imported(graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> bytes:
+    """Return a traced graph as a program in MLIR bytecode."""
+    from iree.compiler.extras.fx_importer import FxImporter  # noqa: PLC0415 - takes long to import
+    from iree.turbine.dynamo.passes import turbine_cpu_pass_pipeline  # noqa: PLC0415 - as above
+
+    importer = FxImporter()
+    importer.import_graph_module(turbine_cpu_pass_pipeline(graph, inputs))
+    return to_bytecode(importer.module_op)
+
+
+def _tuned_spec(
+    program: bytes,
+    flags: Sequence[str],
+    settings: TuningSettings,
+    specs: Sequence[Spec],
+    database: str | Path,
+) -> Spec:
+    """Return the spec of a program's winners."""
+    from tuninglink.tuning.tune import tune as tune_program  # noqa: PLC0415 - the runtime may be missing
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "graph.mlirbc"
+        path.write_bytes(program)
+        result = tune_program(path, flags=flags, settings=settings, specs=specs, database=database)
+    return tuninglink.load_spec(result.spec.encode())

@@ -15,7 +15,7 @@ from programs import EXAMPLES, PROGRAMS, TARGETS, run
 from tuning_programs import matmul
 
 import tuninglink
-from tuninglink.compiler.compilation import Compiler
+from tuninglink.compiler import compilation
 from tuninglink.compiler.prepared_dispatches import DispatchSources, PreparedDispatches
 from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.explaining import read_profile, with_times
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from tuninglink.compiler.compile_options import Phase
     from tuninglink.compiler.session import Session
     from tuninglink.explaining.dispatch_report import DispatchReport
 
@@ -254,17 +255,19 @@ def test_the_compiler_is_asked_once_more_only_about_what_is_tuned(
 ) -> None:
     """Where it fails without specs, each dispatch is asked about alone, so that the others have an answer."""
     found: list[int] = []
-    configure = Compiler._configure
+    compile_executables = compilation.compile_executables
 
-    def ask(session: Session, program: bytes, look: Callable[[mlir.Operation], None]) -> object:
+    def ask(
+        session: Session, last: Phase, program: bytes, look: Callable[[mlir.Operation], None]
+    ) -> object:
         module = mlir.Module.parse(program, thread_context())
         executables = [symbol_name(each) for each in collect(module.operation, names.EXECUTABLE)]
         found.append(len(executables))
         if fails and "add_dispatch_0" in executables:
             return (error("no"),)
-        return configure(session, program, look)
+        return compile_executables(session, last, program, look)
 
-    monkeypatch.setattr(Compiler, "_configure", staticmethod(ask))
+    monkeypatch.setattr(compilation, "compile_executables", ask)
     matchers = {f"m{n}": matcher(f"m{n}", "vmvx", each) for n, each in enumerate(operations)}
     specs = [matcher_list("mine", matchers)] if matchers else []
     explained = explain(TWO_DISPATCHES, *specs, flags=VMVX)

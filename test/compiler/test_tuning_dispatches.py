@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import subprocess
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -40,6 +41,15 @@ def test_equal_dispatches_are_one_task() -> None:
     (task,) = dispatched(TWICE, CPU).tasks
     assert task.calls == 2
     assert task.label == "main_dispatch_0_matmul_4x256x256_f32"
+
+
+def test_a_benchmark_has_the_bytes_that_its_program_uses() -> None:
+    (task,) = dispatched(TWICE, CPU).tasks
+    layout = task.layout
+    assert layout.binding_bytes == 4 * (4 * 256 + 256 * 256 + 4 * 256)
+    assert layout.program_bytes == 2 * layout.binding_bytes
+    (on_gpu,) = dispatched(TWICE, "cuda").tasks
+    assert on_gpu.layout.program_bytes == 0
 
 
 def test_a_problem_has_the_same_key_whatever_it_is_called() -> None:
@@ -176,7 +186,8 @@ def test_a_dynamic_dispatch_has_a_function_for_all_sizes(tmp_path: Path, target:
         "*=64 0.0=8": 1,
     }
     (static,) = dispatched(matmul(8, 64, 256), target).tasks
-    assert measured["*=64 0.0=8"].layout == static.layout
+    repeated = replace(static.layout, program_bytes=0)  # as for all dynamic dispatches
+    assert measured["*=64 0.0=8"].layout == repeated
     assert task.layout == measured["*=64 0.0=1"].layout
     checked = [function.loops for function in task.sized if not function.weight]
     between = [(1, 1, 256), (1, 8, 256), (2, 64, 256), (4, 64, 256)]

@@ -10,6 +10,7 @@ import pytest
 from framework_programs import CLOSE, CPU, run
 
 import tuninglink
+from tuninglink.tuning.database import Database
 from tuninglink.tuning.settings import TuningSettings
 
 if TYPE_CHECKING:
@@ -94,3 +95,33 @@ def test_a_module_in_training_has_no_expected_result(tmp_path: Path) -> None:
     )
     assert options.inputs
     assert not options.expected
+
+
+def test_a_compiled_module_computes_the_same_in_both_ways() -> None:
+    torch.manual_seed(0)
+    model, (values,) = dense()
+    compiled = torch.compile(model, backend=tuninglink.torch.backend(), dynamic=False)
+    with torch.no_grad():
+        for scale in (1.0, 2.0):
+            np.testing.assert_allclose(compiled(scale * values), model(scale * values), **CLOSE)
+
+
+def test_a_graph_is_tuned_once(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    model, (values,) = dense()
+    database = tmp_path / "tuning.db"
+    settings = TuningSettings(trials=2, search="random", runs_model=False, checks_defaults=False)
+    for _ in range(2):
+        torch._dynamo.reset()
+        backend = tuninglink.torch.backend(flags=CPU, settings=settings, database=database)
+        compiled = torch.compile(model, backend=backend, dynamic=False)
+        with torch.no_grad():
+            np.testing.assert_allclose(compiled(values), model(values), **CLOSE)
+    with Database(database, read_only=True) as opened:
+        screened = [
+            (trial.problem.key, trial.configuration.key)
+            for trial in opened.all_trials()
+            if trial.stage == "screen" and trial.origin != "default"
+        ]
+    assert len(screened) >= 4
+    assert len(screened) == len(set(screened))

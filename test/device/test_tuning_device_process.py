@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -183,6 +184,17 @@ def test_cold_caches_rotate_through_more_than_they_hold() -> None:
         found = device.measure(benchmark(DOUBLE))
         assert isinstance(found, Timing)
         assert found.batch * LAYOUT.stride > 4 << 16
+
+
+def test_caches_hold_what_the_program_leaves_in_them() -> None:
+    used = 1 << 24  # more than fits into a sample of DOUBLE by its time
+    program = replace(benchmark(DOUBLE), layout=replace(LAYOUT, program_bytes=used))
+    with DeviceProcess("local-sync", settings=Settings(sample_seconds=1e-6)) as device:
+        repeated = device.measure(benchmark(DOUBLE))
+        rotated = device.measure(program)
+    assert isinstance(repeated, Timing)
+    assert isinstance(rotated, Timing)
+    assert repeated.batch < used // LAYOUT.stride <= rotated.batch
 
 
 def test_programs_are_timed_against_each_other() -> None:

@@ -18,6 +18,7 @@ from tuninglink.compiler.target_flags import compile_flags, executable_target
 from tuninglink.errors import CompileError, SpecError
 from tuninglink.iree.lowering_configs import STAGES, SUBGROUP_SIZE, WORKGROUP_SIZE
 from tuninglink.iree.targets import Target
+from tuninglink.matching.entry_conditions import MatcherConditions
 from tuninglink.matching.specialization_ranges import check_ranges
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import DiagnosticSink
@@ -165,14 +166,15 @@ class Checker:
         self.progress.begin(spec.source, spec.kind.value, len(spec.entries))
         question = self._judging_options(spec)
         warn = _once(diagnostics.emit)
-        judge = Judge(question, warn)
+        matchers = MatcherConditions(spec.anatomy.table)
+        judge = Judge(question, warn, matchers)
         entries = [
             Asked(position, entry, self._is_for_target(entry))
             for position, entry in enumerate(spec.entries)
         ]
         parallel = ParallelJudge(judge, question, self._processes, warn, self._note)
         with parallel.begin(entries) as judgements:
-            reachability = Reachability(spec)  # while the other processes run
+            reachability = Reachability(spec, matchers)  # while the other processes run
             programs = self._complete(entries, judgements, judge)
         compiled = self._compile(spec.entries, programs)
         places = KnobPlaces()

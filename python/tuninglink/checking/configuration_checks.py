@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
@@ -17,14 +18,19 @@ from tuninglink.spaces.configuration_answers import miscompilation
 from tuninglink.spaces.verification import verify_configuration
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Hashable
 
     from tuninglink.payloads import Payload
     from tuninglink.solver.answers import Limits
+    from tuninglink.spaces.configuration import Configuration
     from tuninglink.spaces.configuration_answers import ConfigurationAnswer
     from tuninglink.spaces.provider_registry import ProviderRegistry
     from tuninglink.spaces.workload import Workload
 
+_DIGEST_SIZE: Final = 16
+
+_MOST_CACHED: Final = 256
+"""The capacity of the caches of digests and configurations."""
 
 MOST_PROPOSALS: Final = 20
 """For how many rejected configurations the nearest valid one is looked for."""
@@ -85,6 +91,8 @@ class ConfigurationChecks:
         self._registry = registry
         self._limits = limits
         self._known: dict[bytes, Judged] = {}
+        self._digest = lru_cache(_MOST_CACHED)(_digest)
+        self._first_equal = lru_cache(_MOST_CACHED)(_same)
         self._proposals = Proposals()
 
     def check(self, dispatch: Workload) -> Answer:
@@ -116,15 +124,16 @@ class ConfigurationChecks:
 
     def judge(self, dispatch: Workload) -> Judged:
         """Return the verdict about the configuration of the root op of a dispatch."""
-        key = _key(dispatch)
+        configuration = read_configuration(dispatch.root, dispatch.function)
+        if configuration is None:
+            reason = "it sets no lowering_config, so there is nothing to check"
+            return Judged(Answer(Verdict.NOT_DECIDED, reason))
+        configuration = self._first_equal(configuration)
+        key = self._key(dispatch, configuration)
         judged = self._known.get(key)
         if judged is None:
-            verification = self._verify(dispatch)
-            if verification is None:
-                reason = "it sets no lowering_config, so there is nothing to check"
-                return Judged(Answer(Verdict.NOT_DECIDED, reason))
-            judged = _judged(verification, key)
-            reason = self._miscompilation(dispatch)
+            judged = _judged(self._verify(dispatch, configuration), key)
+            reason = miscompilation(dispatch, configuration)
             if reason:
                 judged = replace(judged, answer=replace(judged.answer, miscompilation=reason))
             self._known[key] = replace(
@@ -134,20 +143,27 @@ class ConfigurationChecks:
 
     def details(self, dispatch: Workload) -> Details:
         """Return all details about the configuration of a dispatch, including the nearest valid one."""
-        result = self._verify(dispatch)
-        return Details() if result is None else Details(result.notes, result.knobs)
-
-    def _verify(self, dispatch: Workload) -> ConfigurationAnswer | None:
         configuration = read_configuration(dispatch.root, dispatch.function)
         if configuration is None:
-            return None
+            return Details()
+        result = self._verify(dispatch, configuration)
+        return Details(result.notes, result.knobs)
+
+    def _verify(self, dispatch: Workload, configuration: Configuration) -> ConfigurationAnswer:
         return verify_configuration(dispatch, configuration, self._registry, self._limits)
 
-    @staticmethod
-    def _miscompilation(dispatch: Workload) -> str:
-        """Return why the code of a dispatch computes wrong results; empty if no reason is known."""
-        configuration = read_configuration(dispatch.root, dispatch.function)
-        return miscompilation(dispatch, configuration) if configuration is not None else ""
+    def _key(self, dispatch: Workload, configuration: Configuration) -> bytes:
+        """Return a key that equal dispatches share, in this process and in others."""
+        if dispatch.family is not None:
+            # The operands determine the sizes of the other values.
+            types = ", ".join(str(operand.type) for operand in dispatch.root.operands)
+            parts = (self._digest(dispatch.family), self._digest(configuration), types.encode())
+            return blake2b(b"".join(parts), digest_size=_DIGEST_SIZE).digest()
+        # The local scope leaves other functions of the module alone.
+        text = str(dispatch.function.get_asm(use_local_scope=True))
+        if names.EXECUTABLE_TARGET not in dispatch.function.attributes:
+            text += str(dispatch.target)
+        return _digest(text)
 
 
 def _judged(found: ConfigurationAnswer, key: bytes) -> Judged:
@@ -164,15 +180,21 @@ def _judged(found: ConfigurationAnswer, key: bytes) -> Judged:
         answer = Answer(
             found.verdict, found.reason, found.further_violations, crash=crash, knobs=knobs
         )
+    elif found.slow:
+        slow, knobs = str(found.slow[0]), found.slow[0].knobs
+        answer = Answer(
+            found.verdict, found.reason, found.further_violations, slow=slow, knobs=knobs
+        )
     else:
         return Judged(Answer(found.verdict, found.reason))
     return Judged(answer, key, lambda: Details(found.notes, found.knobs))
 
 
-def _key(dispatch: Workload) -> bytes:
-    """Return a key that equal dispatches share, in this process and in others."""
-    # The local scope leaves other functions of the module alone.
-    text = str(dispatch.function.get_asm(use_local_scope=True))
-    if names.EXECUTABLE_TARGET not in dispatch.function.attributes:
-        text += str(dispatch.target)
-    return blake2b(text.encode(), digest_size=16).digest()
+def _same(configuration: Configuration) -> Configuration:
+    """Return the argument. Cached, it returns the first of equal ones, which has cached properties."""
+    return configuration
+
+
+def _digest(value: Hashable) -> bytes:
+    """Return a digest of the text of a value."""
+    return blake2b(str(value).encode(), digest_size=_DIGEST_SIZE).digest()

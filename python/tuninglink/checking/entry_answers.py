@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tuninglink.matching.entry_conditions import EntryConditions
+from tuninglink.matching.entry_conditions import EntryConditions, MatcherConditions
 from tuninglink.matching.reachability import EntryOverlap, find_overlaps, find_reachability
 from tuninglink.plain_data import EMPTY_IS_NULL
 from tuninglink.solver.answers import Verdict
@@ -22,6 +22,7 @@ class Answer:
         details: further sentences for the report.
         warning: the objection of the compiler's own constraints, if not refuted; may be empty.
         crash: why the code may crash, if not refuted; may be empty.
+        slow: why the configuration may take minutes to compile, if not decided; may be empty.
         knobs: the knobs that the answer is about, starting with the one to change; may be empty.
         miscompilation: why the code computes wrong results although it compiles; empty if no reason is known.
     """
@@ -31,6 +32,7 @@ class Answer:
     details: tuple[str, ...] = ()
     warning: str = field(default="", metadata=EMPTY_IS_NULL)
     crash: str = field(default="", metadata=EMPTY_IS_NULL)
+    slow: str = field(default="", metadata=EMPTY_IS_NULL)
     knobs: tuple[str, ...] = ()
     miscompilation: str = field(default="", metadata=EMPTY_IS_NULL)
 
@@ -53,10 +55,11 @@ class Reachability:
 
     Args:
         spec: the spec.
+        matchers: the conditions of its matchers that were already read.
     """
 
-    def __init__(self, spec: Spec) -> None:
-        conditions = EntryConditions(spec)
+    def __init__(self, spec: Spec, matchers: MatcherConditions) -> None:
+        conditions = EntryConditions(spec, matchers)
         self._found = {
             reachability.position: reachability
             for reachability in find_reachability(spec, conditions=conditions)

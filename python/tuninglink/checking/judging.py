@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tuninglink.iree.targets import Target
+    from tuninglink.matching.entry_conditions import MatcherConditions
     from tuninglink.mlir.diagnostics import Diagnostic
     from tuninglink.payloads.drafts import Configured
     from tuninglink.solver.answers import Limits
@@ -141,10 +142,16 @@ class Judge:
     Args:
         options: the options.
         warn: receives warnings about unusable plug-ins.
+        matchers: the conditions of a spec's matchers that were already read.
     """
 
-    def __init__(self, options: JudgingOptions, warn: Callable[[Diagnostic], None]) -> None:
-        self._synthesizer = Synthesizer(options.target)
+    def __init__(
+        self,
+        options: JudgingOptions,
+        warn: Callable[[Diagnostic], None],
+        matchers: MatcherConditions | None = None,
+    ) -> None:
+        self._synthesizer = Synthesizer(options.target, matchers)
         self._checks = ConfigurationChecks(ProviderRegistry(warn), options.limits)
         self._options = options
 

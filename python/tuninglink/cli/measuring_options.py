@@ -157,7 +157,10 @@ MEASURING_FLAGS: Final = {
         help="When a compilation or a benchmark counts as hanging. Default: 30s.",
     ),
     "caches": choice(
-        "caches", Caches, "Whether a dispatch finds its data in the caches. Default: warm."
+        "caches",
+        Caches,
+        "Which data a dispatch finds in the caches: all (warm), none (cold), or what the program leaves there between two "
+        "calls (program; on GPUs as warm). Default: program.",
     ),
     "search": Flag(
         "search",

@@ -15,7 +15,7 @@ from tuninglink.errors import TuninglinkError
 from tuninglink.files import check_directory
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.plain_data import to_json
-from tuninglink.specs.linking.precedence import link
+from tuninglink.specs.linking.linker import link
 from tuninglink.specs.sources import SpecFiles, read_specs
 from tuninglink.specs.spec import load_spec
 from tuninglink.tuning.candidates.compilation import CandidateCompiler

@@ -10,6 +10,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree import known_targets
 from tuninglink.mlir import names
+from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.serialization import parse_module
 from tuninglink.mlir.walk import collect
 
@@ -49,10 +50,9 @@ def _executable_target(flags: tuple[str, ...]) -> str:
         flags=[*flags, "--compile-to=executable-sources"],
         name="target.mlir",
     )
-    with mlir.Context() as context:
-        module = parse_module(result.output, "target.mlir", context)
-        (variant, *_) = collect(module, names.EXECUTABLE_VARIANT)
-        return str(variant.attributes["target"])
+    module = parse_module(result.output, "target.mlir", thread_context())
+    (variant, *_) = collect(module, names.EXECUTABLE_VARIANT)
+    return str(variant.attributes["target"])
 
 
 _DEVICES: Final = {"rocm": "hip", "cuda": "cuda", "vulkan": "vulkan", "metal": "metal"}

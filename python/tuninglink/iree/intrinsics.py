@@ -11,13 +11,14 @@ to LLVM IR"), and with intrinsics that the target does not list ("no intrinsic m
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache, lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
 from tuninglink.iree.known_targets import BACKENDS
+from tuninglink.mlir.diagnostics import thread_context
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,24 +41,26 @@ def intrinsic_name(attribute: mlir.Attribute | None) -> str | None:
     """Return the name of the intrinsic in an `mma_layout` or a `virtual_mma_layout`, or None."""
     if not isinstance(attribute, iree_gpu.MMAAttr | iree_gpu.VirtualMMAAttr):
         return None
-    return _intrinsic_name(str(attribute))
+    text = str(attribute)  # valid in any context
+    if text not in _intrinsic_names:
+        _intrinsic_names[text] = _intrinsic_name(attribute)
+    return _intrinsic_names[text]
 
 
-@lru_cache(maxsize=256)
-def _intrinsic_name(text: str) -> str | None:
-    """Return the name of the intrinsic in the text of an attribute, which is valid in any context."""
-    with mlir.Context() as context:
-        attribute = mlir.Attribute.parse(text)
-        assert isinstance(attribute, iree_gpu.MMAAttr | iree_gpu.VirtualMMAAttr)
-        kind = type(attribute)
-        intrinsics: Iterable[iree_gpu.MMAIntrinsic | iree_gpu.VirtualMMAIntrinsic] = (
-            iree_gpu.MMAIntrinsic if kind is iree_gpu.MMAAttr else iree_gpu.VirtualMMAIntrinsic
-        )
-        named = (
-            (intrinsic.name, kind.get(int(intrinsic), col_major=attribute.col_major, ctx=context))
-            for intrinsic in intrinsics
-        )
-        return next((name for name, candidate in named if candidate == attribute), None)
+_intrinsic_names: Final[dict[str, str | None]] = {}
+"""The names of intrinsics by the texts of their attributes."""
+
+
+def _intrinsic_name(attribute: iree_gpu.MMAAttr | iree_gpu.VirtualMMAAttr) -> str | None:
+    kind, context = type(attribute), attribute.context
+    intrinsics: Iterable[iree_gpu.MMAIntrinsic | iree_gpu.VirtualMMAIntrinsic] = (
+        iree_gpu.MMAIntrinsic if kind is iree_gpu.MMAAttr else iree_gpu.VirtualMMAIntrinsic
+    )
+    named = (
+        (intrinsic.name, kind.get(int(intrinsic), col_major=attribute.col_major, ctx=context))
+        for intrinsic in intrinsics
+    )
+    return next((name for name, candidate in named if candidate == attribute), None)
 
 
 def element_types(attribute: mlir.Attribute) -> tuple[str, str, str]:
@@ -126,7 +129,7 @@ _ACCEPTED_BY: Final = {
 @cache
 def _backends() -> Mapping[mlir.TypeID, frozenset[str]]:
     """Return the backends of each attribute class."""
-    with mlir.Context():
+    with thread_context():
         return {
             mlir.Attribute.parse(text).typeid: backends for text, backends in _ACCEPTED_BY.items()
         }

@@ -42,33 +42,50 @@ class EntryList:
     conditions: Sequence[Condition | Opaque]
 
 
+class MatcherConditions:
+    """The conditions of the matchers of a module; a matcher is read once.
+
+    Args:
+        table: the sequences of the module.
+    """
+
+    def __init__(self, table: SequenceTable) -> None:
+        self.table = table
+        self._reader = MatcherReader(table)
+        self._conditions: dict[str, Condition | Opaque] = {}
+
+    def of(self, path: str) -> Condition | Opaque:
+        """Return the condition of the matcher at a path."""
+        if path not in self._conditions:
+            self._conditions[path] = exact_condition(self._reader.read(path))
+        return self._conditions[path]
+
+
 class EntryConditions:
-    """Reads the conditions of the entries of a spec; equal matchers are read once.
+    """Reads the conditions of the entries of a spec.
 
     Args:
         spec: any spec. Entries are those of the `foreach_match` operations in its entry points, in order.
+        matchers: the conditions of its matchers that were already read.
     """
 
-    def __init__(self, spec: Spec) -> None:
+    def __init__(self, spec: Spec, matchers: MatcherConditions | None = None) -> None:
         self.spec = spec
+        self._matchers = matchers or MatcherConditions(spec.anatomy.table)
 
     @cached_property
     def lists(self) -> tuple[EntryList, ...]:
         """The entries by their `foreach_match`, each of which walks the whole payload."""
         table = self.spec.anatomy.table
-        reader = MatcherReader(table)
-        condition_by_matcher: dict[str, Condition | Opaque] = {}
         lists = []
         start = 0
         for entry_point in self.spec.anatomy.entry_points:
             for foreach_match in collect(entry_point.sequence, names.FOREACH_MATCH):
-                matchers = [matcher for matcher, _ in table.pairs(foreach_match)]
-                for matcher in matchers:
-                    if matcher not in condition_by_matcher:
-                        condition_by_matcher[matcher] = exact_condition(reader.read(matcher))
-                conditions = [condition_by_matcher[matcher] for matcher in matchers]
+                conditions = [
+                    self._matchers.of(matcher) for matcher, _ in table.pairs(foreach_match)
+                ]
                 lists.append(EntryList(foreach_match, start, self._comparable(start, conditions)))
-                start += len(matchers)
+                start += len(conditions)
         return tuple(lists)
 
     def _comparable(

@@ -50,6 +50,24 @@ class Configured:
 
 
 @dataclass(frozen=True)
+class _Family:
+    """See `Workload.family`.
+
+    Attributes:
+        unsized: the operation, with open sizes.
+        fills: whether an accumulation starts from a `linalg.fill`.
+        target: the target.
+    """
+
+    unsized: UnsizedOp
+    fills: bool
+    target: mlir.Attribute
+
+    def __str__(self) -> str:
+        return f"{self.unsized.template.owner} {self.fills} {self.target}"
+
+
+@dataclass(frozen=True)
 class Draft:
     """A sized operation for an entry, from which a payload can be written.
 
@@ -110,7 +128,7 @@ class Draft:
         root = root_of(function)
         if not self.unsized.is_shared or settings(function) != self.unsized.verified[self.fills]:
             return read_workload(root, function, module)  # the entry changed something else
-        family = self.unsized, self.fills, target
+        family = _Family(self.unsized, self.fills, target)
         if family not in self.unsized.problems:
             dispatch = read_workload(root, function, module)
             is_sized = dispatch.static_sizes == tuple(self.sized.loops)

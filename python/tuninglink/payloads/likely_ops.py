@@ -43,11 +43,17 @@ class Candidates:
     ) -> None:
         self._condition = condition
         self._ranks = Ranks(condition.ranks, condition.least_ranks)
-        maps = condition.maps
-        self._maps_attribute = None if maps is None else mlir.Attribute.parse(maps.text)
-        self._maps = () if self._maps_attribute is None else affine_maps(self._maps_attribute)
         self._sequences = sequences
         self._generalizes = generalizes
+
+    @cached_property
+    def _maps_attribute(self) -> mlir.Attribute | None:
+        maps = self._condition.maps
+        return None if maps is None else mlir.Attribute.parse(maps.text)
+
+    @cached_property
+    def _maps(self) -> Sequence[mlir.AffineMap]:
+        return () if self._maps_attribute is None else affine_maps(self._maps_attribute)
 
     @cached_property
     def _shown(self) -> Mapping[str, mlir.Operation]:

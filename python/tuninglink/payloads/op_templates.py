@@ -48,6 +48,18 @@ class Template:
         return StructuredOp(self.root)
 
     @cached_property
+    def accumulators(self) -> frozenset[Value]:
+        """The arguments that an op reads. A destination among them accumulates."""
+        return frozenset(
+            argument
+            for argument in self.block.arguments
+            if any(
+                argument in list(operation.operands) and _reads(operation, argument)
+                for operation in self.operations
+            )
+        )
+
+    @cached_property
     def name_only_argument(self) -> int | None:
         """The first argument whose users all match by name only, or None.
 
@@ -75,6 +87,14 @@ class Template:
             starts |= arguments.intersection(operands[first:])
             inputs |= arguments.intersection(operands[:first])
         return frozenset(starts - inputs)
+
+
+def _reads(operation: mlir.Operation, argument: Value) -> bool:
+    if not operation.name.startswith("linalg.") or not list(operation.regions):
+        return True
+    position = list(operation.operands).index(argument)
+    inner = operation.regions[0].blocks[0].arguments
+    return position < len(inner) and any(True for _ in inner[position].uses)
 
 
 def destination_count(operation: mlir.Operation) -> int:

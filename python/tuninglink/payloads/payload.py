@@ -110,5 +110,6 @@ def function_of(module: mlir.Operation) -> mlir.Operation:
 
 def root_of(function: mlir.Operation) -> mlir.Operation:
     """Return the root op of the function of a payload's body."""
-    *_, root, _ = body(function)
+    operations = function.regions[0].blocks[0].operations
+    root: mlir.Operation = operations[len(operations) - 2].operation
     return root

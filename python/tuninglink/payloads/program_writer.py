@@ -120,35 +120,19 @@ def _extract(tensor: Value) -> Value:
 
 def _is_made(template: Template, argument: Value, *, fills: bool) -> bool:
     """Return whether a destination is created in the dispatch rather than passed to it."""
-    return not _accumulates(template, argument) or (fills and _is_filled(template, argument))
+    return argument not in template.accumulators or (fills and _is_filled(template, argument))
 
 
 def _is_filled(template: Template, argument: Value) -> bool:
     """Return whether a destination can start from a constant."""
-    return _accumulates(template, argument) and is_number(argument.type.element_type)
-
-
-def _accumulates(template: Template, argument: Value) -> bool:
-    """Return whether an op reads its destination."""
-    return any(
-        argument in list(operation.operands) and _reads(operation, argument)
-        for operation in template.operations
-    )
-
-
-def _reads(operation: mlir.Operation, argument: Value) -> bool:
-    if not operation.name.startswith("linalg.") or not list(operation.regions):
-        return True
-    position = list(operation.operands).index(argument)
-    inner = operation.regions[0].blocks[0].arguments
-    return position < len(inner) and any(True for _ in inner[position].uses)
+    return argument in template.accumulators and is_number(argument.type.element_type)
 
 
 def _start(template: Template, argument: Value, kind: mlir.Type) -> Value:
     """Build a destination: zeros for a sum, or minus infinity for a maximum."""
     assert isinstance(kind, mlir.RankedTensorType)
     empty = build("tensor.empty", kind)
-    if not _accumulates(template, argument):
+    if argument not in template.accumulators:
         return empty
     number = float("-inf") if _is_maximum(template.root, argument) else 0.0
     filled = mlir.Operation.create(

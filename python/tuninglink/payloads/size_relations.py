@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Final, TypeVar
 
@@ -12,6 +12,7 @@ from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.matching.predicates import STEPS, Dimension, role_name
 from tuninglink.mlir.attributes import value_range
 from tuninglink.payloads.op_templates import Template, Value, destination_count
+from tuninglink.solver.compiled_checks import Judgements
 from tuninglink.solver.expressions import Expression, number, unknown
 from tuninglink.solver.terms import Kind, Term, evaluate
 
@@ -19,6 +20,10 @@ Item = TypeVar("Item")
 
 _LARGEST_SIZE: Final = 2**63 - 1
 """The largest size in the type of a tensor."""
+
+
+Forced = Callable[[Sequence[int]], dict[str, int] | None]
+"""A function from given sizes to the only values of all unknowns, None for sizes that contradict each other."""
 
 
 class UnsizedError(Exception):
@@ -66,6 +71,27 @@ class SizeRelations:
             value = _at(list(root.operands if kind == "operand" else root.results), index)
             return None if value is None else _at(self.shapes.get(value, []), position)
         return _at(self._role_sizes.get(kind, []), index)
+
+    def forced(self, dimensions: Sequence[Dimension]) -> Forced | None:
+        """Return a function from the sizes of some dimensions to the only values of all unknowns.
+
+        Returns:
+            None if a dimension does not exist, or if equations do not determine all unknowns.
+        """
+        given = [unknown(f"given {position}") for position in range(len(dimensions))]
+        sizes = [self.size(dimension) for dimension in dimensions]
+        demands = [
+            size == given_size
+            for size, given_size in zip(sizes, given, strict=True)
+            if size is not None
+        ]
+        names_ = [size.term.name for size in given]
+        conditions = [condition.term for condition in (*self.relations, *demands)]
+        propagation = Propagation(conditions, names_)
+        open_names = {size.term.name for size in self.unknowns}
+        if len(demands) < len(dimensions) or not open_names <= propagation.determined:
+            return None
+        return lambda values: propagation.values(dict(zip(names_, values, strict=True)))
 
     def _unknown(self) -> Expression:
         size = unknown(f"size {len(self.unknowns)}")
@@ -137,24 +163,57 @@ def _at(sequence: Sequence[Item], position: int) -> Item | None:
     return sequence[position] if 0 <= position < len(sequence) else None
 
 
-def forced_values(assertions: Iterable[Term]) -> dict[str, int] | None:
-    """Return the only values for which assertions hold, None if equations alone do not determine them.
+class Propagation:
+    """The values that equations force on unknowns, for any values of the given ones.
+
+    The equation that determines an unknown does not depend on the values, so it is found once.
 
     Args:
         assertions: conditions that must all hold.
+        given: the unknowns whose values are given.
+
+    Attributes:
+        determined: the unknowns whose values are given or follow.
     """
-    terms = [part for assertion in assertions for part in _conjuncts(assertion)]
-    values: dict[str, int] = {}
-    waiting = [term for term in terms if term.kind is Kind.EQ]
-    while True:
-        late = [equation for equation in waiting if not _solve(equation, values)]
-        if len(late) == len(waiting):
-            break
-        waiting = late
-    try:
-        return values if all(evaluate(term, values) for term in terms) else None
-    except (KeyError, ZeroDivisionError):
-        return None
+
+    def __init__(self, assertions: Iterable[Term], given: Collection[str] = ()) -> None:
+        terms = [part for assertion in assertions for part in _conjuncts(assertion)]
+        self._steps: dict[str, Term] = {}
+        self._judgements = Judgements(terms)
+        self.determined = determined = set(given)
+        waiting = [term for term in terms if term.kind is Kind.EQ]
+        while True:
+            late = [equation for equation in waiting if not self._add_step(equation, determined)]
+            if len(late) == len(waiting):
+                return
+            waiting = late
+
+    def _add_step(self, equation: Term, determined: set[str]) -> bool:
+        """Add the unknown that an equation determines; return whether all its unknowns are determined."""
+        for side, other in (equation.operands, equation.operands[::-1]):
+            is_open = side.kind is Kind.VARIABLE and side.name not in determined
+            if is_open and other.variables <= determined:
+                self._steps[side.name] = other
+                determined.add(side.name)
+                return True
+        return equation.variables <= determined
+
+    def values(self, given: Mapping[str, int]) -> dict[str, int] | None:
+        """Return the only values of the unknowns for which the assertions hold.
+
+        Args:
+            given: the values of the given unknowns.
+
+        Returns:
+            None if equations alone do not determine them, or contradict each other.
+        """
+        values = dict(given)
+        try:
+            for name, term in self._steps.items():
+                values[name] = evaluate(term, values)
+        except ZeroDivisionError:
+            return None
+        return values if self._judgements.judge(values) == ([], []) else None
 
 
 def _conjuncts(term: Term) -> Iterator[Term]:
@@ -163,16 +222,3 @@ def _conjuncts(term: Term) -> Iterator[Term]:
             yield from _conjuncts(operand)
     else:
         yield term
-
-
-def _solve(equation: Term, values: dict[str, int]) -> bool:
-    """Add the value that an equation forces on an unknown; return whether all its unknowns have values."""
-    for side, other in (equation.operands, equation.operands[::-1]):
-        is_open = side.kind is Kind.VARIABLE and side.name not in values
-        if is_open and other.variables <= values.keys():
-            try:
-                values[side.name] = evaluate(other, values)
-            except ZeroDivisionError:
-                return False
-            return True
-    return equation.variables <= values.keys()

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 import z3
 
 from tuninglink.matching.extents import box, static_box, static_sizes
-from tuninglink.matching.predicates import representative
-from tuninglink.payloads.size_relations import UnsizedError, forced_values
+from tuninglink.matching.predicates import Extent, representative
+from tuninglink.payloads.size_relations import UnsizedError
 from tuninglink.payloads.unsized_ops import preferred_sizes, usual_sizes
 from tuninglink.solver.answers import DEFAULT_LIMITS, Verdict
 from tuninglink.solver.expressions import Expression, all_of, number, unknown
@@ -18,7 +18,7 @@ from tuninglink.solver.terms import evaluate
 from tuninglink.solver.z3_solver import TermWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from iree.compiler import ir as mlir
 
@@ -60,21 +60,43 @@ class NoSizes:
 
 
 def find_sizes(
-    unsized: UnsizedOp, facts: Iterable[HasExtent], configurations: tuple[mlir.Attribute, ...]
+    unsized: UnsizedOp,
+    facts: Collection[HasExtent],
+    configurations: Callable[[], tuple[mlir.Attribute, ...]],
 ) -> Sized | NoSizes:
-    """Find sizes with which an operation satisfies facts, preferably multiples of the configured tiles."""
+    """Find sizes with which an operation satisfies facts, preferably multiples of the configured tiles.
+
+    Args:
+        unsized: the operation.
+        facts: the facts.
+        configurations: returns the configurations.
+    """
     try:
         sizes = unsized.relations
-        demands = _demands(facts, sizes.size)
     except UnsizedError as failure:
         return NoSizes(Verdict.NOT_DECIDED, str(failure))
-    conditions = [*sizes.relations, *(condition for _, condition in demands)]
-    forced = forced_values(condition.term for condition in conditions)
-    if forced is not None and len(forced) == len(sizes.unknowns):
+    forced = _forced_values(unsized, facts)
+    if forced is not None:
         everything = frozenset(range(len(sizes.loops)))
         return _sized(sizes, everything, lambda size: evaluate(size.term, forced))
-    choice = _Choice(unsized.template, sizes, demands)
-    return choice.solve(unsized.tiles(configurations))
+    choice = _Choice(unsized.template, sizes, _demands(facts, sizes.size))
+    return choice.solve(unsized.tiles(configurations()))
+
+
+def _forced_values(unsized: UnsizedOp, facts: Collection[HasExtent]) -> dict[str, int] | None:
+    """Return the values of the unknowns that facts force without search, None if there may be others."""
+    fixed = {fact.dimension: fact.extent.size for fact in facts if fact.extent.size is not None}
+    dimensions = sorted(fixed)
+    forced = unsized.forced_sizes(tuple(dimensions))
+    values = None if forced is None else forced([fixed[dimension] for dimension in dimensions])
+    if values is None:
+        return None
+    for fact in facts:
+        if fact.extent != Extent(fixed.get(fact.dimension)):
+            size = unsized.relations.size(fact.dimension)
+            if size is None or not fact.extent.admits(evaluate(size.term, values)):
+                return None
+    return values
 
 
 def find_contradiction(facts: Iterable[HasExtent]) -> NoSizes | None:

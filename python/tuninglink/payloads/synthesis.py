@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -9,8 +10,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree.targets import Target
 from tuninglink.matching.conditions import Opaque
-from tuninglink.matching.exact import exact_condition
-from tuninglink.matching.reader import MatcherReader
+from tuninglink.matching.entry_conditions import MatcherConditions
 from tuninglink.mlir import names
 from tuninglink.payloads.drafts import Configured, Draft, configured_together
 from tuninglink.payloads.interpretation import configured_if_matched, matches
@@ -64,12 +64,16 @@ class Synthesizer:
 
     Args:
         target: the target of the programs; named operations are kept for targets whose backend keeps them.
+        matchers: the conditions of a spec's matchers that were already read.
 
     Raises:
         TargetError: the target is unknown.
     """
 
-    def __init__(self, target: Target | str | None = None) -> None:
+    def __init__(
+        self, target: Target | str | None = None, matchers: MatcherConditions | None = None
+    ) -> None:
+        self._matchers = matchers
         self._target = Target.parse(target) if isinstance(target, str) else target
         generalizes = self._target is None or self._target.backend in _GENERALIZING
         self._unsized_ops = UnsizedOps(generalizes=generalizes)
@@ -108,11 +112,17 @@ class Synthesizer:
 
     def _first_draft(self, entry: Entry) -> Draft | None:
         with entry.anatomy.module.context, mlir.Location.unknown():
-            return _Synthesis(entry, self._target, None, self._unsized_ops).first_draft()
+            return self._synthesis(entry, None).first_draft()
 
     def _made(self, entry: Entry, attribute: mlir.Attribute | None) -> Configured:
         with entry.anatomy.module.context, mlir.Location.unknown():
-            return _Synthesis(entry, self._target, attribute, self._unsized_ops).run()
+            return self._synthesis(entry, attribute).run()
+
+    def _synthesis(self, entry: Entry, attribute: mlir.Attribute | None) -> _Synthesis:
+        table = entry.anatomy.table
+        if self._matchers is None or self._matchers.table is not table:
+            self._matchers = MatcherConditions(table)
+        return _Synthesis(entry, self._target, attribute, self._unsized_ops, self._matchers)
 
 
 class _Synthesis:
@@ -122,11 +132,13 @@ class _Synthesis:
         target: Target | None,
         attribute: mlir.Attribute | None,
         unsized_ops: UnsizedOps,
+        matchers: MatcherConditions,
     ) -> None:
         self._entry = entry
         self._target = target
         self._attribute = attribute
         self._unsized_ops = unsized_ops
+        self._matchers = matchers
         self._matcher = _with_includes(entry.anatomy.table, entry.matcher)
 
     def _error(self, reason: str, verdict: Verdict = Verdict.NOT_DECIDED) -> PayloadError:
@@ -151,7 +163,7 @@ class _Synthesis:
             unsized = next(self._unsized_ops.of(condition, self._matcher), None)
             if unsized is None:
                 return None
-            sized = find_sizes(unsized, condition.sizes, self._configurations())
+            sized = self._sized(unsized, condition)
             if isinstance(sized, NoSizes):
                 return None
             return self._draft(unsized, sized, condition).verified()
@@ -164,8 +176,7 @@ class _Synthesis:
         Raises:
             PayloadError: it cannot be read, or contradicts itself.
         """
-        matcher = MatcherReader(self._entry.anatomy.table).read(self._entry.matcher)
-        condition = exact_condition(matcher)
+        condition = self._matchers.of(self._entry.matcher)
         if isinstance(condition, Opaque):
             is_refuted = condition.is_contradiction
             verdict = Verdict.REFUTED if is_refuted else Verdict.NOT_DECIDED
@@ -177,9 +188,13 @@ class _Synthesis:
             raise self._error(contradiction.reason, contradiction.verdict)
         return condition
 
+    @cached_property
     def _configurations(self) -> tuple[mlir.Attribute, ...]:
         action = _with_includes(self._entry.anatomy.table, self._entry.action)
         return constants([*self._matcher, *action])
+
+    def _sized(self, unsized: UnsizedOp, condition: Condition) -> Sized | NoSizes:
+        return find_sizes(unsized, condition.sizes, lambda: self._configurations)
 
     def _draft(self, unsized: UnsizedOp, sized: Sized, condition: Condition) -> Draft:
         fills = _ignores_fills(condition)
@@ -187,13 +202,12 @@ class _Synthesis:
 
     def _first_match(self, condition: Condition) -> Configured:
         """Return a payload with the first operation that fits."""
-        configurations = self._configurations()
         failures: list[NoSizes] = []
         rejections = 0
         is_proof = True
         unsized_ops = self._unsized_ops.of(condition, self._matcher)
         for unsized in islice(unsized_ops, _MOST_CANDIDATES):
-            sized = find_sizes(unsized, condition.sizes, configurations)
+            sized = self._sized(unsized, condition)
             made = sized if isinstance(sized, NoSizes) else self._made(unsized, sized, condition)
             if isinstance(made, Configured):
                 return made

@@ -19,12 +19,13 @@ from tuninglink.mlir import names
 from tuninglink.mlir.attributes import entries_of, integers_of, named_parameters
 from tuninglink.mlir.walk import collect
 from tuninglink.payloads.likely_ops import CONVOLUTION_STEPS, Candidates
-from tuninglink.payloads.size_relations import SizeRelations
+from tuninglink.payloads.size_relations import Forced, SizeRelations
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
     from tuninglink.matching.conditions import Condition
+    from tuninglink.matching.predicates import Dimension
     from tuninglink.payloads.op_templates import Template
     from tuninglink.spaces.workload import Problem
 
@@ -168,6 +169,7 @@ class UnsizedOp:
         self.template = template
         self.is_shared = is_shared
         self._tiles: dict[tuple[mlir.Attribute, ...], Mapping[int, int]] = {}
+        self._forced: dict[tuple[Dimension, ...], Forced | None] = {}
         self.verified: dict[bool, Hashable] = {}
         self.problems: dict[Hashable, Problem | None] = {}
 
@@ -179,6 +181,13 @@ class UnsizedOp:
             UnsizedError: a relation is unknown.
         """
         return SizeRelations(self.template)
+
+    def forced_sizes(self, dimensions: tuple[Dimension, ...]) -> Forced | None:
+        """Return a function from the sizes of some dimensions to the unknown ones, see `SizeRelations.forced`."""
+        if dimensions not in self._forced:
+            _make_room(self._forced)
+            self._forced[dimensions] = self.relations.forced(dimensions)
+        return self._forced[dimensions]
 
     def tiles(self, configurations: tuple[mlir.Attribute, ...]) -> Mapping[int, int]:
         """Return the tile sizes of its loops in configurations, see `preferred_sizes.tiles`."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
+from tuninglink.solver.compiled_checks import Judgements
 from tuninglink.solver.terms import Kind, Term, constant, evaluate, make
 
 Operand: TypeAlias = "Expression | int"
@@ -146,6 +147,7 @@ class Assumptions:
     def __init__(self, values: Mapping[str, int]) -> None:
         self._values = values
         self._terms: dict[tuple[object, ...], Term] = {}
+        self._judgements: Judgements | None = None
         self.is_fixed = False
 
     def parameter(self, name: str) -> SizeParameter:
@@ -159,15 +161,19 @@ class Assumptions:
     def assume(self, term: Term) -> bool:
         """Return the value of a condition, which is assumed from now on."""
         holds = bool(self.value(term))
-        self._terms.setdefault(_key(term), term if holds else make(Kind.NOT, term))
+        key = _key(term)
+        if key not in self._terms:
+            self._terms[key] = term if holds else make(Kind.NOT, term)
+            self._judgements = None
         return holds
 
     def hold(self, values: Mapping[str, int]) -> bool:
         """Return whether the rules hold for other values of the parameters."""
         if self.is_fixed:
             return values == self._values
-        cache: dict[Term, int] = {}
-        return all(evaluate(term, values, cache) for term in self._terms.values())
+        if self._judgements is None:
+            self._judgements = Judgements(tuple(self._terms.values()))
+        return self._judgements.judge(values) == ([], [])
 
 
 class SizeParameter(Expression):

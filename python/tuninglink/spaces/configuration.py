@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen, iree_gpu
@@ -25,6 +25,11 @@ from tuninglink.mlir import names
 from tuninglink.mlir.attributes import entries_of
 
 _BITS: Final = 64
+
+_MOST_CONFIGURATIONS: Final = 64
+"""The capacity of each cache. Entries that follow each other often have equal configurations."""
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -112,7 +117,7 @@ class InvalidFormError(MismatchError):
 
     def __init__(self, message: str, entry: str = "") -> None:
         super().__init__(message)
-        self.entry = entry
+        self.knobs = (entry,) if entry else ()
 
 
 class StrayTileError(MismatchError):
@@ -145,6 +150,39 @@ class NearFormError(MismatchError):
     def __init__(self, message: str, assignment: Mapping[str, int]) -> None:
         super().__init__(message)
         self.assignment = assignment
+
+
+class CachedReading(Generic[T]):
+    """A function of configurations whose results are cached, and so are the mismatches that it raises.
+
+    Args:
+        function: the function.
+    """
+
+    def __init__(self, function: Callable[[Configuration], T]) -> None:
+        self._function = function
+        self._results: dict[Configuration, T] = {}
+        self._mismatches: dict[Configuration, MismatchError] = {}
+
+    def __call__(self, configuration: Configuration) -> T:
+        """Return the result for a configuration.
+
+        Raises:
+            MismatchError: the function raises it.
+        """
+        if configuration in self._results:
+            return self._results[configuration]
+        if configuration not in self._mismatches:
+            if len(self._results) + len(self._mismatches) >= _MOST_CONFIGURATIONS:
+                self._results.clear()
+                self._mismatches.clear()
+            try:
+                result = self._results[configuration] = self._function(configuration)
+            except MismatchError as mismatch:
+                self._mismatches[configuration] = mismatch
+            else:
+                return result
+        raise self._mismatches[configuration].with_traceback(None)
 
 
 def with_defaults(configuration: Configuration) -> Configuration:

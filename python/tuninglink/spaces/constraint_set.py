@@ -18,7 +18,7 @@ from tuninglink.solver.answers import (
 from tuninglink.solver.search import changes, nearest_by_search
 from tuninglink.solver.terms import Grade
 from tuninglink.solver.z3_solver import TermWriter
-from tuninglink.spaces.knobs import MOST_BITS, IntegerKnob, read_assignment
+from tuninglink.spaces.knobs import IntegerKnob, number_text, read_assignment
 from tuninglink.spaces.solution_set import SolutionSet
 
 if TYPE_CHECKING:
@@ -252,11 +252,7 @@ class ConstraintSet(SolutionSet):
             if isinstance(knob, IntegerKnob) and knob.name in assignment
         ]
         try:
-            search = (
-                self._decider.search_within({}, deadline, without)
-                if without
-                else self._decider.search(deadline)
-            )
+            search = self._decider.search(deadline, without)
             if search is not None:
                 return nearest_by_search(search, assignment, measured, deadline)
             asked = [index for index in range(len(self.assertions)) if index not in without]
@@ -272,7 +268,7 @@ class ConstraintSet(SolutionSet):
 
     def _violation(self, index: int, assignment: Mapping[str, int]) -> Violation:
         assertion = self.assertions[index]
-        texts = [_text(self._decider.value(value, assignment)) for value in assertion.values]
+        texts = [number_text(self._decider.value(value, assignment)) for value in assertion.values]
         names = self._decider.unknowns(index)
         pieces = assertion.message.split("{}")
         filled = pieces[0]
@@ -294,9 +290,5 @@ def _verdict(violations: Sequence[Violation]) -> Verdict:
     grades = {violation.grade for violation in violations}
     if grades & {Grade.NECESSARY, Grade.COMPILER}:
         return Verdict.REFUTED
-    return Verdict.NOT_DECIDED if Grade.SUFFICIENT in grades else Verdict.PROVEN
-
-
-def _text(number: int | None) -> str:
-    """Return a number as text; a question mark if it is unknown or Python refuses to print it."""
-    return "?" if number is None or number.bit_length() > MOST_BITS else str(number)
+    is_open = grades & {Grade.SUFFICIENT, Grade.SLOW}
+    return Verdict.NOT_DECIDED if is_open else Verdict.PROVEN

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ from tuninglink.mlir.attributes import integer_value, integers_of
 from tuninglink.mlir.diagnostics import error
 from tuninglink.solver.answers import AssignmentError
 from tuninglink.spaces.configuration import (
+    CachedReading,
     Configuration,
     NearFormError,
     StrayTileError,
@@ -58,7 +59,22 @@ class KnobTemplate:
         Raises:
             MismatchError: the configuration does not have the template's form.
         """
-        return self._read(configuration.entries, parameters)
+        assignment = self._read_alone(configuration)
+        if assignment is None:
+            return self._read(configuration.entries, parameters)
+        return dict(assignment)
+
+    @cached_property
+    def _read_alone(self) -> CachedReading[Mapping[str, int] | None]:
+        """Read a configuration without parameters; None if the values depend on parameters."""
+
+        def read(configuration: Configuration) -> Mapping[str, int] | None:
+            try:
+                return self._read(configuration.entries, _NO_PARAMETERS)
+            except KeyError:
+                return None
+
+        return CachedReading(read)
 
     def _read(
         self, entries: Mapping[str, mlir.Attribute], parameters: Mapping[str, int]

@@ -134,3 +134,8 @@ class FixedKnob:
         if not (name and value):
             raise ValueError("expected KNOB=VALUE, such as workgroup[0]=64")
         return cls(name, value)
+
+
+def number_text(number: int | None) -> str:
+    """Return a number as text; a question mark if it is unknown or Python refuses to print it."""
+    return "?" if number is None or number.bit_length() > MOST_BITS else str(number)

@@ -9,8 +9,13 @@ if TYPE_CHECKING:
     from tuninglink.specs.default_library import DefaultLibrary, default_spec, shipped
     from tuninglink.specs.embedding import collect_specs
     from tuninglink.specs.linking.link_form import LinkForm
-    from tuninglink.specs.linking.linker import LinkedSpec, Part, link_nested_specs, link_specs
-    from tuninglink.specs.linking.precedence import link
+    from tuninglink.specs.linking.linker import (
+        LinkedSpec,
+        Part,
+        link,
+        link_nested_specs,
+        link_specs,
+    )
     from tuninglink.specs.module_scan import has_entry_point
     from tuninglink.specs.spec import Spec, in_context, load_spec
     from tuninglink.specs.structure import Anatomy, Entry, EntryPoint, SpecKind
@@ -48,7 +53,7 @@ _HOMES = {
     "LinkForm": "specs.linking.link_form",
     **dict.fromkeys(("in_context", "load_spec"), "specs.spec"),
     "Spec": "specs.spec",
-    "link": "specs.linking.precedence",
+    "link": "specs.linking.linker",
     **dict.fromkeys(
         ("Anatomy", "Entry", "EntryPoint", "SpecKind", "has_entry_point"), "specs.structure"
     ),

@@ -71,7 +71,7 @@ class TuningSettings:
     min_gain: float = 0.02
     jobs: int | None = None
     timeout: float = 30.0
-    caches: Caches = Caches.WARM
+    caches: Caches = Caches.PROGRAM
     seed: int = 0
     search: str = "model"
     runs_model: bool = True

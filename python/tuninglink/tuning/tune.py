@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import ExitStack
+from pathlib import Path
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.iree.given_sizes import GivenSizes
@@ -35,6 +36,7 @@ def tune(
     sizes: Sequence[str] = (),
     calls: CallOptions = ALL_CALLS,
     listener: Listener | None = None,
+    database: str | os.PathLike[str] = "",
 ) -> TuningResult:
     """Tune a program on a device, as `tuninglink tune` does, without writing files.
 
@@ -46,6 +48,7 @@ def tune(
         sizes: the sizes at which dynamic dispatches are tuned, in the syntax of `--dim`: `0.0=1,8:2,64`.
         calls: the functions of the program to call, and their arguments.
         listener: receives progress events.
+        database: the file that keeps all results; what is there is not measured again. Empty for none.
 
     Raises:
         ValueError: a text gives no sizes.
@@ -63,8 +66,8 @@ def tune(
     with ExitStack() as opened:
         compiler = opened.enter_context(CandidateCompiler(flags, settings.jobs))
         devices = opened.enter_context(Devices(uris, measuring, settings.timeout))
-        database = opened.enter_context(Database())
-        journal = Journal(database, devices.first.description, settings, flags)
+        records = opened.enter_context(Database(Path(database) if database else None))
+        journal = Journal(records, devices.first.description, settings, flags)
         references = None
         if settings.checks_defaults:
             references = opened.enter_context(References.within(settings.seconds, settings.seed))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -13,6 +14,7 @@ from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
 from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.spaces.selection import SpaceSelection, check_selection
 from tuninglink.specs.entry_settings import FLAGS
+from tuninglink.tuning.candidates.drawing import DrawingProcess
 from tuninglink.tuning.candidates.preparation import PreparedTask, prepare
 from tuninglink.tuning.devices.hardware import COMPUTE_UNITS, compute_units
 from tuninglink.tuning.devices.local import may_run
@@ -21,10 +23,11 @@ from tuninglink.tuning.programs.dispatches import Omission
 from tuninglink.tuning.range_tuner import RangeTuner
 from tuninglink.tuning.results.failures import FatalError, reason_of
 from tuninglink.tuning.results.task_result import TaskOutcome, TuningResult
-from tuninglink.tuning.scheduling.budget import Account, least_race_seconds
+from tuninglink.tuning.scheduling.budget import Account, least_seconds
 from tuninglink.tuning.scheduling.generalization import Generalizer
 from tuninglink.tuning.scheduling.scheduler import Scheduler
 from tuninglink.tuning.scheduling.timeline import Stage
+from tuninglink.tuning.search.base import FIRST_CANDIDATES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -44,9 +47,6 @@ _RANGES: Final = 0.4
 
 _REFERENCE_SECONDS: Final = 2.0
 """The time reserved for comparing finalists with references where the CPU is the device."""
-
-_START_SECONDS: Final = 3.0
-"""The time of a task before its first measurement."""
 
 
 class Tuner:
@@ -86,6 +86,7 @@ class Tuner:
         self._omissions: list[Omission] = []
         self._general: dict[str, SpecEntry] = {}
         self._prepared_tasks: dict[str, PreparedTask] = {}
+        self._drawing: DrawingProcess | None = None
 
     def run(self) -> TuningResult:
         """Tune until the budget is over or stopped, and return the results so far.
@@ -95,8 +96,12 @@ class Tuner:
         """
         for omission in self._program.omissions:
             self._omit(omission)
-        with ProgramGuard(self._program, self._task_tuner, self._ledger) as guard:
-            return self._run(guard)
+        with ExitStack() as opened:
+            if not self._task_tuner.is_local:  # the CPU is being measured
+                first = FIRST_CANDIDATES, self._task_tuner.settings.seed
+                self._drawing = opened.enter_context(DrawingProcess(self._flags, first))
+            guard = ProgramGuard(self._program, self._task_tuner, self._ledger)
+            return self._run(opened.enter_context(guard))
 
     def _run(self, guard: ProgramGuard) -> TuningResult:
         timeline = self._task_tuner.timeline
@@ -150,15 +155,8 @@ class Tuner:
             limit = ledger.limit(Account.REFERENCE)
             ledger.reserve(Account.REFERENCE, min(limit, _REFERENCE_SECONDS))
         guard.reserve(defaults)
-        heaviest = defaults.weighed()[0]
-        least = (
-            ledger.elapsed
-            + _START_SECONDS
-            + least_race_seconds(
-                heaviest, self._task_tuner.rules(ledger.whole, default_is_wrong=False)
-            )
-            + ledger.reserved(Account.GUARD)
-        )
+        rules = self._task_tuner.rules(ledger.whole, default_is_wrong=False)
+        least = least_seconds(ledger, defaults.weighed()[0], rules)
         if least > ledger.seconds:
             message = (
                 f"a budget of {ledger.seconds:.0f} s is too short for this program: "
@@ -231,8 +229,13 @@ class Tuner:
         return improved
 
     def _prepare_with(self, task: TuningTask, specs: Sequence[Spec]) -> PreparedTask:
-        limits = self._device_limits()
-        return prepare(task, self._flags, specs, self._registry, limits, selection=self._selection)
+        limits, selection = self._device_limits(), self._selection
+        prepare_here = partial(
+            prepare, task, self._flags, specs, self._registry, limits, selection=selection
+        )
+        if self._drawing is None:
+            return prepare_here()
+        return self._drawing.prepare(task, limits, selection, prepare_here)
 
     def _generalize(self, results: Sequence[TaskResult], budget: Budget) -> None:
         """Search for ranges of sizes in which winners do not lose."""

@@ -65,6 +65,9 @@ def end_with_pipe(lifeline: int) -> None:
 
 def initialize(initializer: Callable[..., object], arguments: tuple[object, ...]) -> None:
     """Run an initializer and discard its result."""
+    from tuninglink.lazy import load_on_use  # noqa: PLC0415 - found through the command's sys.path
+
+    load_on_use("numpy")  # the bindings import it, and take half of their time for it
     initializer(*arguments)
 
 

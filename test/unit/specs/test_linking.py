@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from typing import TYPE_CHECKING
 
@@ -228,6 +229,47 @@ def test_quoted_symbols() -> None:
     linked = link_specs([load_spec(text.encode()), load_spec(text.encode())]).spec
     assert [entry.matcher for entry in linked.entries] == ["match this", "match this_0"]
     assert names.DEFAULT_ENTRY_POINT in linked.module.attributes
+
+
+def test_references_follow_in_sequences_of_the_same_shape() -> None:
+    """The first matcher refers to nothing; the others differ from it only in constants and declarations of arguments."""
+    matchers = "\n".join(
+        f"""transform.named_sequence @{name}(%op: !transform.any_op {{transform.readonly{further}}})
+            -> (!transform.any_op, !transform.any_param) {{
+          transform.match.operation_name %op ["linalg.fill"] : !transform.any_op
+          %value = transform.param.constant {value} -> !transform.any_param
+          transform.yield %op, %value : !transform.any_op, !transform.any_param
+        }}"""
+        for name, further, value in (
+            ("plain", "", "1 : i64"),
+            ("own", "", "@own"),
+            ("nested", "", "{refers = [@plain, @set]}"),
+            ("argument", ", test.refers = @set", "1 : i64"),
+        )
+    )
+    text = f"""module @spec attributes {{transform.with_named_sequence}} {{
+      {matchers}
+      transform.named_sequence @set(%op: !transform.any_op {{transform.readonly}},
+                                    %value: !transform.any_param {{transform.readonly}}) {{
+        transform.annotate %op "test.value" = %value : !transform.any_op, !transform.any_param
+        transform.yield
+      }}
+      transform.named_sequence @__kernel_config(%root: !transform.any_op {{transform.consumed}})
+          -> !transform.any_op attributes {{iree_codegen.tuning_spec_entrypoint}} {{
+        %done = transform.foreach_match in %root @plain -> @set, @own -> @set, @nested -> @set, @argument -> @set
+          : (!transform.any_op) -> !transform.any_op
+        transform.yield %done : !transform.any_op
+      }}
+    }}"""
+    linked = link_specs([load_spec(text.encode()), load_spec(text.encode())])
+    assert linked.form is LinkForm.FLAT
+    lines = linked.spec.text().splitlines()
+    referring = [line.strip() for line in lines if "constant" in line or "test.refers" in line]
+    first, second = referring[:5], referring[5:]
+    assert "@own" in first[1]
+    assert "[@plain, @set]" in first[2]
+    assert "test.refers = @set" in first[3]
+    assert second == [re.sub(r"@(\w+)", r"@\1_0", line) for line in first]
 
 
 def test_the_work_grows_as_the_input_does() -> None:

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
+from copy import copy
+from dataclasses import replace
+
 import pytest
 from iree.compiler import ir as mlir
-from tuning_programs import CONVOLUTION, ONE_IMAGE, REDUCTION, matmul, prepared, whole_samples
+from tuning_programs import (
+    CONVOLUTION,
+    ONE_IMAGE,
+    REDUCTION,
+    TARGETS,
+    matmul,
+    prepared,
+    whole_samples,
+)
 
 from tuninglink.solver.answers import Verdict
 from tuninglink.spaces.configuration import Configuration
+from tuninglink.spaces.selection import EVERYTHING
 from tuninglink.spaces.verification import broken_necessary_rules
-from tuninglink.tuning.candidates.candidate import CandidateOrigin
+from tuninglink.tuning.candidates.candidate import Candidate, CandidateOrigin
+from tuninglink.tuning.candidates.drawing import DrawingProcess
+from tuninglink.tuning.candidates.sampling import CandidateMaker, SpaceSampler
 
 CASES = [
     (matmul(8, 256, 512), "llvm-cpu"),
@@ -159,3 +174,43 @@ def test_candidates_that_are_known_to_be_miscompiled_are_left_out(target: str) -
     assert sample
     has_intrinsics = any("mma_kind" in candidate.configuration for candidate in sample)
     assert has_intrinsics == (target == "hip")
+
+
+def test_a_draw_in_another_process_is_the_same() -> None:
+    task = prepared(REDUCTION, "cuda")
+    with DrawingProcess(TARGETS["cuda"], (6, 1)) as process:
+        begun = process.begin(task.task, {}, EVERYTHING, 6, 1)
+        assert begun.result() == task.spaces.sample(6, seed=1)
+        fresh = replace(task, spaces=copy(task.spaces))
+        fresh.spaces._sampler = SpaceSampler(
+            fresh.spaces.spaces, lambda _: pytest.fail("drawn here")
+        )
+        assert (
+            process.prepare(task.task, {}, EVERYTHING, lambda: fresh).spaces.sample(6, seed=1)
+            == begun.result()
+        )
+
+
+def begun_elsewhere(outcome: list[Candidate] | Exception) -> list[Candidate]:
+    """Returns a sample whose draw in another process had an outcome."""
+    spaces = prepared(REDUCTION, "cuda").spaces
+    job: Future = Future()
+    if isinstance(outcome, Exception):
+        job.set_exception(outcome)
+    else:
+        job.set_result(outcome)
+    sampler = SpaceSampler(
+        spaces.spaces, lambda number: CandidateMaker(spaces.spaces[number], number, ())
+    )
+    sampler.begin_elsewhere = lambda _n, _seed: job
+    sampler.begin(4, seed=0)
+    return sampler.sample(4, seed=0)
+
+
+def test_a_draw_that_was_begun_elsewhere_is_taken() -> None:
+    drawn = [prepared(REDUCTION, "cuda").spaces.default]
+    assert begun_elsewhere(drawn) == drawn
+
+
+def test_a_draw_that_fails_elsewhere_is_made_here() -> None:
+    assert len(begun_elsewhere(RuntimeError("the process is gone"))) == 4

@@ -62,6 +62,9 @@ class Pool:
         everything = list(self.times)
         return random.Random(seed).sample(everything, min(n, len(everything)))
 
+    def begin_sample(self, n: int, seed: int) -> None:
+        pass
+
     def neighbors(self, candidate: Candidate) -> Sequence[Candidate]:
         self.asked_neighbors += 1
         return [

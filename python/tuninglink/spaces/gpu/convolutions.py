@@ -39,7 +39,10 @@ if TYPE_CHECKING:
     from tuninglink.spaces.slots import Slot
     from tuninglink.spaces.workload import Problem, Workload
 
-_KNOWN = {Role.BATCH, Role.OUTPUT_IMAGE, Role.OUTPUT_CHANNEL, Role.FILTER, Role.INPUT_CHANNEL}
+_KNOWN = {
+    *(Role.BATCH, Role.OUTPUT_IMAGE, Role.OUTPUT_CHANNEL),
+    *(Role.FILTER, Role.INPUT_CHANNEL, Role.DEPTH),
+}
 _REDUCING = (Role.FILTER, Role.INPUT_CHANNEL)
 
 
@@ -47,12 +50,12 @@ def read_igemm(workload: Workload) -> Contraction:
     """Return the contraction into which the compiler converts a convolution, from the compiler's description.
 
     Raises:
-        UndecidedError: the compiler does not convert it, it is grouped, or its sizes are unknown.
+        UndecidedError: the compiler does not convert it, it has another form, or its sizes are unknown.
     """
     op, problem = StructuredOp(workload.root), workload.problem
     static_sizes(workload)
     if len(op.maps) != len(op.operation.operands) or not set(op.roles) <= _KNOWN:
-        raise UndecidedError(f"{problem} is of another form than batch, image and channels")
+        raise UndecidedError(f"{problem} is of another form than batch, image, channels and groups")
     details = iree_codegen.get_igemm_generic_conv_details(workload.root)
     if details is None:
         raise UndecidedError(f"the compiler makes no contraction of {problem}")
@@ -64,13 +67,13 @@ def read_igemm(workload: Workload) -> Contraction:
     lhs, rhs, result = map(read_operand, operands, maps)
     parallel, left, right = (set(each.loops) for each in (result, lhs, rhs))
     rows, columns = sorted(left & parallel - right), sorted(right & parallel - left)
-    reductions = sorted(left & right - parallel)
-    if not rows or not columns or len(reductions) != 1 or left & right & parallel:
+    reductions, groups = sorted(left & right - parallel), left & right & parallel
+    if not rows or not columns or len(reductions) != 1:
         raise UndecidedError(f"the contraction that {problem} becomes is of another form")
     (*outer_m, m), (*outer_n, n) = rows, columns
     return Contraction(
         tuple(details.igemm_loop_bounds),
-        tuple(sorted((*outer_m, *outer_n))),
+        tuple(sorted((*outer_m, *outer_n, *groups))),
         (),
         m,
         n,

@@ -16,7 +16,7 @@ from tuninglink.iree.lowering_configs import (
     WORKGROUP_SIZE,
 )
 from tuninglink.solver.expressions import Assumptions, SizeParameter
-from tuninglink.spaces.configuration import with_defaults
+from tuninglink.spaces.configuration import CachedReading, with_defaults
 from tuninglink.spaces.gpu.gpu_rules import PROVIDER, GpuRules
 from tuninglink.spaces.gpu.knob_table import KnobTable, gpu_template
 from tuninglink.spaces.providers import Space
@@ -81,6 +81,8 @@ class GpuSpace(Space):
 
     def __init__(self, outline: Outline, make: Callable[[], Form]) -> None:
         self._outline = outline
+        self._expect = CachedReading(outline.expect)
+        self._untiled = CachedReading(self._find_untiled)
         self._make = make
 
     @cached_property
@@ -100,7 +102,7 @@ class GpuSpace(Space):
         Raises:
             MismatchError: it has another form.
         """
-        self._outline.expect(with_defaults(configuration))
+        self._expect(with_defaults(configuration))
 
     @property
     def provider(self) -> str:
@@ -126,11 +128,14 @@ class GpuSpace(Space):
     ) -> Mapping[str, int]:
         """Read the values of the knobs from a configuration, for values of the parameters."""
         configuration = with_defaults(configuration)
-        self._outline.expect(configuration)
+        self._expect(configuration)
         return self.template.read(configuration, parameters)
 
     def untiled(self, configuration: Configuration) -> frozenset[str]:
         """Return the knobs that are 0 in a configuration, which means the whole loop."""
+        return self._untiled(configuration)
+
+    def _find_untiled(self, configuration: Configuration) -> frozenset[str]:
         entries = configuration.entries
         return frozenset(
             knob

@@ -201,8 +201,7 @@ def _run_guarded(
 ) -> tuple[Handle, Handle]:
     """Include the guarded entry points of modules in order; return the root and the decided ops after them.
 
-    The entry points of a module are one spec: a later one may change the ops that an earlier one decided. Only where
-    they
+    The entry points of a module are one spec: a later one may change the ops that an earlier one decided. Only where they
     change the program other than by annotations, the handle that one took may be to ops that are gone.
     """
     for module in modules:

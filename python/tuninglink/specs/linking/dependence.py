@@ -34,7 +34,8 @@ _NAVIGATING: Final = frozenset(
 )
 """Ops that may give a matcher ops other than the matched one, and read no attribute of them."""
 
-_STRUCTURED_PREFIX: Final = "transform.match.structured"
+_READING: Final = frozenset({names.HAS_NO_LOWERING_CONFIG, names.MATCH_DAG, names.MATCH_REGIONS})
+"""Ops that read attributes of their operand."""
 
 
 @dataclass(frozen=True)
@@ -104,18 +105,14 @@ class Dependence:
         kinds: set[_Shown] = set()
         anything = False
         looking = self.spec.table.scan.looking
-        navigates = any(
-            op.name in _NAVIGATING or op.name.startswith(_STRUCTURED_PREFIX) for op in looking
-        )
+        navigates = any(map(_navigates, looking))
         for operation in looking:
             if operation.name in (names.MATCH_DAG, names.MATCH_REGIONS):
                 kinds |= set(_shown(operation))
-            elif operation.name != names.HAS_NO_LOWERING_CONFIG:
-                anything |= operation.name not in _NAVIGATING and not operation.name.startswith(
-                    _STRUCTURED_PREFIX
-                )
-                continue
-            anything |= navigates and not self._is_own(operation.operands[0])
+            if operation.name in _READING:
+                anything |= navigates and not self._is_own(operation.operands[0])
+            else:
+                anything |= not _navigates(operation)
         return Watched(frozenset(kinds), anything)
 
     def _is_own(self, handle: mlir.Value[mlir.Type]) -> bool:
@@ -133,13 +130,13 @@ class Dependence:
         if not watched.anything and not watched.kinds:
             return False
         table = self.spec.table
-        for matcher, action in dict.fromkeys(self.spec.pairs):
-            if not self.spec.annotations(action):
-                continue
-            demand = self._demand(table, matcher)
-            if watched.anything or any(map(demand.holds_for, watched.kinds)):
-                return True
-        return False
+        return any(
+            self.spec.annotations(action)
+            and (
+                watched.anything or any(map(self._demand(table, matcher).holds_for, watched.kinds))
+            )
+            for matcher, action in dict.fromkeys(self.spec.pairs)
+        )
 
     def _demand(self, table: SequenceTable, path: str) -> _Demand:
         """Return the demand of a sequence on its first argument."""
@@ -182,6 +179,10 @@ def depend_on_each_other(specs: Sequence[Anatomy]) -> bool:
         for dependence, watched in zip(dependences, watched_ops, strict=True)
         for other in dependences
     )
+
+
+def _navigates(operation: mlir.Operation) -> bool:
+    return operation.name in _NAVIGATING or operation.name.startswith("transform.match.structured")
 
 
 def _shown(matcher: mlir.Operation) -> Iterator[_Shown]:

@@ -51,19 +51,15 @@ def flatten(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
                 if renaming and scan.may_refer(name):
                     renaming.rename_references(copy)
             own = pairs_of(member.foreach_match)
-            replace = renaming.replace
-            pairs += (
-                [(replace(matcher), replace(action)) for matcher, action in own]
-                if renaming
-                else own
-            )
+            if renaming:
+                own = [(renaming.replace(one), renaming.replace(other)) for one, other in own]
+            pairs += own
     _merge_entry_points(container, pairs)
 
 
 def _merge_entry_points(container: mlir.Operation, pairs: Sequence[Pair]) -> None:
     # A foreach_match consumes its root, so each of the entry points does.
-    entry_point = add_kernel_config(container, consumes=True)
-    block = entry_point.regions[0].blocks[0]
+    block = add_kernel_config(container, consumes=True).regions[0].blocks[0]
     root = block.arguments[0]
     with container.context, container.location, mlir.InsertionPoint(block):
         foreach_match = mlir.Operation.create(

@@ -20,24 +20,22 @@ def restrictions(spec: Anatomy) -> Iterator[Diagnostic]:
     """Yield why a spec may change decided ops in spite of its guards, as notes at the places."""
     if spec.kind is SpecKind.MATCHER_LIST:
         return
-    seen: set[mlir.Operation] = set()
-    for entry_point in spec.entry_points:
-        for table, sequence in spec.table.closure(join_path([entry_point.name])):
-            if sequence not in seen:
-                seen.add(sequence)
-                yield from _restrictions_in(table, sequence)
+    for table, sequence in dict.fromkeys(_run_by(spec)):
+        yield from _restrictions_in(table, sequence)
 
 
 def configures(spec: Anatomy) -> bool:
     """Return whether a spec may change anything, so that it needs guards after another spec."""
-    if spec.kind is SpecKind.MATCHER_LIST:
-        return any(map(spec.annotations, dict.fromkeys(action for _, action in spec.pairs)))
     return any(
         operation.name == names.ANNOTATE or declares_a_write(operation)
-        for entry_point in spec.entry_points
-        for _, sequence in spec.table.closure(join_path([entry_point.name]))
+        for _, sequence in _run_by(spec)
         for operation in _transform_ops(sequence)
     )
+
+
+def _run_by(spec: Anatomy) -> Iterator[tuple[SequenceTable, mlir.Operation]]:
+    for entry_point in spec.entry_points:
+        yield from spec.table.closure(join_path([entry_point.name]))
 
 
 def only_annotates(table: SequenceTable, path: str) -> bool:
@@ -45,11 +43,6 @@ def only_annotates(table: SequenceTable, path: str) -> bool:
     return not any(
         True for inner, sequence in table.closure(path) for _ in _restrictions_in(inner, sequence)
     )
-
-
-def can_be_guarded(table: SequenceTable, foreach_match: mlir.Operation) -> bool:
-    """Return whether a list can have a further pair, for decided ops, before its pairs."""
-    return _unguarded_because(table, foreach_match) is None
 
 
 def _restrictions_in(table: SequenceTable, sequence: mlir.Operation) -> Iterator[Diagnostic]:
@@ -70,7 +63,7 @@ def _restrictions_in(table: SequenceTable, sequence: mlir.Operation) -> Iterator
 def _restrictions_of_list(
     table: SequenceTable, foreach_match: mlir.Operation
 ) -> Iterator[Diagnostic]:
-    if reason := _unguarded_because(table, foreach_match):
+    if reason := unguarded_because(table, foreach_match):
         yield reason
     effects = SideEffects(table)
     for matcher in dict.fromkeys(matcher for matcher, _ in table.pairs(foreach_match)):
@@ -78,8 +71,8 @@ def _restrictions_of_list(
             yield note(f"its matcher '{matcher}' may change the program", table.lookup(matcher))
 
 
-def _unguarded_because(table: SequenceTable, foreach_match: mlir.Operation) -> Diagnostic | None:
-    """Return why a list cannot be guarded."""
+def unguarded_because(table: SequenceTable, foreach_match: mlir.Operation) -> Diagnostic | None:
+    """Return why a list cannot have a further pair, for decided ops, before its pairs; None if it can."""
     if not all(is_any_op(result.type) for result in foreach_match.results):
         return note("its 'foreach_match' yields something other than ops", foreach_match)
     for matcher, action in dict.fromkeys(table.pairs(foreach_match)):
@@ -94,13 +87,8 @@ def _unguarded_because(table: SequenceTable, foreach_match: mlir.Operation) -> D
 def _transform_ops(sequence: mlir.Operation) -> list[mlir.Operation]:
     """Return the transform ops in a sequence, without the ops that its matchers show."""
     operations: list[mlir.Operation] = []
-
-    def keep(operation: mlir.Operation) -> None:
-        if operation != sequence and operation.name.startswith("transform."):
-            operations.append(operation)
-
-    visit(sequence, keep)
-    return operations
+    visit(sequence, operations.append)
+    return [operation for operation in operations[1:] if operation.name.startswith("transform.")]
 
 
 def own_arguments(

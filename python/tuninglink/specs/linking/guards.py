@@ -1,8 +1,8 @@
 """Guards: keep the ops that earlier specs decided from a later spec of a chain.
 
 A guarded entry point takes the root of the program and the decided ops, and yields both again, with the ops that its
-own spec decided. Its lists and its annotations skip decided ops. Nothing is written into
-the program for that, since a DAG matcher refuses an op with an attribute that it does not show.
+own spec decided. Its lists and its annotations skip decided ops. Nothing is written into the program for that, since a
+DAG matcher refuses an op with an attribute that it does not show.
 
 Every sequence that such an entry point runs is rewritten. These are the handles in it:
 
@@ -14,7 +14,8 @@ Every sequence that such an entry point runs is rewritten. These are the handles
 | `decided` | what the spec decided: the matched op and what was annotated since | every sequence to its caller, a list to the sequence around it, the entry point to the next one | as above |
 
 A list consumes its root, and with that all handles to the ops inside. So it runs in a sequence of its own, on a copy of
-the handle: the interpreter invalidates handles in one sequence only. Where a handle in `decided` is lost, the entry point adds the ops that are configured by then.
+the handle: the interpreter invalidates handles in one sequence only. Where a handle in `decided` is lost, the entry
+point adds the ops that are configured by then.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ from tuninglink.mlir import names
 from tuninglink.mlir.symbols import reference, split_path
 from tuninglink.mlir.walk import body, collect
 from tuninglink.specs.linking.guard_analysis import (
-    can_be_guarded,
     is_search,
     only_annotates,
     only_searches,
     own_arguments,
+    unguarded_because,
 )
 from tuninglink.specs.linking.rewriting import (
     Callees,
@@ -83,7 +84,6 @@ class _Guards:
 
     def __init__(self, callees: Callees) -> None:
         self._callees = callees
-        self._any_op = any_op()
         # Ops change their hash with their attributes.
         self._matchers: dict[SequenceKey, str] = {}
         self._rewritten: dict[tuple[SequenceKey, Matched | None], Rewritten] = {}
@@ -97,7 +97,7 @@ class _Guards:
             root = merge_handles([given])
         copying = next(body(sequence))
         given.replace_all_uses_except(root, copying)
-        (before,) = change_signature(sequence, [self._any_op], [self._any_op])
+        (before,) = change_signature(sequence, [any_op()], [any_op()])
         declare_ownership(table, sequence)
         del sequence.attributes[names.ENTRY_POINT]
         sequence.attributes[names.CHAINED_ENTRY_POINT] = mlir.UnitAttr.get()
@@ -107,11 +107,12 @@ class _Guards:
         with terminator.location, mlir.InsertionPoint(terminator):
             # Where an op of the entry point fails, the entry point goes on: the chain suppresses failures.
             if state.may_lose or not state.is_complete:
-                configured = self._configured_in(table, terminator.operands[0])
+                helpers = self._callees.helpers(table)
+                configured = _helped(helpers.configured_in(), [terminator.operands[0]])
                 if state.is_complete:
                     with mlir.InsertionPoint.after(copying):
-                        already = self._configured_in(table, root)
-                    configured = self._undecided(table, configured, already)
+                        already = _helped(helpers.configured_in(), [root])
+                    configured = _helped(helpers.undecided_of(), [configured, already])
                 state.decided.append(configured)
             now = state.before
             if state.decided:
@@ -136,29 +137,16 @@ class _Guards:
         self, table: SequenceTable, operation: mlir.Operation, numbers: Iterable[int], state: State
     ) -> None:
         """Take the decided ops from operands that are annotated."""
+        helpers = self._callees.helpers(table)
         for number in numbers:
             target: Handle = operation.operands[number]
             if target in state.own:
                 continue
             with operation.location, mlir.InsertionPoint(operation):
-                ops = cast_to(target, self._any_op)
-                undecided = self._undecided(table, ops, state.before)
+                ops = cast_to(target, any_op())
+                undecided = _helped(helpers.undecided_of(), [ops, state.before])
                 operation.operands[number] = cast_to(undecided, target.type)
             state.decided.append(undecided)
-
-    def _undecided(self, table: SequenceTable, ops: Handle, decided: Handle) -> Handle:
-        """Build a handle to those of some ops that are not decided."""
-        return self._helped(self._callees.helpers(table).undecided_of(), [ops, decided])
-
-    def _configured_in(self, table: SequenceTable, root: Handle) -> Handle:
-        """Build a handle to the configured ops in a root."""
-        return self._helped(self._callees.helpers(table).configured_in(), [root])
-
-    def _helped(self, helper: str, operands: list[Handle]) -> Handle:
-        configured: Handle = include(
-            [helper], operands, [self._any_op], FAILURES_PROPAGATE
-        ).results[0]
-        return configured
 
     def _include(self, table: SequenceTable, operation: mlir.Operation, state: State) -> None:
         path = reference(operation.attributes["target"])
@@ -203,9 +191,7 @@ class _Guards:
             operations = list(body(callee.sequence))
             arguments = list(callee.sequence.regions[0].blocks[0].arguments)
             count = 1 if matched is None else 2
-            *given, before = change_signature(
-                callee.sequence, [self._any_op] * count, [self._any_op]
-            )
+            *given, before = change_signature(callee.sequence, [any_op()] * count, [any_op()])
             state = State(before)
             if matched is not None and matched.is_decided:
                 state.decided = given
@@ -229,9 +215,9 @@ class _Guards:
         is_tame = all(only_annotates(table, path) for _, path in dict.fromkeys(pairs))
         paths, is_complete = self._rewrite_pairs(table, operation, pairs)
         operands = [*operation.operands, state.before]
-        kinds = [*(result.type for result in operation.results), self._any_op]
+        kinds = [*(result.type for result in operation.results), any_op()]
         helpers = self._callees.helpers(table)
-        if can_be_guarded(table, operation):
+        if unguarded_because(table, operation) is None:
             further = tuple(operand.type for operand in operands[1:-1])
             paths.insert(0, ([helpers.is_decided(further)], [helpers.skip(len(kinds) - 1)]))
         name = move_list(operation, helpers, operands, kinds, paths)
@@ -299,6 +285,12 @@ class _Guards:
 
     def _consumes(self, table: SequenceTable, operation: mlir.Operation) -> bool:
         return any(table.consumes(operation, operand) for operand in operation.operands)
+
+
+def _helped(helper: str, operands: list[Handle]) -> Handle:
+    """Build an include of a helper with one result, and return that."""
+    result: Handle = include([helper], operands, [any_op()], FAILURES_PROPAGATE).results[0]
+    return result
 
 
 def _beside(path: str, name: str) -> list[str]:

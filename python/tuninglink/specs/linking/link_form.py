@@ -90,13 +90,11 @@ def _can_be_flat(members: Sequence[Anatomy]) -> bool:
     It does not if an entry configures an op other than the matched one, or if the result of a matcher depends on
     another op that another spec configures. In one walk, that configuration may come too early or too late.
     """
-    are_lists = all(member.kind is SpecKind.MATCHER_LIST for member in members)
-    is_alone = len(members) == 1
-    return are_lists and (is_alone or not _interfere(members))
-
-
-def _interfere(members: Sequence[Anatomy]) -> bool:
-    return any(member.reaches_other_ops for member in members) or depend_on_each_other(members)
+    if any(member.kind is SpecKind.OPAQUE for member in members):
+        return False
+    return len(members) == 1 or not (
+        any(member.reaches_other_ops for member in members) or depend_on_each_other(members)
+    )
 
 
 def _warn_about_repeated_matchers(member: Anatomy, diagnostics: DiagnosticSink) -> None:
@@ -142,18 +140,18 @@ def _warn_about_overriding(
 def separate_repeated_matchers(spec: Anatomy) -> None:
     """Give every further pair of a matcher a copy of it. The pair never applies, and its position stays."""
     for foreach_match in dict.fromkeys(op for op, _ in spec.repeated_matchers):
-        seen: set[str] = set()
+        module = next(op for op in ancestors(foreach_match) if op.name == names.MODULE)
+        matchers: set[mlir.Attribute] = set()
         pairs = []
-        for attribute, action in pairs_of(foreach_match):
-            path = reference(attribute)
-            pairs.append((_copy(foreach_match, path) if path in seen else attribute, action))
-            seen.add(path)
+        for matcher, action in pairs_of(foreach_match):
+            pairs.append((_copy(module, matcher) if matcher in matchers else matcher, action))
+            matchers.add(matcher)
         set_pairs(foreach_match, pairs)
 
 
-def _copy(foreach_match: mlir.Operation, path: str) -> mlir.Attribute:
-    """Copy a matcher, and return a reference to the copy."""
-    module = next(op for op in ancestors(foreach_match) if op.name == names.MODULE)
+def _copy(module: mlir.Operation, attribute: mlir.Attribute) -> mlir.Attribute:
+    """Copy the matcher that an attribute in a module refers to, and return a reference to the copy."""
+    path = reference(attribute)
     resolved = SequenceTable(module).resolve(path)
     assert resolved is not None, "the verifier knows all matchers"
     table, matcher = resolved

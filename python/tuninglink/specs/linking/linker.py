@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from iree.compiler import ir as mlir
 
 from tuninglink.errors import SpecError
+from tuninglink.iree.targets import Target
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import DiagnosticSink, error, note
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body
 from tuninglink.specs.bindings import bind_entries, binding_of
+from tuninglink.specs.default_library import default_spec
 from tuninglink.specs.linking.chains import chain, chained_modules
 from tuninglink.specs.linking.flat import flatten
 from tuninglink.specs.linking.link_form import (
@@ -72,6 +75,35 @@ class LinkedSpec:
     parts: tuple[Part, ...]
 
 
+def link(
+    specs: Sequence[Spec],
+    target: str | Target | None = None,
+    *,
+    directories: Sequence[str | os.PathLike[str]] = (),
+    name: str = LINKED_SPEC_NAME,
+    diagnostics: DiagnosticSink | None = None,
+) -> Spec:
+    """Link specs into one; the first wins, and the target's default spec comes last.
+
+    Args:
+        specs: the specs in order of precedence. They stay as they are.
+        target: the target whose default spec, if any, comes last; None for no default spec.
+        directories: searched for the default spec before the shipped ones.
+        name: the symbol of the result.
+        diagnostics: receives warnings about opaque specs that may override an earlier one; by default they are dropped.
+
+    Returns:
+        A spec that the compiler accepts unchanged. A single input in default-entrypoint form is returned itself.
+
+    Raises:
+        SpecError: there is nothing to link, or a spec cannot be linked.
+        TargetError: no target has this name.
+    """
+    default = default_spec(target, directories=directories) if target is not None else None
+    inputs = [*specs, default] if default is not None else specs
+    return link_specs(inputs, name=name, diagnostics=diagnostics).spec
+
+
 def link_specs(
     specs: Sequence[Spec],
     *,
@@ -89,9 +121,9 @@ def link_specs(
         SpecError: there is no spec, or one cannot be linked.
     """
     form = choose_form(specs, diagnostics=diagnostics)
-    if form is LinkForm.UNTOUCHED:
-        return LinkedSpec(specs[0], form, (Part(specs[0], None, 0),))
-    return _link([Share(spec, spec) for spec in specs], form, name)
+    linked = link_shares([Share(spec, spec) for spec in specs], form, name=name)
+    assert linked is not None, "there is a spec"
+    return linked
 
 
 @dataclass(frozen=True)
@@ -137,8 +169,7 @@ def link_nothing(specs: Sequence[Spec], *, name: str = LINKED_SPEC_NAME) -> Link
     """Return a spec that configures nothing, for specs without an entry to link."""
     with specs[0].module.context, specs[0].module.location:
         container = _container(name)
-        entry_point = add_kernel_config(container, consumes=False)
-        block = entry_point.regions[0].blocks[0]
+        block = add_kernel_config(container, consumes=False).regions[0].blocks[0]
         with mlir.InsertionPoint(block):
             yield_(list(block.arguments))
     parts = tuple(Part(spec, None, 0, ()) for spec in specs)

@@ -12,12 +12,13 @@ from iree.compiler import ir as mlir
 
 from tuninglink.errors import SpecError
 from tuninglink.mlir import names
-from tuninglink.mlir.attributes import entries_of
 from tuninglink.mlir.diagnostics import error
 from tuninglink.mlir.symbols import FreshNames, rename_symbols, symbols
 from tuninglink.mlir.walk import body
+from tuninglink.specs.linking.rewriting import declare_ownership
 from tuninglink.specs.module_scan import signature
 from tuninglink.specs.sequences import argument_attributes
+from tuninglink.specs.transform_ops import change_signature, yield_more
 
 if TYPE_CHECKING:
     from tuninglink.specs.sequences import Handle, SequenceTable
@@ -71,31 +72,12 @@ def modernize(entry_point: EntryPoint, table: SequenceTable) -> None:
     with sequence.context, sequence.location:
         sequence.attributes[names.ENTRY_POINT] = mlir.UnitAttr.get()
         if argument_attributes(sequence, 0).isdisjoint({names.CONSUMED, names.READONLY}):
-            _declare_ownership(entry_point)
+            declare_ownership(table, sequence)
         if not signature(sequence).results:
-            _return_handle(entry_point, table)
-
-
-def _declare_ownership(entry_point: EntryPoint) -> None:
-    attributes = entry_point.sequence.attributes
-    ownership = names.CONSUMED if entry_point.consumes else names.READONLY
-    others = attributes.get("arg_attrs")
-    declared = entries_of(others[0]) if isinstance(others, mlir.ArrayAttr) else {}
-    declared[ownership] = mlir.UnitAttr.get()
-    attributes["arg_attrs"] = mlir.ArrayAttr.get([mlir.DictAttr.get(declared)])
-
-
-def _return_handle(entry_point: EntryPoint, table: SequenceTable) -> None:
-    sequence = entry_point.sequence
-    handle = _handle_to_yield(entry_point, table)
-    assert handle is not None, "checked by check_can_modernize"
-    inputs = signature(sequence).inputs
-    terminator = list(body(sequence))[-1]
-    with mlir.InsertionPoint(terminator):
-        mlir.Operation.create(names.YIELD, operands=[handle], loc=terminator.location)
-    terminator.erase()
-    function_type = mlir.FunctionType.get(inputs, [handle.type])
-    sequence.attributes["function_type"] = mlir.TypeAttr.get(function_type)
+            handle = _handle_to_yield(entry_point, table)
+            assert handle is not None, "checked by check_can_modernize"
+            change_signature(sequence, [], [handle.type])
+            yield_more(sequence, [handle])
 
 
 def _handle_to_yield(entry_point: EntryPoint, table: SequenceTable) -> Handle | None:

@@ -14,6 +14,7 @@ from tuninglink.mlir.symbols import references_in, split_path
 from tuninglink.mlir.walk import body, collect
 from tuninglink.specs.foreach_match import named_pair_attributes
 from tuninglink.specs.linking.helper_sequences import HelperSequences
+from tuninglink.specs.module_scan import signature
 from tuninglink.specs.sequences import Handle, SequenceTable
 from tuninglink.specs.transform_ops import (
     any_op,
@@ -201,13 +202,12 @@ def move_list(
 
 def declare_ownership(table: SequenceTable, sequence: mlir.Operation) -> None:
     """Declare for the arguments of a sequence whether its body consumes them."""
-    declared = sequence.attributes["arg_attrs"]
-    assert isinstance(declared, mlir.ArrayAttr)
+    declared = sequence.attributes.get("arg_attrs")
     attributes = []
-    for number, given in enumerate(declared):
-        consumes = table.consumes_argument(sequence, number)
-        kept = entries_of(given)
+    for number in range(len(signature(sequence).inputs)):
+        kept = entries_of(declared[number] if isinstance(declared, mlir.ArrayAttr) else None)
         kept = {name: kept[name] for name in kept if name not in (names.CONSUMED, names.READONLY)}
+        consumes = table.consumes_argument(sequence, number)
         kept[names.CONSUMED if consumes else names.READONLY] = mlir.UnitAttr.get()
         attributes.append(mlir.DictAttr.get(kept))
     sequence.attributes["arg_attrs"] = mlir.ArrayAttr.get(attributes)

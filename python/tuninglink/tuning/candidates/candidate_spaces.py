@@ -17,6 +17,7 @@ from tuninglink.spaces.selection import EVERYTHING
 from tuninglink.tuning.candidates.candidate import Candidate, CandidateOrigin, SearchProblem
 from tuninglink.tuning.candidates.sampling import (
     CHECKING,
+    BeginDraw,
     CandidateMaker,
     SpaceSampler,
     near_values,
@@ -123,6 +124,14 @@ class CandidateSpaces:
         if not self._fixed_options:
             return sampled
         return [self._with_options(candidate, {}) for candidate in sampled]
+
+    def begin_sample(self, n: int, seed: int) -> None:
+        """Begin a draw for a later call of `sample`, see `SpaceSampler.begin`."""
+        self._sampler.begin(n, seed)
+
+    def draw_elsewhere(self, begin: BeginDraw) -> None:
+        """Let another process draw: `begin` begins a draw there."""
+        self._sampler.begin_elsewhere = begin
 
     @property
     def reason(self) -> str:

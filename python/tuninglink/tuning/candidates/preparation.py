@@ -21,11 +21,13 @@ from tuninglink.tuning.candidates.templates import apply_specs, configure
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tuninglink.spaces.configuration import Configuration
     from tuninglink.spaces.provider_registry import ProviderRegistry
     from tuninglink.spaces.selection import SpaceSelection
     from tuninglink.spaces.workload import Workload
     from tuninglink.specs.spec import Spec
     from tuninglink.tuning.candidates.candidate import Candidate
+    from tuninglink.tuning.candidates.templates import ConfiguredDispatch
     from tuninglink.tuning.programs.dispatches import TuningTask
 
 
@@ -112,9 +114,7 @@ def prepare(
         SelectionError: the selection leaves no space of the dispatch.
     """
     configured = configure(task.source, flags)
-    dispatch, default = configured.dispatch, configured.configuration
-    if dispatch is None or default is None or default.pipeline is None:
-        raise NotTunableError("the compiler gives none of its operations a configuration")
+    dispatch, default = tunable_parts(configured)
     is_open = any(dimension.size is None for dimension in dispatch.problem.dimensions)
     if is_open and not task.is_dynamic:
         raise NotTunableError("its sizes are dynamic; --dim gives sizes at which it is tuned")
@@ -123,7 +123,7 @@ def prepare(
         other = configure(task.source, flags, spec).configuration
         if other is not None and other.pipeline is not None:
             given.append(other)
-    workload = _with_sizes(dispatch, task)
+    workload = with_sizes(dispatch, task)
     spaces = CandidateSpaces(workload, default, given, registry, limits, selection=selection)
     if not spaces.spaces and not spaces.given:
         raise NotTunableError(f"there is no space: {spaces.reason}")
@@ -139,7 +139,19 @@ def prepare(
     return PreparedTask(task, template, spaces, dispatch, form, matcher)
 
 
-def _with_sizes(dispatch: Workload, task: TuningTask) -> Workload:
+def tunable_parts(configured: ConfiguredDispatch) -> tuple[Workload, Configuration]:
+    """Return the dispatch of a configured benchmark and the compiler's choice.
+
+    Raises:
+        NotTunableError: the compiler makes no choice.
+    """
+    dispatch, default = configured.dispatch, configured.configuration
+    if dispatch is None or default is None or default.pipeline is None:
+        raise NotTunableError("the compiler gives none of its operations a configuration")
+    return dispatch, default
+
+
+def with_sizes(dispatch: Workload, task: TuningTask) -> Workload:
     """Return a workload with the loop sizes for which a dispatch is specialized."""
     dimensions = list(dispatch.problem.dimensions)
     for loop, sizes in task.bounds.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError, Future
 from itertools import islice, zip_longest
 from math import inf, prod
 from typing import Any, Final
@@ -97,6 +98,9 @@ busy and idle machines sample the same candidates."""
 _STEPS: Final = 1000
 """Limit on the solver steps before the first assignment of a space; most need 60 to 800."""
 
+BeginDraw = Callable[[int, int], Future[list[Candidate]]]
+"""Begins a draw of a number of candidates with a seed."""
+
 _MOST_REJECTED: Final = 64
 """The number of consecutive rejected assignments after which a space counts as empty."""
 
@@ -109,6 +113,7 @@ class SpaceSampler:
         maker: returns the maker of candidates for a space, given its position.
 
     Attributes:
+        begin_elsewhere: begins a draw in another process; None for draws in this one.
         reasons: the reasons why spaces have no candidates, by position.
     """
 
@@ -117,6 +122,8 @@ class SpaceSampler:
         self._maker = maker
         self._samples: dict[tuple[int, int], _Sample] = {}
         self._drawn: dict[tuple[int, int], list[Candidate]] = {}
+        self._begun: dict[tuple[int, int], Future[list[Candidate]]] = {}
+        self.begin_elsewhere: BeginDraw | None = None
         self.reasons: dict[int, str] = {}
 
     def sample(self, n: int, seed: int) -> list[Candidate]:
@@ -129,9 +136,31 @@ class SpaceSampler:
             seed: the seed of the draw, which determines it unless the time limit cuts it.
         """
         if (n, seed) not in self._drawn:
-            limited = self._draw(n, seed, time.thread_time() + _SECONDS)
-            self._drawn[n, seed] = limited or self._draw(n, seed, inf)
+            self._drawn[n, seed] = self._from_elsewhere(n, seed) or self._draw_here(n, seed)
         return self._drawn[n, seed]
+
+    def begin(self, n: int, seed: int) -> None:
+        """Begin a draw for a later call of `sample`: in another process if there is one, else all of it now."""
+        if (n, seed) in self._drawn or (n, seed) in self._begun:
+            return
+        if self.begin_elsewhere is None:
+            self.sample(n, seed)
+        else:
+            self._begun[n, seed] = self.begin_elsewhere(n, seed)
+
+    def _from_elsewhere(self, n: int, seed: int) -> list[Candidate]:
+        """Return the candidates of a draw that was begun elsewhere; none if it was not, or failed."""
+        begun = self._begun.pop((n, seed), None)
+        if begun is None:
+            return []
+        try:
+            return begun.result()
+        except (Exception, CancelledError):  # noqa: BLE001 - the draw here meets the same error, or none
+            return []
+
+    def _draw_here(self, n: int, seed: int) -> list[Candidate]:
+        limited = self._draw(n, seed, time.thread_time() + _SECONDS)
+        return limited or self._draw(n, seed, inf)
 
     def _draw(self, n: int, seed: int, deadline: float) -> list[Candidate]:
         count = len(self._spaces)

@@ -68,7 +68,8 @@ class Contestant:
     @property
     def sample_seconds(self) -> float:
         """The time of one sample."""
-        return max(self.microseconds * self.stretch * 1e-6, _SAMPLE_SECONDS)
+        iterations = self.benchmark.layout.program_sets
+        return max(iterations * self.microseconds * self.stretch * 1e-6, _SAMPLE_SECONDS)
 
 
 @dataclass(frozen=True)

@@ -124,6 +124,8 @@ class BenchmarkLoader:
     def _sets(self, layout: BufferLayout) -> int:
         if self._settings.caches is Caches.WARM:
             return 1
+        if self._settings.caches is Caches.PROGRAM:
+            return layout.program_sets
         cache_bytes = self._settings.last_level_bytes or last_level_bytes(self._uri)
         sets = _COLD_FACTOR * cache_bytes // layout.stride + 1
         return max(2, min(sets, _MOST_BUFFER_BYTES // layout.stride))

@@ -22,6 +22,8 @@ class Caches(Enum):
 
     WARM = "warm"
     COLD = "cold"
+    PROGRAM = "program"
+    """As the program leaves them: it uses other data between two calls of a dispatch."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class Settings:
         last_level_bytes: the last-level cache; found out by default.
     """
 
-    caches: Caches = Caches.WARM
+    caches: Caches = Caches.PROGRAM
     seed: int = 0
     sample_seconds: float = 0.003
     last_level_bytes: int | None = None

@@ -6,12 +6,12 @@ bytes apart, each binding between guards:
     guard | binding 0 | guard | binding 1 | guard | … (one set, `stride` bytes) | guard | binding 0 | …
 
 Iteration `i` of a batch works on set `i mod sets`: with one set the caches stay warm, with as many as exceed the
-last-level cache they are cold. The guards show writes out of bounds.
+last-level cache they are cold, and with as many as the program has data they hold what it leaves in them. The guards show writes out of bounds.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
@@ -79,11 +79,24 @@ class BufferLayout:
         bindings: in the order of the dispatch's pipeline layout.
         stride: the bytes of one set, guards included.
         guard: the bytes before the first binding, between two bindings and after the last.
+        program_bytes: the bytes of the bindings of all dispatches that a run of the program calls, up to a limit; 0 if
+            the benchmark repeats the dispatch on the same data.
     """
 
     bindings: tuple[Binding, ...]
     stride: int
     guard: int
+    program_bytes: int = field(default=0, repr=False)  # not part of the key of a problem
+
+    @property
+    def binding_bytes(self) -> int:
+        """The bytes of all bindings."""
+        return sum(binding.byte_length for binding in self.bindings)
+
+    @property
+    def program_sets(self) -> int:
+        """The number of sets that take as much as the data of the program."""
+        return max(1, self.program_bytes // self.stride) if self.stride else 1
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from tuninglink.tuning.database import (
 )
 from tuninglink.tuning.database.prior_data import PriorData
 from tuninglink.tuning.deciding.contestants import BLOCKS
+from tuninglink.tuning.devices.timing import Caches
 from tuninglink.tuning.results.failures import Failure, FailureKind
 from tuninglink.tuning.results.output_verdict import Correctness
 from tuninglink.tuning.results.task_result import TrialResult
@@ -197,7 +198,7 @@ class Journal:
         yield replace(winner, batch=batches[1], samples=tuple(pair[1] for pair in pairs))
 
     def _trials(self, task: TuningTask) -> list[Trial]:
-        caches = self.settings.caches.value
+        caches = self._caches(task)
         trials = self.database.trials(task.key, self._environment(task))
         return [trial for trial in trials if trial.caches == caches]
 
@@ -215,8 +216,15 @@ class Journal:
             ),
             stage,
             candidate.origin.value,
-            caches=self.settings.caches.value,
+            caches=self._caches(task),
         )
+
+    def _caches(self, task: TuningTask) -> str:
+        """Return the state of the caches in which a task is measured."""
+        caches = self.settings.caches
+        if caches is Caches.PROGRAM and not task.layout.program_bytes:
+            caches = Caches.WARM
+        return caches.value
 
     def _environment(self, task: TuningTask) -> EnvironmentRecord:
         device, target = self.device, task.target

@@ -66,7 +66,7 @@ class OpenTask:
         return self.measured.task.calls * (self.measured.default_us - best_us)
 
 
-@dataclass(frozen=True)
+@dataclass
 class _OpenRace:
     """An unfinished race.
 
@@ -74,11 +74,13 @@ class _OpenRace:
         task: the task of its candidates.
         race: the race.
         seconds: its estimated duration.
+        taken: the seconds that its steps took so far.
     """
 
     task: OpenTask
     race: TaskRace
     seconds: float
+    taken: float = 0.0
 
 
 class OpenRaces:
@@ -100,6 +102,8 @@ class OpenRaces:
         self._end = end
         self._lose = lose
         self._races: list[_OpenRace] = []
+        self._estimated = 0.0
+        self._taken = 0.0
 
     def __len__(self) -> int:
         return len(self._races)
@@ -111,8 +115,13 @@ class OpenRaces:
 
     @property
     def seconds(self) -> float:
-        """The estimated duration of all races."""
-        return sum(race.seconds for race in self._races)
+        """The estimated duration of the rest of all races."""
+        return sum(max(0.0, self.slowdown * race.seconds - race.taken) for race in self._races)
+
+    @property
+    def slowdown(self) -> float:
+        """The factor by which races take longer than estimated: others may use the machine, too."""
+        return max(1.0, self._taken / self._estimated) if self._estimated else 1.0
 
     def add(self, task: OpenTask, race: TaskRace, seconds: float) -> None:
         """Add a race with its estimated duration."""
@@ -134,6 +143,7 @@ class OpenRaces:
             time.sleep(max(0.0, self.due - time.monotonic()))
 
     def _advance(self, open_race: _OpenRace) -> None:
+        began = time.monotonic()
         try:
             result = open_race.race.advance()
         except FatalError:
@@ -142,8 +152,11 @@ class OpenRaces:
             self._races.remove(open_race)
             self._lose(open_race.task, reason_of(failure))
             return
+        open_race.taken += time.monotonic() - began
         if result is not None:
             self._races.remove(open_race)
+            self._estimated += open_race.seconds
+            self._taken += open_race.taken
             self._end(open_race.task, result)
 
 
@@ -190,19 +203,25 @@ class TaskEndings:
             return 0.0
         rules = self._tuner.rules(self._ledger.whole, default_is_wrong=False)
         pauses = (rules.blocks - 1) * rules.gap_seconds  # the pauses of several races overlap
-        return self.races.seconds + sum(run.race_seconds for run in begun) + pauses
+        priced = sum(run.race_seconds for run in begun)
+        return self.races.seconds + self.races.slowdown * priced + pauses
 
     def decide_all(self) -> None:
         """Decide the tasks that had a turn, largest gain first."""
         self._ledger.release(Account.REFERENCE)  # races start with this comparison
-        for task in sorted(self.open, key=lambda open_task: -open_task.gain):
+        waiting = sorted(self.open, key=lambda open_task: -open_task.gain)
+        for position, task in enumerate(waiting):
             if task.run is None:
                 continue
             left = self._ledger.budget(Account.TASKS).remaining
             if not (self._has_winner or self.races) and left < task.run.race_seconds:
                 self._ledger.release(Account.GUARD)  # a comparison needs a winner
-            # Tasks with smaller gains get the remaining time.
-            self.decide(task, reserved=self.racing_seconds(()), is_last=False)
+            # A race of many finalists does not take the time of tasks that gain, too.
+            others = [other for other in waiting[position + 1 :] if other.gain > 0]
+            reserved = self.racing_seconds(others)
+            if left - reserved < task.run.race_seconds:
+                reserved = self.racing_seconds(())
+            self.decide(task, reserved=reserved, is_last=False)
             self.races.advance()
         self._end_races()
         # Races may take less than their price: tasks without a race get the remaining time.

@@ -240,4 +240,4 @@ class PreparationAhead:
     def _draw(self, task: TuningTask) -> None:
         self._done.add(task.key)
         with suppress(Exception):  # its turn reports the error
-            self._prepare(task).spaces.sample(FIRST_CANDIDATES, self._tuner.settings.seed)
+            self._prepare(task).spaces.begin_sample(FIRST_CANDIDATES, self._tuner.settings.seed)

@@ -45,6 +45,9 @@ class CandidatePool(Protocol):
     def sample(self, n: int, seed: int) -> Sequence[Candidate]:
         """Return candidates that are spread over the spaces, all if there are no more than `n`."""
 
+    def begin_sample(self, n: int, seed: int) -> None:
+        """Begin a draw for a later call of `sample`."""
+
     def neighbors(self, candidate: Candidate) -> Sequence[Candidate]:
         """Return the candidates that differ by a step, the nearest first."""
 

@@ -187,7 +187,7 @@ class ModelSearch(Search):
     def draw_ahead(self) -> None:
         """Draw the candidates that the model will choose from."""
         if self._tried >= _FEWEST:
-            self._pool.sample(MOST_CANDIDATES, self._seed)  # the pool remembers it
+            self._pool.begin_sample(MOST_CANDIDATES, self._seed)
 
     @property
     def _tried(self) -> int:
