@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ENTRY = "match_linear_2048x1280x5120"
-GPU, CPU = "spec_gfx942.mlir", "spec_llvm_cpu.mlir"
+GPU, CPU, NVIDIA = "spec_gfx942.mlir", "spec_llvm_cpu.mlir", "spec_sm_80.mlir"
+ATTENTION, CONVOLUTION = "spec_attention_gfx942.mlir", "spec_convolution_gfx942.mlir"
 CHECKED = "gfx942"
 
 
@@ -78,6 +79,17 @@ MISTAKES = {
     "no steps": Mistake(STEPS, "reduction = [0, 64]", "red_2 = 0 (all 5120)", "red_2 from 0 (all 5120) to 128", target=CHECKED),
     "four steps": Mistake(STEPS, "reduction = [0, 0, 64, 0]", "4 sizes for the 3 loops", "[0, 0, 64]"),
     "four steps on a target": Mistake(STEPS, "reduction = [0, 0, 64, 0]", "the operation has 3 loops", "3 loops", target=CHECKED),
+    # On other targets, and for other operations.
+    "intrinsic of AMD on sm_80": Mistake("NV_MMA_SYNC_F32_16x8x16_F16", "MFMA_F32_16x16x16_F16", "not an intrinsic of sm_80", "'NV_MMA_SYNC_F32_16x8x16_F16'", target="sm_80", example=NVIDIA, line="mma_kind"),
+    "intrinsic of CDNA on gfx1201": Mistake(KIND, f" {KIND}", "not an intrinsic of gfx1201", "'WMMAR4_F32_16x16x16_F16'", target="gfx1201"),
+    "pipeline of CPUs on gfx950": Mistake("distribution = [128, 128, 0]", "distribution = [128, 128, 0 ]", "not a pipeline of rocm", "tuninglink.targets", target="gfx950", example=CPU, line="pipeline"),
+    "too much shared memory on sm_80": Mistake(STEPS, "reduction = [0, 0, 1024]", "262144 <= 166912", "red_2 from 1024 to", target="sm_80", example=NVIDIA),
+    "steps of m on sm_80": Mistake(STEPS, "reduction = [64, 0, 0]", "red_2 = 0 (all 5120)", "red_2 from 0 (all 5120) to", target="sm_80", example=NVIDIA),
+    "subgroups of 64 on sm_80": Mistake("subgroup_size = 32", "subgroup_size = 64", "a subgroup of sm_80 has 32 threads", "subgroup_size = 32", "warning", "sm_80", NVIDIA),
+    "uneven keys": Mistake("reduction = [0, 0, 0, 0, 32]", "reduction = [0, 0, 0, 0, 48]", "share reading the tile 1x48x64", "red_4 from 48 to 32", target=CHECKED, example=ATTENTION),
+    "short steps of a convolution": Mistake("reduction = [0, 0, 0, 0, 1, 1, 2]", "reduction = [0, 0, 0, 0, 2]", "5 sizes for the 7 loops", "[0, 0, 0, 0, 0, 0, 2]", "warning", CHECKED, CONVOLUTION),
+    "large vectors": Mistake(VECTORS, "vector_common_parallel = [128, 128, 0]", "must be smaller than 32768 bytes", "vector_common_parallel_1 from 128 to 4", target="znver4", example=CPU),
+    "steps of a parallel loop": Mistake("vector_reduction = [0, 0, 4]", "vector_reduction = [4, 0, 0]", "vector_reduction_0 must be 0", "vector_reduction_0 from 4 to 0", target="znver4", example=CPU),
     # Others.
     "misspelt op": Mistake("transform.iree.match.dims_equal %m", "transform.iree.match.dim_equal %m", "dim_equal' is unknown", "'transform.iree.match.dims_equal'", line="dim_equal"),
     "no intrinsic": Mistake(f"      {KIND},\n", "", "needs 'mma_kind'", "such as mma_kind"),
@@ -127,8 +139,7 @@ def test_a_mistake_is_named_at_its_line(name: str, tmp_path: Path) -> None:
     first = found[0]
     assert first["level"] == mistake.level
     assert mistake.remedy in texts(first)
-    names_entry = ENTRY in texts(first) or "action" in texts(first)
-    assert names_entry
+    assert any(word in texts(first) for word in (ENTRY, "action '", "entry 'match_"))
     line = first["locations"][0]["physicalLocation"]["region"]["startLine"]
     expected = mistake.line or mistake.wrong.split("=")[0].strip()
     assert expected in path.read_text().splitlines()[line - 1]

@@ -14,6 +14,7 @@ from model_programs import rms_norm
 from verdict_programs import FORMS
 from verdict_trials import TARGETS, Trials
 
+from tuninglink.mlir.diagnostics import Severity
 from tuninglink.solver.answers import Verdict
 from tuninglink.spaces.cpu.cpu_provider import CpuProvider
 from tuninglink.spaces.gpu.gpu_provider import TILE_AND_FUSE, VECTOR_DISTRIBUTE, GpuProvider
@@ -59,6 +60,9 @@ def reduced(element: str, operation: str, length: int = 77) -> str:
 
 INTRINSIC, PADDED, PADDED_LOADS, THREADS = 0, 1, 3, -1
 """Which of the spaces of TileAndFuse."""
+
+LOADS = 1
+"""The space of direct loads on gfx950, which come before padding."""
 
 
 @dataclass(frozen=True)
@@ -255,6 +259,17 @@ CASES = {
         Verdict.NOT_DECIDED,
         compiles=False,
         space=PADDED_LOADS,
+    ),
+    "direct loads of several products": Case(
+        matmul(128, 96, 160, "f32", batch=3),
+        "gfx950",
+        TILE_AND_FUSE,
+        of_dimensions("wg", 3, 128, 96)
+        | of_dimensions("sg", 0, 8, 3)
+        | {"red_3": 2, "wg_size_x": 128, "mma_idx": 0, "prefetch_num_stages": 2},
+        Verdict.NOT_DECIDED,
+        compiles=False,
+        space=LOADS,
     ),
     "the result that a bias is added to": Case(
         product((384, "f32"), (256, "f32"), (128, "f32"), bias=True),
@@ -489,6 +504,28 @@ def test_copies_under_masks_are_limited() -> None:
         answer = space.constraints.check({**assignment, "promoted": promoted, "red_2": steps})
         found = [str(each) for each in answer.violations if "masked elements" in str(each)]
         assert bool(found) is is_limited
+
+
+@pytest.mark.parametrize(("bias", "subgroups"), [(True, 1), (True, 4), (False, 1)])
+def test_fused_results_that_spill_take_minutes(subgroups: int, *, bias: bool) -> None:
+    source = product((1024, "f16"), (1024, "f16"), (1024, "f32"), bias=bias)
+    trials = Trials.of(source, TARGETS["gfx942"])
+    spaces = registry().spaces(trials.workload, VECTOR_DISTRIBUTE)
+    space = next(each for each in spaces if each.is_sufficient)
+    knobs = of_dimensions("wg", 256, 256) | {
+        "red_2": 32,
+        "promoted": 3,
+        "wg_size_x": 64 * subgroups,
+    }
+    trials.configure(space, {**others(space), **knobs, "sg_m_cnt": subgroups, "sg_n_cnt": 1})
+    answer = trials.judge(registry())
+    assert answer is not None
+    is_slow = bias and subgroups == 1
+    assert bool(answer.slow) is is_slow
+    if is_slow:
+        assert answer.severity is Severity.WARNING
+        assert "may take minutes to compile" in str(answer)
+        assert answer.knobs
 
 
 def test_copies_of_bytes_under_masks_are_limited_further() -> None:

@@ -113,6 +113,7 @@ class SpecReport:
             yield from _discouraged(entry)
             yield from _crashing(entry)
             yield from _miscompiled(entry)
+            yield from _slow(entry)
             yield from _open(entry)
             for match in entry.in_model or ():
                 yield from _in_model(entry, match)
@@ -166,6 +167,7 @@ _REJECTED: Final = (
     "has a configuration that the compiler's own constraints reject",
 )
 _CRASHING: Final = "configures what may crash on local-task"
+_SLOW: Final = "has a configuration that may take minutes to compile"
 _NARROW: Final = "has a configuration that compiles, although it is outside of the constraints"
 """The message about an invalid configuration that compiles."""
 
@@ -203,6 +205,14 @@ def _crashing(report: EntryReport) -> Iterator[Finding]:
         yield _finding(rule, rule.severity, report, message, answer.details, place=place)
 
 
+def _slow(report: EntryReport) -> Iterator[Finding]:
+    """Yield that a configuration may take minutes to compile, unless it was compiled."""
+    rule, answer = Rule.SLOW, report.is_valid
+    if answer is not None and answer.slow and not _compiles(report):
+        message, place = f"{_SLOW}: {answer.slow}", report.knob_place
+        yield _finding(rule, rule.severity, report, message, answer.details, place=place)
+
+
 def _miscompiled(report: EntryReport) -> Iterator[Finding]:
     """Yield that the compiler generates wrong code for the configuration of an entry."""
     rule = Rule.WRONG_RESULT
@@ -236,6 +246,9 @@ def _in_model(report: EntryReport, match: ModelMatch) -> Iterator[Finding]:
     if answer.warning:
         rule, what = Rule.DISCOURAGED, "has a configuration that the compiler's own constraints"
         message = f"{what} reject {where}: {answer.warning}"
+        yield _finding(rule, rule.severity, report, message, notes)
+    if answer.slow:
+        rule, message = Rule.SLOW, f"{_SLOW} {where}: {answer.slow}"
         yield _finding(rule, rule.severity, report, message, notes)
     if answer.crash:
         rule, message = Rule.STACK_OVERFLOW, f"{_CRASHING} {where}: {answer.crash}"

@@ -180,6 +180,11 @@ def _judged(found: ConfigurationAnswer, key: bytes) -> Judged:
         answer = Answer(
             found.verdict, found.reason, found.further_violations, crash=crash, knobs=knobs
         )
+    elif found.slow:
+        slow, knobs = str(found.slow[0]), found.slow[0].knobs
+        answer = Answer(
+            found.verdict, found.reason, found.further_violations, slow=slow, knobs=knobs
+        )
     else:
         return Judged(Answer(found.verdict, found.reason))
     return Judged(answer, key, lambda: Details(found.notes, found.knobs))

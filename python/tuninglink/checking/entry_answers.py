@@ -22,6 +22,7 @@ class Answer:
         details: further sentences for the report.
         warning: the objection of the compiler's own constraints, if not refuted; may be empty.
         crash: why the code may crash, if not refuted; may be empty.
+        slow: why the configuration may take minutes to compile, if not decided; may be empty.
         knobs: the knobs that the answer is about, starting with the one to change; may be empty.
         miscompilation: why the code computes wrong results although it compiles; empty if no reason is known.
     """
@@ -31,6 +32,7 @@ class Answer:
     details: tuple[str, ...] = ()
     warning: str = field(default="", metadata=EMPTY_IS_NULL)
     crash: str = field(default="", metadata=EMPTY_IS_NULL)
+    slow: str = field(default="", metadata=EMPTY_IS_NULL)
     knobs: tuple[str, ...] = ()
     miscompilation: str = field(default="", metadata=EMPTY_IS_NULL)
 

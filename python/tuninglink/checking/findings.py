@@ -26,6 +26,7 @@ class Rule(Enum):
     DOES_NOT_COMPILE = "does-not-compile"
     STACK_OVERFLOW = "stack-overflow"
     WRONG_RESULT = "wrong-result"
+    SLOW = "slow-to-compile"
     UNREACHABLE = "unreachable-entry"
     UNDECIDED = "undecided"
 
@@ -48,6 +49,7 @@ _DESCRIPTIONS = {
     Rule.DOES_NOT_COMPILE: "The configured program does not compile",
     Rule.STACK_OVERFLOW: "The configured program overflows the stack of the runtime's workers",
     Rule.WRONG_RESULT: "The compiler generates wrong code for the configuration",
+    Rule.SLOW: "The configuration may take minutes to compile",
     Rule.UNREACHABLE: "The entry is never reached",
     Rule.UNDECIDED: "A question about the entry was not decided",
 }
@@ -55,6 +57,7 @@ _SEVERITIES = {
     Rule.DISCOURAGED: Severity.WARNING,
     Rule.STACK_OVERFLOW: Severity.WARNING,
     Rule.WRONG_RESULT: Severity.WARNING,
+    Rule.SLOW: Severity.WARNING,
     Rule.UNREACHABLE: Severity.WARNING,
     Rule.UNDECIDED: Severity.REMARK,
 }

@@ -87,12 +87,18 @@ class Decider:
         except (KeyError, ZeroDivisionError):
             return None
 
-    def search(self, deadline: Deadline) -> SearchPlan | None:
+    def search(self, deadline: Deadline, without: Collection[int] = ()) -> SearchPlan | None:
         """Return the search for complete solutions, or None if only the solver can find them.
+
+        Args:
+            deadline: the deadline of planning.
+            without: the indices of assertions that need not hold.
 
         Raises:
             UndecidedError: planning exceeds the deadline.
         """
+        if without:
+            return self.search_within({}, deadline, without)
         if not self._search:
             self._search.append(self._plan(range(len(self._assertions)), {}, self._names, deadline))
         return self._search[0]

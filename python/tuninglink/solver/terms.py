@@ -235,6 +235,7 @@ class Grade(Enum):
 
     - `NECESSARY`: code generation fails.
     - `SUFFICIENT`: code generation may fail. If all necessary and sufficient assertions hold, it succeeds.
+    - `SLOW`: like `SUFFICIENT`, and code generation takes minutes where it succeeds.
     - `COMPILER`: the compiler's own constraints reject the configuration; code generation may succeed.
     - `UNSAFE`: code generation succeeds, but the code may crash.
     - `HEURISTIC`: none, but the configuration is not worth trying.
@@ -242,6 +243,7 @@ class Grade(Enum):
 
     NECESSARY = "necessary"
     SUFFICIENT = "sufficient"
+    SLOW = "slow"
     COMPILER = "compiler"
     UNSAFE = "unsafe"
     HEURISTIC = "heuristic"

@@ -117,7 +117,7 @@ class InvalidFormError(MismatchError):
 
     def __init__(self, message: str, entry: str = "") -> None:
         super().__init__(message)
-        self.entry = entry
+        self.knobs = (entry,) if entry else ()
 
 
 class StrayTileError(MismatchError):

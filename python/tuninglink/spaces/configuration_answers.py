@@ -58,6 +58,7 @@ class ConfigurationAnswer:
         violations: if refuted, the necessary rules that it breaks.
         discouraged: if not refuted, the rules of the compiler's own constraints that it breaks.
         unsafe: if not refuted, the rules that it breaks without which its code may crash.
+        slow: if not decided, the rules that it breaks without which it may take minutes to compile.
         reason: if not decided, why not.
         propose: finds the nearest valid configuration, or returns the reason why there is none.
     """
@@ -67,6 +68,7 @@ class ConfigurationAnswer:
     violations: tuple[Violation, ...] = ()
     discouraged: tuple[Violation, ...] = ()
     unsafe: tuple[Violation, ...] = ()
+    slow: tuple[Violation, ...] = ()
     reason: str = ""
     propose: Callable[[], tuple[Proposal | None, str]] = field(
         default=lambda: (None, ""), repr=False, compare=False
@@ -74,7 +76,7 @@ class ConfigurationAnswer:
 
     @property
     def proposal(self) -> Proposal | None:
-        """If refuted, discouraged or unsafe, the nearest valid configuration, or None if none was found."""
+        """If refuted, discouraged, unsafe or slow, the nearest valid configuration, or None if none was found."""
         return self._proposed[0]
 
     @cached_property
@@ -87,7 +89,7 @@ class ConfigurationAnswer:
         """The severity of the answer; None for a valid configuration that the compiler's constraints accept."""
         if self.verdict is Verdict.REFUTED:
             return Severity.ERROR
-        if self.discouraged or self.unsafe:
+        if self.discouraged or self.unsafe or self.slow:
             return Severity.WARNING
         return Severity.REMARK if self.verdict is Verdict.NOT_DECIDED else None
 
@@ -100,6 +102,8 @@ class ConfigurationAnswer:
             return f"{who} in pipeline {self.pipeline}: {first}"
         if self.unsafe:
             return f"the code of the configuration may crash in pipeline {self.pipeline}: {self.unsafe[0]}"
+        if self.slow:
+            return f"the configuration may take minutes to compile in pipeline {self.pipeline}: {self.slow[0]}"
         if self.verdict is Verdict.NOT_DECIDED:
             return f"the configuration was not decided: {self.reason}"
         return f"the configuration is valid in pipeline {self.pipeline}"
@@ -110,9 +114,8 @@ class ConfigurationAnswer:
         proposal, why_none = self._proposed
         if proposal is not None:
             return (*self.further_violations, str(proposal))
-        reason = (
-            why_none if self.violations else self.reason if self.discouraged or self.unsafe else ""
-        )
+        is_doubted = self.discouraged or self.unsafe or self.slow
+        reason = why_none if self.violations else self.reason if is_doubted else ""
         return (*self.further_violations, *filter(None, [reason]))
 
     @property
@@ -132,7 +135,7 @@ class ConfigurationAnswer:
 
     @property
     def _broken(self) -> tuple[Violation, ...]:
-        return (*self.violations, *self.discouraged, *self.unsafe)
+        return (*self.violations, *self.discouraged, *self.unsafe, *self.slow)
 
 
 def _factor(change: tuple[str, int, int]) -> float:

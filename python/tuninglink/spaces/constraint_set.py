@@ -252,11 +252,7 @@ class ConstraintSet(SolutionSet):
             if isinstance(knob, IntegerKnob) and knob.name in assignment
         ]
         try:
-            search = (
-                self._decider.search_within({}, deadline, without)
-                if without
-                else self._decider.search(deadline)
-            )
+            search = self._decider.search(deadline, without)
             if search is not None:
                 return nearest_by_search(search, assignment, measured, deadline)
             asked = [index for index in range(len(self.assertions)) if index not in without]
@@ -294,4 +290,5 @@ def _verdict(violations: Sequence[Violation]) -> Verdict:
     grades = {violation.grade for violation in violations}
     if grades & {Grade.NECESSARY, Grade.COMPILER}:
         return Verdict.REFUTED
-    return Verdict.NOT_DECIDED if Grade.SUFFICIENT in grades else Verdict.PROVEN
+    is_open = grades & {Grade.SUFFICIENT, Grade.SLOW}
+    return Verdict.NOT_DECIDED if is_open else Verdict.PROVEN

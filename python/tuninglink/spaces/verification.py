@@ -127,6 +127,7 @@ class _Finding:
         necessary: the necessary rules that it breaks.
         compilers: the rules of the compiler's own constraints that it breaks.
         unsafe: the rules that it breaks without which its code may crash.
+        slow: the rules that it breaks without which it compiles in less than minutes.
         lacks: the missing entry that the compiler's verifier requires.
         untiled: the knobs that are 0 in the configuration, which means the whole loop.
         doubt: why it is not proven valid; empty if it is.
@@ -137,6 +138,7 @@ class _Finding:
     necessary: tuple[Violation, ...] = ()
     compilers: tuple[Violation, ...] = ()
     unsafe: tuple[Violation, ...] = ()
+    slow: tuple[Violation, ...] = ()
     lacks: tuple[Violation, ...] = ()
     doubt: str = ""
     untiled: frozenset[str] = frozenset()
@@ -154,12 +156,11 @@ class _Finding:
         try:
             assignment = space.assignment(configuration)
         except InvalidFormError as failure:
-            knobs = (failure.entry,) if failure.entry else ()
-            return cls(space, necessary=(Violation(str(failure), origin, knobs=knobs),))
+            return cls(space, necessary=(Violation(str(failure), origin, knobs=failure.knobs),))
         except NearFormError as failure:
-            answer = space.check(failure.assignment, limits)
             untiled = space.untiled(configuration)
-            necessary = _graded(answer, untiled)[Grade.NECESSARY]
+            graded = _graded(space.check(failure.assignment, limits), untiled)
+            necessary = graded[Grade.NECESSARY]
             read = failure.assignment if necessary else None
             return cls(
                 space, read, necessary, doubt=_of_other_form(provider, failure), untiled=untiled
@@ -177,12 +178,14 @@ class _Finding:
         doubt = answer.reason
         if graded[Grade.SUFFICIENT]:
             doubt = f"the compiler may refuse it: {_join(map(str, graded[Grade.SUFFICIENT]))}"
+        elif graded[Grade.SLOW]:
+            doubt = f"it may take minutes to compile: {_join(map(str, graded[Grade.SLOW]))}"
         elif not space.is_sufficient:
             doubt = (
                 f"only {provider}'s own constraints cover it, which accept what does not compile"
             )
         broken = graded[Grade.NECESSARY], graded[Grade.COMPILER], graded[Grade.UNSAFE]
-        return cls(space, assignment, *broken, doubt=doubt, untiled=untiled)
+        return cls(space, assignment, *broken, graded[Grade.SLOW], doubt=doubt, untiled=untiled)
 
     def refute(self, pipeline: str, limits: Limits) -> ConfigurationAnswer:
         """Return the answer for a configuration that this space refutes."""
@@ -219,16 +222,14 @@ def _weigh(findings: Sequence[_Finding], pipeline: str, limits: Limits) -> Confi
         for finding in findings
     )
     verdict = Verdict.PROVEN if is_proven else Verdict.NOT_DECIDED
-    reason = (
-        ""
-        if is_proven
-        else _join(_doubt(finding) for finding in findings if finding is not rejecting)
-    )
+    doubts = [_doubt(finding) for finding in findings if finding is not rejecting]
+    reason = "" if is_proven else _join(doubts)
     if not findings:
         reason = "no constraints cover its padding"
     # What may not compile is not decided yet; a crash is for code that compiles.
     unsafe = next((finding for finding in findings if finding.unsafe), None) if is_proven else None
-    objecting = rejecting or unsafe
+    slow = None if is_proven else next((finding for finding in findings if finding.slow), None)
+    objecting = rejecting or unsafe or slow
     if objecting is None:
         return ConfigurationAnswer(verdict, pipeline, reason=reason)
     return ConfigurationAnswer(
@@ -236,6 +237,7 @@ def _weigh(findings: Sequence[_Finding], pipeline: str, limits: Limits) -> Confi
         pipeline,
         discouraged=() if rejecting is None else rejecting.compilers,
         unsafe=() if unsafe is None else unsafe.unsafe,
+        slow=() if slow is None else slow.slow,
         reason=reason,
         propose=partial(objecting.propose, limits),
     )

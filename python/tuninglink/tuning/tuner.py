@@ -23,10 +23,11 @@ from tuninglink.tuning.programs.dispatches import Omission
 from tuninglink.tuning.range_tuner import RangeTuner
 from tuninglink.tuning.results.failures import FatalError, reason_of
 from tuninglink.tuning.results.task_result import TaskOutcome, TuningResult
-from tuninglink.tuning.scheduling.budget import Account, least_race_seconds
+from tuninglink.tuning.scheduling.budget import Account, least_seconds
 from tuninglink.tuning.scheduling.generalization import Generalizer
 from tuninglink.tuning.scheduling.scheduler import Scheduler
 from tuninglink.tuning.scheduling.timeline import Stage
+from tuninglink.tuning.search.base import FIRST_CANDIDATES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -46,9 +47,6 @@ _RANGES: Final = 0.4
 
 _REFERENCE_SECONDS: Final = 2.0
 """The time reserved for comparing finalists with references where the CPU is the device."""
-
-_START_SECONDS: Final = 3.0
-"""The time of a task before its first measurement."""
 
 
 class Tuner:
@@ -100,7 +98,8 @@ class Tuner:
             self._omit(omission)
         with ExitStack() as opened:
             if not self._task_tuner.is_local:  # the CPU is being measured
-                self._drawing = opened.enter_context(DrawingProcess(self._flags))
+                first = FIRST_CANDIDATES, self._task_tuner.settings.seed
+                self._drawing = opened.enter_context(DrawingProcess(self._flags, first))
             guard = ProgramGuard(self._program, self._task_tuner, self._ledger)
             return self._run(opened.enter_context(guard))
 
@@ -156,15 +155,8 @@ class Tuner:
             limit = ledger.limit(Account.REFERENCE)
             ledger.reserve(Account.REFERENCE, min(limit, _REFERENCE_SECONDS))
         guard.reserve(defaults)
-        heaviest = defaults.weighed()[0]
-        least = (
-            ledger.elapsed
-            + _START_SECONDS
-            + least_race_seconds(
-                heaviest, self._task_tuner.rules(ledger.whole, default_is_wrong=False)
-            )
-            + ledger.reserved(Account.GUARD)
-        )
+        rules = self._task_tuner.rules(ledger.whole, default_is_wrong=False)
+        least = least_seconds(ledger, defaults.weighed()[0], rules)
         if least > ledger.seconds:
             message = (
                 f"a budget of {ledger.seconds:.0f} s is too short for this program: "
@@ -237,13 +229,13 @@ class Tuner:
         return improved
 
     def _prepare_with(self, task: TuningTask, specs: Sequence[Spec]) -> PreparedTask:
-        limits = self._device_limits()
-        selection = self._selection
-        prepared = prepare(task, self._flags, specs, self._registry, limits, selection=selection)
-        if self._drawing is not None:
-            begin = partial(self._drawing.begin, task, limits, selection)
-            prepared.spaces.draw_elsewhere(begin)
-        return prepared
+        limits, selection = self._device_limits(), self._selection
+        prepare_here = partial(
+            prepare, task, self._flags, specs, self._registry, limits, selection=selection
+        )
+        if self._drawing is None:
+            return prepare_here()
+        return self._drawing.prepare(task, limits, selection, prepare_here)
 
     def _generalize(self, results: Sequence[TaskResult], budget: Budget) -> None:
         """Search for ranges of sizes in which winners do not lose."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from concurrent.futures import Future
+from copy import copy
+from dataclasses import replace
 
 import pytest
 from iree.compiler import ir as mlir
@@ -176,9 +178,17 @@ def test_candidates_that_are_known_to_be_miscompiled_are_left_out(target: str) -
 
 def test_a_draw_in_another_process_is_the_same() -> None:
     task = prepared(REDUCTION, "cuda")
-    with DrawingProcess(TARGETS["cuda"]) as process:
+    with DrawingProcess(TARGETS["cuda"], (6, 1)) as process:
         begun = process.begin(task.task, {}, EVERYTHING, 6, 1)
         assert begun.result() == task.spaces.sample(6, seed=1)
+        fresh = replace(task, spaces=copy(task.spaces))
+        fresh.spaces._sampler = SpaceSampler(
+            fresh.spaces.spaces, lambda _: pytest.fail("drawn here")
+        )
+        assert (
+            process.prepare(task.task, {}, EVERYTHING, lambda: fresh).spaces.sample(6, seed=1)
+            == begun.result()
+        )
 
 
 def begun_elsewhere(outcome: list[Candidate] | Exception) -> list[Candidate]:

@@ -170,13 +170,13 @@ class _AttentionRules(FormRules):
         possible = [select(has_same_rows, bits, 0) for bits in exchanged]
         self.rules.memory_bounds([*copies, *certain], possible, self.device)
         for name, operand in zip(("query", "key", "value"), attention.operands, strict=True):
-            # Masked operands are read in other tiles.
-            uneven = any_of(
-                *(sizes[loop] % self.tiles[loop] != 0 for loop in operand.loops),
+            # Tiles are at most as large as their loops, and rounded up to whole steps.
+            is_rounded = any_of(
+                *(self.tiles[loop] > sizes[loop] for loop in operand.loops),
                 negation(all_of(self._qk.is_whole, self._pv.is_whole)),
             )
             require_derivable(
-                self.rules, operand, self.tiles, self.threads, f"the {name}", unless=uneven
+                self.rules, operand, self.tiles, self.threads, f"the {name}", unless=is_rounded
             )
 
     def slots(self) -> dict[str, Slot]:

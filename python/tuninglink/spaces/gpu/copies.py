@@ -123,11 +123,12 @@ class Copies:
         along the reduction. Each thread of a subgroup holds as many elements of an operand of the intrinsic.
         """
         rules, tiling, contraction = self.tiling.rules, self.tiling, self.tiling.contraction
-        if contraction.image is not None:
-            # The result of a convolution may be exchanged next to them.
-            copies = loads.bits(contraction, tiling.tiles)
-            result = tile_bits(contraction.result, tiling.tiles)
-            rules.memory_bounds([], [*(copy * buffers for copy in copies), result], self.device)
+        # The result of a convolution, or of several products, may be exchanged next to them.
+        outer = [tiling.tiles[loop] for loop in contraction.outer]
+        is_exchanged = any_of(contraction.image is not None, product([number(1), *outer]) > 1)
+        copies = loads.bits(contraction, tiling.tiles)
+        result = select(is_exchanged, tile_bits(contraction.result, tiling.tiles), 0)
+        rules.memory_bounds([], [*(copy * buffers for copy in copies), result], self.device)
         for index, operand in enumerate(self._operands):
             bits = tile_bits(operand, tiling.tiles)
             rules.sufficient(

@@ -87,7 +87,7 @@ class DistributeSpace(Space):
             f"a subgroup must have {device.subgroup_size} threads, not {{}}",
             subgroup_size,
         )
-        if workload.root.results:
+        if workload.root.results and workload.root.name != _TOPK:
             rules.propose_nothing("other pipelines make vectors of tensors")
         self.constraints = rules.build(workload.problem, str(pipeline))
 
@@ -122,6 +122,7 @@ class DistributeSpace(Space):
 
 
 _GATHER: Final = "iree_linalg_ext.gather"
+_TOPK: Final = "iree_linalg_ext.topk"
 _SCATTER: Final = "iree_linalg_ext.scatter"
 
 
@@ -134,6 +135,19 @@ def gather_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> 
     operation = _alone(workload, _GATHER)
     sizes, _ = _sizes(operation.operands[len(operation.operands) - 1], device)
     return [DistributeSpace(workload, device, pipeline, sizes)]
+
+
+def topk_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> Sequence[Space]:
+    """Return the configurations of a top-k selection, whose loops are the rows that it selects from.
+
+    Raises:
+        UndecidedError: see `gather_spaces`.
+    """
+    operation = _alone(workload, _TOPK)
+    sizes, _ = _sizes(operation.operands[0], device)
+    dimension = mlir.IntegerAttr(operation.attributes["dimension"]).value
+    rows = tuple(size for position, size in enumerate(sizes) if position != dimension)
+    return [DistributeSpace(workload, device, pipeline, rows)]
 
 
 def scatter_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> Sequence[Space]:

@@ -14,13 +14,19 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.iree.structured_op import element_type
+from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import error
 from tuninglink.mlir.walk import visit
 from tuninglink.solver.answers import AssignmentError, UndecidedError
 from tuninglink.spaces.gpu.attention import attention_spaces
 from tuninglink.spaces.gpu.attention_lanes import attention_lanes_spaces
 from tuninglink.spaces.gpu.convolutions import direct_convolution_spaces
-from tuninglink.spaces.gpu.distribute import distribute_spaces, gather_spaces, scatter_spaces
+from tuninglink.spaces.gpu.distribute import (
+    distribute_spaces,
+    gather_spaces,
+    scatter_spaces,
+    topk_spaces,
+)
 from tuninglink.spaces.gpu.gpu_rules import PROVIDER, GpuRules
 from tuninglink.spaces.gpu.lanes import lanes_spaces
 from tuninglink.spaces.gpu.shared_spaces import FamilySpaces
@@ -144,6 +150,8 @@ class GpuProvider(Provider):
     def _own_spaces(self, pipeline: str, workload: Workload) -> Sequence[Space]:
         if pipeline != DISTRIBUTE and not workload.root.results:
             raise UndecidedError(f"{workload.problem} computes in buffers, not in tensors")
+        if _is_scaled(workload.root):
+            raise UndecidedError("no constraints are known for products of scaled operands")
         device = self._device(workload)
         if missing := missing_conversion(workload, device):
             reason = f"{device.architecture} cannot convert {missing}"
@@ -172,6 +180,15 @@ class GpuProvider(Provider):
         return device
 
 
+def _is_scaled(root: mlir.Operation) -> bool:
+    """Return whether an op multiplies operands with scales, as `MFMA_SCALE` intrinsics do."""
+    return root.name == names.GENERIC and any(
+        op.name == _SCALING for op in root.regions[0].blocks[0].operations
+    )
+
+
+_SCALING: Final = "arith.scaling_extf"
+
 _Form = Callable[["Workload", "Gpu", mlir.Attribute], "Sequence[Space]"]
 
 _FORMS: Final[Mapping[str, Mapping[OpKind, Sequence[_Form]]]] = {
@@ -188,6 +205,9 @@ _FORMS: Final[Mapping[str, Mapping[OpKind, Sequence[_Form]]]] = {
         OpKind.REDUCTION: (lanes_spaces,),
         OpKind.ATTENTION: (attention_spaces, attention_lanes_spaces),
     },
-    DISTRIBUTE: {OpKind.ELEMENTWISE: (distribute_spaces,), OpKind.OTHER: (gather_spaces,)},
+    DISTRIBUTE: {
+        OpKind.ELEMENTWISE: (distribute_spaces,),
+        OpKind.OTHER: (gather_spaces, topk_spaces),
+    },
 }
 """The forms of configurations of each kind of root op: functions that return the space of a form."""

@@ -64,12 +64,12 @@ class GpuRules:
         )
 
     def sufficient(self, condition: Number, message: str, *values: Number) -> None:
-        """Add a rule whose violation may make code generation fail or take minutes."""
+        """Add a rule whose violation may make code generation fail."""
         self._builder.require(
             condition,
             message,
             *values,
-            provenance="code generation may fail or take minutes otherwise",
+            provenance="code generation may fail otherwise",
             grade=Grade.SUFFICIENT,
         )
 
@@ -117,12 +117,22 @@ class GpuRules:
             grade=Grade.HEURISTIC,
         )
 
-    def unrolled(self, count: Number, what: str, most: int = _MOST_UNROLLED) -> None:
-        """Limit the number of operations in the code of one thread."""
+    def few(self, count: Number, what: str, most: int = _MOST_UNROLLED) -> None:
+        """Limit the number of operations in the code of one thread; more are not covered."""
         self.sufficient(
             count <= most,
             f"a thread must have at most {most} {what} in a step ({{}} <= {most})",
             count,
+        )
+
+    def unrolled(self, count: Number, what: str, most: int) -> None:
+        """Limit the number of operations in the code of one thread, of which more took minutes to compile."""
+        self._builder.require(
+            count <= most,
+            f"a thread must have at most {most} {what} in a step ({{}} <= {most})",
+            count,
+            provenance="more took minutes to compile",
+            grade=Grade.SLOW,
         )
 
     def look_up(self, index: Expression, values: Sequence[int]) -> Number:

@@ -120,6 +120,7 @@ class RootLoops:
         bits: the width of an element of the result.
         accumulates: whether a reduction starts from given values instead of a constant.
         mixes_types: whether operands of different types are both widened before they are multiplied.
+        reuses_sums: whether the body uses an accumulator more than once, as an argmax does.
     """
 
     sizes: Sizes
@@ -128,6 +129,15 @@ class RootLoops:
     bits: int
     accumulates: bool
     mixes_types: bool
+    reuses_sums: bool = False
+
+    def refuse_reused_sums(self, rules: GpuRules) -> None:
+        """Reject bodies without one combining operation for each result, which lanes could apply to partial results."""
+        reason = (
+            "lanes cannot combine partial results of a body that uses an accumulator more than once"
+        )
+        if self.reuses_sums:
+            rules.necessary(False, reason)  # noqa: FBT003 - that is the rule
 
     def refuse_mixed_types(self, rules: GpuRules) -> None:
         """Reject operands of different types, which only an intrinsic can multiply."""
@@ -159,7 +169,16 @@ def read_loops(workload: Workload, device: Gpu) -> RootLoops:
         max(widths),
         accumulation is not None and not accumulation.starts_from_fill,
         mixes,
+        _reuses_sums(op),
     )
+
+
+def _reuses_sums(op: StructuredOp) -> bool:
+    """Return whether the body of a reduction uses an accumulator more than once; see `matchReduction` of MLIR."""
+    if op.name != names.GENERIC or REDUCTION not in op.iterator_types:
+        return False
+    arguments = list(op.operation.regions[0].blocks[0].arguments)[op.first_output :]
+    return any(len(list(argument.uses)) > 1 for argument in arguments)
 
 
 def ops_beside(workload: Workload, loops: RootLoops) -> list[Beside]:

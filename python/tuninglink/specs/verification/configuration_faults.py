@@ -17,8 +17,6 @@ from tuninglink.iree.intrinsics import element_types, foreign_reason, intrinsic_
 from tuninglink.iree.lowering_configs import (
     MMA_KIND,
     PIPELINE_OPTIONS,
-    CpuLevel,
-    read_cpu_configuration,
     uses_igemm,
 )
 from tuninglink.iree.targets import Target
@@ -29,7 +27,7 @@ from tuninglink.mlir.walk import body
 from tuninglink.specs.applicability import is_bound_for
 from tuninglink.specs.entry_settings import settings_of
 from tuninglink.specs.spec import Spec
-from tuninglink.specs.verification.faults import Fault, KnobPlaces, misspelt
+from tuninglink.specs.verification.faults import Fault, KnobPlaces, level_faults, misspelt
 from tuninglink.specs.verification.gpu_knobs import (
     intrinsic_faults,
     knob_faults,
@@ -130,10 +128,8 @@ def _findings(
     value: mlir.Attribute, target: Target | None, matched: _Matched | None
 ) -> Iterator[Fault]:
     """Yield faults of a configuration for a target, if any, and for the matched op."""
-    reason = foreign_reason(value, target) if target is not None else ""
-    if reason:
-        remedy = f"bind the entry to what it is for, 'tuninglink.targets' on the matcher, if that is not {target}"
-        yield Fault(reason, remedy, is_error=True)
+    foreign = [*_foreign_parts(value, target)]
+    yield from foreign[:1]
     lowering = value
     if isinstance(value, iree_codegen.CompilationInfoAttr):
         lowering = value.lowering_config
@@ -153,9 +149,31 @@ def _findings(
         sizes = list(translation.workgroup_size or ())
         subgroup_size = translation.subgroup_size or 0
         yield from subgroup_faults(knobs, sizes, subgroup_size)
-        yield from intrinsic_faults(intrinsic_name(lowering.mma_kind), pipeline, subgroup_size)
+        if not foreign:
+            name = intrinsic_name(lowering.mma_kind)
+            yield from intrinsic_faults(name, pipeline, subgroup_size)
     if matched is not None:
         yield from _types(lowering, matched)
+
+
+def _foreign_parts(value: mlir.Attribute, target: Target | None) -> Iterator[Fault]:
+    """Yield faults for the parts of a configuration that the target does not support."""
+    if target is None:
+        return
+    parts = [value]
+    if isinstance(value, iree_codegen.CompilationInfoAttr):
+        parts = [value.translation_info, value.lowering_config]
+    remedy = f"bind the entry to what it is for, 'tuninglink.targets' on the matcher, if that is not {target}"
+    for part in parts:
+        if reason := foreign_reason(part, target):
+            yield Fault(reason, remedy, is_error=True, knob=_foreign_knob(part))
+
+
+def _foreign_knob(part: mlir.Attribute) -> str:
+    if isinstance(part, iree_codegen.TranslationInfoAttr):
+        return "pipeline"
+    has_intrinsic = isinstance(part, iree_gpu.LoweringConfigAttr) and part.mma_kind is not None
+    return MMA_KIND if has_intrinsic else names.LOWERING_CONFIG
 
 
 def _translation_faults(
@@ -253,35 +271,3 @@ def _constant(matcher: mlir.Operation | None, value: mlir.Attribute) -> mlir.Ope
         return None
     constants = (op for op in body(matcher) if op.name == names.PARAM_CONSTANT)
     return next((constant for constant in constants if constant.attributes["value"] == value), None)
-
-
-_LEVELS: Final = tuple(level.value for level in CpuLevel)
-
-
-def level_faults(lowering: mlir.Attribute, loops: int | None) -> Iterator[Fault]:
-    """Yield faults in the levels of a `#iree_cpu.lowering_config`.
-
-    The compiler ignores levels with unknown names. It rejects a level with a negative size.
-
-    Args:
-        lowering: a lowering config; those of other kinds have no faults.
-        loops: the number of loops of the op, None if unknown.
-    """
-    for name, tiling in (read_cpu_configuration(lowering) or {}).items():
-        if name not in _LEVELS:
-            nearest = misspelt(name, _LEVELS)
-            hint = f"; did you mean '{nearest}'?" if nearest else ""
-            remedy = "" if nearest else f"the levels are {', '.join(_LEVELS)}"
-            message = f"'{name}' is not a level of tiling, and ignored{hint}"
-            yield Fault(message, remedy, is_error=bool(nearest), knob=name)
-            continue
-        sizes = () if tiling is None else tiling.sizes
-        if min(sizes, default=0) < 0:
-            message = f"'{name}' is {list(sizes)}, and none may be negative"
-            yield Fault(message, "0 leaves a loop as it is", is_error=True, knob=name)
-        elif loops is not None and sizes and len(sizes) != loops:
-            yield Fault(
-                f"'{name}' has {len(sizes)} sizes for the {loops} loops that the matcher asks for",
-                f"write one size for each loop, such as {[*sizes[:loops], *[0] * (loops - len(sizes))]}",
-                knob=name,
-            )

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from iree.compiler import ir as mlir
+
 from tuninglink.errors import SpecError
+from tuninglink.iree.lowering_configs import CpuLevel, read_cpu_configuration
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Place
 from tuninglink.spelling import nearest
@@ -120,3 +123,35 @@ def _in_aliases(
         if place is not None:
             yield place
         yield from _in_aliases(outline, alias.value, alias.end, knob, aliases)
+
+
+_LEVELS: Final = tuple(level.value for level in CpuLevel)
+
+
+def level_faults(lowering: mlir.Attribute, loops: int | None) -> Iterator[Fault]:
+    """Yield faults in the levels of a `#iree_cpu.lowering_config`.
+
+    The compiler ignores levels with unknown names. It rejects a level with a negative size.
+
+    Args:
+        lowering: a lowering config; those of other kinds have no faults.
+        loops: the number of loops of the op, None if unknown.
+    """
+    for name, tiling in (read_cpu_configuration(lowering) or {}).items():
+        if name not in _LEVELS:
+            nearest = misspelt(name, _LEVELS)
+            hint = f"; did you mean '{nearest}'?" if nearest else ""
+            remedy = "" if nearest else f"the levels are {', '.join(_LEVELS)}"
+            message = f"'{name}' is not a level of tiling, and ignored{hint}"
+            yield Fault(message, remedy, is_error=bool(nearest), knob=name)
+            continue
+        sizes = () if tiling is None else tiling.sizes
+        if min(sizes, default=0) < 0:
+            message = f"'{name}' is {list(sizes)}, and none may be negative"
+            yield Fault(message, "0 leaves a loop as it is", is_error=True, knob=name)
+        elif loops is not None and sizes and len(sizes) != loops:
+            yield Fault(
+                f"'{name}' has {len(sizes)} sizes for the {loops} loops that the matcher asks for",
+                f"write one size for each loop, such as {[*sizes[:loops], *[0] * (loops - len(sizes))]}",
+                knob=name,
+            )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Final, Self
 
 from tuninglink.spaces.provider_registry import ProviderRegistry
@@ -14,11 +14,12 @@ from tuninglink.tuning.candidates.templates import configure
 from tuninglink.workers import Pool, do_nothing
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from concurrent.futures import Future
 
     from tuninglink.spaces.selection import SpaceSelection
     from tuninglink.tuning.candidates.candidate import Candidate
+    from tuninglink.tuning.candidates.preparation import PreparedTask
     from tuninglink.tuning.programs.dispatches import TuningTask
 
 _MOST_TASKS: Final = 64
@@ -30,18 +31,36 @@ class DrawingProcess:
 
     Args:
         flags: compiler flags, including process-wide ones.
+        first: the number of candidates and the seed of the first draw of a task.
     """
 
-    def __init__(self, flags: Sequence[str]) -> None:
+    def __init__(self, flags: Sequence[str], first: tuple[int, int]) -> None:
+        self._first = first
         self._flags = tuple(flags)
         self._pool = Pool(1, prepare_worker, (self._flags,))
         self._pool.submit(do_nothing)  # starts the process
+        self._begun: dict[tuple[_Question, int, int], Future[list[Candidate]]] = {}
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._pool.close()
+
+    def prepare(
+        self,
+        task: TuningTask,
+        limits: Mapping[str, int],
+        selection: SpaceSelection,
+        prepare_here: Callable[[], PreparedTask],
+    ) -> PreparedTask:
+        """Prepare a task in the calling process, whose candidates are drawn here; the first draw begins at once."""
+        begin = partial(self.begin, task, limits, selection)
+        begin(*self._first)
+        prepared = prepare_here()
+        prepared.spaces.draw_elsewhere(begin)
+        prepared.spaces.begin_sample(*self._first)
+        return prepared
 
     def begin(
         self,
@@ -51,9 +70,12 @@ class DrawingProcess:
         n: int,
         seed: int,
     ) -> Future[list[Candidate]]:
-        """Begin to draw candidates of a task; see `preparation.prepare` and `CandidateSpaces.sample`."""
+        """Begin to draw candidates of a task, once; see `preparation.prepare` and `CandidateSpaces.sample`."""
         question = _Question(task, self._flags, tuple(limits.items()), selection)
-        return self._pool.submit(draw, question, n, seed)
+        place = question, n, seed
+        if place not in self._begun:
+            self._begun[place] = self._pool.submit(draw, *place)
+        return self._begun[place]
 
 
 @dataclass(frozen=True)

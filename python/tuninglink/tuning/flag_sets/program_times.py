@@ -31,7 +31,8 @@ _LOADING_CALL: Final = 0.2
 """The time of a first call, in seconds, below which it tells nothing: most of it may be loading."""
 
 _LONG_CALL: Final = 1.0
-"""The time of a first call, in seconds, from which loading is a small part of it."""
+"""The time of a first call on a CPU, in seconds, from which loading is a small part of it. Drivers of GPUs may compile
+for longer."""
 
 _ROUGH: Final = 3.0
 _LESS_ROUGH: Final = 1.3
@@ -191,11 +192,11 @@ class ProgramTimer:
             (
                 number
                 for number, call in calls.items()
-                if call <= _LOADING_CALL or call <= _uncertainty(fastest) * fastest
+                if call <= _LOADING_CALL or call <= self._uncertainty(fastest) * fastest
             ),
             key=calls.__getitem__,
         )
-        if self.call_seconds(default) < _LONG_CALL:
+        if not self._tells_times(self.call_seconds(default)):
             return sorted(running)
         while running:
             call = 2 * self.call_seconds(default) + sum(calls[number] for number in running)
@@ -208,8 +209,16 @@ class ProgramTimer:
         """Return the speedup of a program from one call."""
         seconds = self._call_seconds[image]
         ratio = self._call_seconds.get(default, seconds) / seconds
-        factor = _uncertainty(seconds)
+        factor = self._uncertainty(seconds)
         return ConfidenceInterval(ratio / factor, ratio, ratio * factor)
+
+    def _uncertainty(self, seconds: float) -> float:
+        """Return the factor by which the ratio of two first calls may be wrong, given the time of the shorter one."""
+        return _LESS_ROUGH if self._tells_times(seconds) else _ROUGH
+
+    def _tells_times(self, seconds: float) -> bool:
+        """Return whether a first call of a duration tells the time of others."""
+        return seconds >= _LONG_CALL and self._device.description.is_local
 
     def _rounds(
         self, images: Sequence[bytes], count: int, seed: int, seconds: float
@@ -231,11 +240,6 @@ class ProgramTimer:
 def callable_functions(calls: ProgramCalls) -> list[FunctionCall]:
     """Return the callable functions of a program."""
     return [function for function in calls.functions if not function.obstacle]
-
-
-def _uncertainty(seconds: float) -> float:
-    """Return the factor by which the ratio of two first calls may be wrong, given the time of the shorter one."""
-    return _LESS_ROUGH if seconds >= _LONG_CALL else _ROUGH
 
 
 def _possible_winners(speedups: dict[int, ConfidenceInterval], running: Sequence[int]) -> list[int]:

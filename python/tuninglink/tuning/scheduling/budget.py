@@ -231,6 +231,22 @@ def least_race_seconds(measured: MeasuredTask, rules: RaceRules | None = None) -
     return task_race_seconds(default, [finalist], rules)
 
 
+_START_SECONDS: Final = 3.0
+"""The time of a task before its first measurement."""
+
+
+def least_seconds(ledger: Ledger, heaviest: MeasuredTask, rules: RaceRules) -> float:
+    """Return the least duration of a run: what was spent, one race of the heaviest task, and the whole program.
+
+    Args:
+        ledger: the time of the run, with the reservation for the whole program.
+        heaviest: the task with the largest share.
+        rules: the rules of its race.
+    """
+    race_seconds = _START_SECONDS + least_race_seconds(heaviest, rules)
+    return ledger.elapsed + race_seconds + ledger.reserved(Account.GUARD)
+
+
 def guard_seconds(
     compile_seconds: Sequence[float], program_us: float, jobs: int, rounds: int = MODEL_ROUNDS
 ) -> float:
