@@ -14,6 +14,7 @@ from model_programs import rms_norm
 from verdict_programs import FORMS
 from verdict_trials import TARGETS, Trials
 
+from tuninglink.mlir.diagnostics import Severity
 from tuninglink.solver.answers import Verdict
 from tuninglink.spaces.cpu.cpu_provider import CpuProvider
 from tuninglink.spaces.gpu.gpu_provider import TILE_AND_FUSE, VECTOR_DISTRIBUTE, GpuProvider
@@ -503,6 +504,28 @@ def test_copies_under_masks_are_limited() -> None:
         answer = space.constraints.check({**assignment, "promoted": promoted, "red_2": steps})
         found = [str(each) for each in answer.violations if "masked elements" in str(each)]
         assert bool(found) is is_limited
+
+
+@pytest.mark.parametrize(("bias", "subgroups"), [(True, 1), (True, 4), (False, 1)])
+def test_fused_results_that_spill_take_minutes(subgroups: int, *, bias: bool) -> None:
+    source = product((1024, "f16"), (1024, "f16"), (1024, "f32"), bias=bias)
+    trials = Trials.of(source, TARGETS["gfx942"])
+    spaces = registry().spaces(trials.workload, VECTOR_DISTRIBUTE)
+    space = next(each for each in spaces if each.is_sufficient)
+    knobs = of_dimensions("wg", 256, 256) | {
+        "red_2": 32,
+        "promoted": 3,
+        "wg_size_x": 64 * subgroups,
+    }
+    trials.configure(space, {**others(space), **knobs, "sg_m_cnt": subgroups, "sg_n_cnt": 1})
+    answer = trials.judge(registry())
+    assert answer is not None
+    is_slow = bias and subgroups == 1
+    assert bool(answer.slow) is is_slow
+    if is_slow:
+        assert answer.severity is Severity.WARNING
+        assert "may take minutes to compile" in str(answer)
+        assert answer.knobs
 
 
 def test_copies_of_bytes_under_masks_are_limited_further() -> None:

@@ -123,7 +123,7 @@ class _AttentionLanesRules(FormRules):
                 self.subgroup_size,
                 spread,
             )
-            rules.unrolled(
+            rules.few(
                 tiles[loop] / lanes[loop] * (tiles[k2] / (lanes[k2] * self._subgroups)),
                 "elements",
                 _MOST_ELEMENTS,

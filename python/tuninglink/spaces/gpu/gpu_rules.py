@@ -117,11 +117,16 @@ class GpuRules:
             grade=Grade.HEURISTIC,
         )
 
-    def unrolled(self, count: Number, what: str, most: int = _MOST_UNROLLED) -> None:
-        """Limit the number of operations in the code of one thread: the compiler unrolls them all.
+    def few(self, count: Number, what: str, most: int = _MOST_UNROLLED) -> None:
+        """Limit the number of operations in the code of one thread; more are not covered."""
+        self.sufficient(
+            count <= most,
+            f"a thread must have at most {most} {what} in a step ({{}} <= {most})",
+            count,
+        )
 
-        The limits are below what took over a minute to compile in campaigns (docs/constraints.md).
-        """
+    def unrolled(self, count: Number, what: str, most: int) -> None:
+        """Limit the number of operations in the code of one thread, of which more took minutes to compile."""
         self._builder.require(
             count <= most,
             f"a thread must have at most {most} {what} in a step ({{}} <= {most})",

@@ -178,7 +178,7 @@ class _LanesRules(FormRules):
         if self.problem.kind is OpKind.CONTRACTION and _is_large(self.problem):
             rules.propose_nothing("intrinsics multiply large matrices")
         most_elements = _MOST_BESIDE if self._others else _MOST_ELEMENTS
-        rules.unrolled(product(self._vectors.values()) / self.threads, "elements", most_elements)
+        rules.few(product(self._vectors.values()) / self.threads, "elements", most_elements)
         for other in self._others:
             self._agree_with(other)
 
@@ -215,7 +215,7 @@ class _LanesRules(FormRules):
             f"a workgroup must have the {other.subgroups} subgroups of {other.name} beside it, or a multiple",
         )
         taken = self._results * other.step / (other.subgroups * other.lanes)
-        self.rules.unrolled(taken, f"elements of {other.name} beside it", _MOST_BESIDE)
+        self.rules.few(taken, f"elements of {other.name} beside it", _MOST_BESIDE)
 
     def limit_memory(self) -> None:
         """Limit the data that threads exchange."""

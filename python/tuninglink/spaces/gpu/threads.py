@@ -153,8 +153,8 @@ class _ThreadsRules(FormRules):
         self.add_workgroup()
         rules, most = self.rules, self.device.threads
         summed = product([number(1), *(self.tiles[loop] for loop in self._loops.reductions)])
-        rules.unrolled(summed, "sums of one result", _MOST_SUMS)
-        rules.unrolled(product(self._pieces) * summed, "sums")
+        rules.few(summed, "sums of one result", _MOST_SUMS)
+        rules.few(product(self._pieces) * summed, "sums")
         needed = product(self._counts)
         rules.compilers(
             needed <= most,

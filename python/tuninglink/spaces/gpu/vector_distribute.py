@@ -12,6 +12,7 @@ from tuninglink.spaces.gpu.gpu_rules import clip, product
 from tuninglink.spaces.gpu.gpu_space import FormRules, GpuSpace, Outline
 from tuninglink.spaces.gpu.knob_table import knob_name
 from tuninglink.spaces.gpu.promotion import Promotion, is_derivable, require_derivable
+from tuninglink.spaces.gpu.root_loops import has_consumers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,6 +29,10 @@ _BYTE: Final = 8
 _MOST_PIECES: Final = 32
 _MOST_INTRINSICS: Final = 1 << 10
 """Three times as many took over a minute to compile."""
+_MOST_FUSED: Final = 512
+_REGISTER: Final = 32
+"""The registers for results that another op reads, and their bits. On gfx942, twice as many took 71 s of processor time,
+as many 7 s; twice as many without another op took 8 s, and on sm_80 four times as many took 10 s."""
 
 WITH_INTRINSIC: Final = Outline(frozenset({MMA_KIND, SUBGROUP_BASIS, REDUCTION, WORKGROUP}))
 """The outline of configurations in which an intrinsic multiplies, of contractions and of convolutions."""
@@ -46,7 +51,10 @@ def vector_distribute_spaces(
     contraction = read_contraction(workload)
     static_sizes(workload)
     intrinsics = intrinsics_for(contraction, device)
-    rules = _VectorDistributeRules(workload.problem, contraction, intrinsics, device, pipeline)
+    rules = _VectorDistributeRules(
+        *(workload.problem, contraction, intrinsics, device, pipeline),
+        is_fused=has_consumers(workload) and device.architecture.startswith("gfx"),
+    )
     return [GpuSpace(WITH_INTRINSIC, rules.build)]
 
 
@@ -60,9 +68,12 @@ class _VectorDistributeRules(FormRules):
         intrinsics: Sequence[Intrinsic],
         device: Gpu,
         pipeline: mlir.Attribute,
+        *,
+        is_fused: bool,
     ) -> None:
         super().__init__(problem, device, pipeline, len(contraction.sizes))
         self._contraction = contraction
+        self._is_fused = is_fused
         self._intrinsics = intrinsics
         self._tiling = ContractionTiles(contraction, self.rules, self.table, self.tiles)
         self._count_names = {
@@ -79,7 +90,7 @@ class _VectorDistributeRules(FormRules):
             self._tile_loop(loop)
         taken = {loop: tile / self._step(loop) for loop, tile in self.tiles.items()}
         for loop in contraction.matrix_loops:
-            self.rules.unrolled(taken[loop], f"intrinsics along dimension {loop}", _MOST_PIECES)
+            self.rules.few(taken[loop], f"intrinsics along dimension {loop}", _MOST_PIECES)
         self.rules.unrolled(product(taken.values()), "intrinsics", _MOST_INTRINSICS)
 
     def _tile_loop(self, loop: int) -> None:
@@ -112,6 +123,11 @@ class _VectorDistributeRules(FormRules):
         self.add_workgroup()
         threads = product(self._tiling.counts.values()) * self.subgroup_size
         self.rules.threads(self.threads, threads, "of its subgroups")
+        if self._is_fused:
+            result = self._contraction.result
+            bits = product(self.tiles[loop] for loop in result.loops) * result.bits
+            registers = bits / (self.threads * _REGISTER)
+            self.rules.unrolled(registers, "registers for fused results", _MOST_FUSED)
 
     def limit_memory(self) -> None:
         """Limit the copies of promoted operands, and require that threads can share them."""
