@@ -112,8 +112,9 @@ lit: $(installed_dev) suite
 pytest: $(installed_dev) suite
 	cd $(SUITE) && $(abspath $(BIN))/pytest --numprocesses=$(JOBS) $(PYTEST_ARGS)
 
+# The fixtures of a file are made once where a single worker runs it. Each further worker imports everything again.
 fast: lint
-	$(BIN)/pytest --numprocesses=$(JOBS) --quiet --fast $(PYTEST_ARGS)
+	$(BIN)/pytest --numprocesses=auto --dist=loadfile --quiet --fast $(PYTEST_ARGS)
 
 durations: $(installed_dev)
 	$(BIN)/pytest --numprocesses=$(JOBS) --record $(PYTEST_ARGS)

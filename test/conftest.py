@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import gc
+from typing import TYPE_CHECKING
+
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    import pytest
 
 pytest_plugins = ["durations"]
 
@@ -14,3 +20,15 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 settings.load_profile("tuninglink")
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:  # noqa: ARG001
+    """Leaves what imports have made out of garbage collections, and has fewer: they took 3 to 8 % of the time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000)
+
+
+def pytest_unconfigure() -> None:
+    """Lets Python collect everything at its end again, where the bindings report what is left."""
+    gc.unfreeze()

@@ -14,10 +14,12 @@
 // ONE: rank = 1
 
 // RUN: not tuninglink init %s --suggest 1 --pipeline Distribut --iree-hal-target-device=cuda --iree-cuda-target=sm_80 2>&1 | filecheck %s --check-prefix=WRONG
-// WRONG: none of its spaces has pipeline Distribut; the spaces have TileAndFuse, VectorDistribute
-// WRONG: error: no configuration can be suggested
+// WRONG: error: none of its spaces has pipeline Distribut; the spaces have {{.*}}TileAndFuse, VectorDistribute
 
 // RUN: tuninglink init %s --suggest 1 --dispatch product --fix workgroup[1]=96 --fix prefetch_num_stages=2 --iree-hal-target-device=cuda --iree-cuda-target=sm_80 | filecheck %s --check-prefix=FIXED
+// RUN: not tuninglink init %s --suggest 1 --fix workgroup[1]=97 --iree-hal-target-device=cuda --iree-cuda-target=sm_80 2>&1 | filecheck %s --check-prefix=VALUE
+// VALUE: error: knob 'workgroup[1]' cannot be 97
+// VALUE-NEXT: note: possible values: {{.*}}96
 // FIXED: prefetch_num_stages = 2
 // FIXED: workgroup = [{{[0-9]+}}, 96, 0]
 

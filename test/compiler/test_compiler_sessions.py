@@ -48,11 +48,13 @@ def test_without_specs_the_output_is_that_of_iree_compile(target: str, program: 
 @pytest.mark.parametrize(
     "flags",
     [
+        ["--compile-to=flow"],
         ["--compile-to=stream"],
         ["--compile-to=hal", "--iree-hal-executable-debug-level=3"],
         ["--output-format=vm-asm", "--emit-mlir-bytecode", "--emit-mlir-bytecode-version=5"],
         ["--iree-opt-level=O3", "--iree-opt-strip-assertions"],
         ["--verify=false"],
+        ["--compile-mode=precompile"],
     ],
 )
 def test_every_kind_of_output_is_that_of_iree_compile(flags: list[str], program: Path) -> None:

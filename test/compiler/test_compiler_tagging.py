@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from generated_specs import GeneratedSpec
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(generated=spec_lists(reaches=True, can_fail=True), payload=payloads(), exact=st.booleans())
 def test_tags_tell_who_configured_what(
     generated: list[GeneratedSpec], payload: str, *, exact: bool

@@ -195,7 +195,7 @@ def test_later_specs_stay_guarded_where_the_first_is_left_out() -> None:
     assert linked.spec.text().count("@is_decided ->") == 2
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(spec_lists(tuple(s for s in Shape if s.is_list)), payloads(), st.data())
 def test_a_subset_configures_as_the_spec_without_the_others(
     specs: list[GeneratedSpec], payload: str, data: st.DataObject

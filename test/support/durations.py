@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 from places import ROOT
+from processes import family_seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Generator, Mapping
     from pathlib import Path
 
 RECORD: Final = ROOT / "test" / "durations.json"
@@ -87,19 +88,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items.sort(key=lambda item: seconds.get(function_of(item.nodeid), 0.0) < _LONG)
 
 
-def _processor_seconds() -> float:
-    """Returns the processor time of this process and of the ended ones that it started."""
-    return sum(os.times()[:4])
-
-
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    item.stash[_START] = _processor_seconds()
+    item.stash[_START] = family_seconds(os.getpid())
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_teardown(item: pytest.Item) -> None:
-    item.user_properties.append((_PROPERTY, _processor_seconds() - item.stash[_START]))
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
+    yield
+    # A process that was neither waited for nor left running takes its time with it.
+    seconds = max(0.0, family_seconds(os.getpid()) - item.stash[_START])
+    item.user_properties.append((_PROPERTY, seconds))
 
 
 class _Measurements:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,11 +35,21 @@ def state(pid: int) -> str | None:
 
 def processor_seconds(pid: int) -> float:
     """Returns the processor time of a process, zero if there is none."""
+    return sum(_times(pid)[:2])
+
+
+def family_seconds(pid: int) -> float:
+    """Returns the processor time of a process and of those that it started, ended and running ones."""
+    return sum(_times(pid)) + sum(map(family_seconds, children(pid)))
+
+
+def _times(pid: int) -> list[float]:
+    """Returns the seconds in user and system mode of a process, and of the ended ones that it waited for."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
-        return 0.0
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return []
+    return [int(field) / os.sysconf("SC_CLK_TCK") for field in fields[11:15]]
 
 
 def is_gone(pid: int) -> bool:
@@ -47,12 +58,12 @@ def is_gone(pid: int) -> bool:
 
 
 def children(process: int) -> list[int]:
-    """Returns the processes that a process with one thread has started: of a command the one that does its work."""
-    try:
-        text = Path(f"/proc/{process}/task/{process}/children").read_text()
-    except OSError:  # it has ended
-        return []
-    return [int(each) for each in text.split()]
+    """Returns the processes that a process has started: of a command the one that does its work."""
+    started: list[int] = []
+    with suppress(OSError):  # it has ended, or a thread of it
+        for thread in Path(f"/proc/{process}/task").iterdir():
+            started += map(int, (thread / "children").read_text().split())
+    return started
 
 
 def marked(marker: str) -> list[int]:

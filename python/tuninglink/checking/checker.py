@@ -56,8 +56,12 @@ class CheckState:
         """The findings about entries, in order; answers that depend on other entries are still open."""
         return sorted(self._entries.values(), key=attrgetter("position"))
 
+    def load(self, source: str) -> None:
+        """Start to load a spec, which has no entries yet, and to check it as a whole."""
+        self.begin(source, "", 0)
+
     def begin(self, source: str, kind: str, count: int) -> None:
-        """Start the check of a spec.
+        """Start the check of the entries of a spec.
 
         Args:
             source: its origin.
@@ -81,8 +85,10 @@ class CheckState:
         return SpecReport(self._source, self._kind, entries=tuple(self.entries))
 
     def __str__(self) -> str:
-        if not self._kind:
+        if not self._source:
             return "checking"
+        if not self._kind:
+            return f"checking {self._source}: loading"
         return f"checking {self._source}: {len(self._entries):,} of {self._count:,} entries"
 
 
@@ -135,12 +141,13 @@ class Checker:
         """
         diagnostics: list[Diagnostic] = []
         sink = DiagnosticSink(diagnostics.append)
+        source_name = name or (str(source) if not isinstance(source, bytes) else "<memory>")
+        self.progress.load(source_name)
         try:
             spec = load_spec(
                 source, name=name, upgrade=self._upgrade, diagnostics=sink, targets=targets
             )
         except SpecError as failure:
-            source_name = name or (str(source) if not isinstance(source, bytes) else "<memory>")
             return SpecReport(source_name, structure=(*diagnostics, *failure.diagnostics))
         verify_spec(spec.module, sink)
         if sink.error_count:

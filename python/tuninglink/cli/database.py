@@ -191,10 +191,11 @@ def insights_command(arguments: Sequence[str]) -> int:
 
     try:
         from tuninglink.tuning.database.insights import insights_among  # noqa: PLC0415 - needs an extra
+
+        with open_database(file, read_only=True) as opened:
+            result = insights_among(opened.all_trials())
     except ImportError as failure:
         raise lacking_scikit_learn("'database insights'", str(failure)) from None
-    with open_database(file, read_only=True) as opened:
-        result = insights_among(opened.all_trials())
     if values.get("report_format") is ReportFormat.JSON:
         sys.stdout.write(to_json(result))
         return process.SUCCESS

@@ -10,7 +10,9 @@ from tuninglink.errors import CompileError
 from tuninglink.files import STANDARD_STREAM, check_output_directory, make_directory, write_output
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
 from tuninglink.spaces.provider_registry import ProviderRegistry
+from tuninglink.spaces.selection import SelectionError
 from tuninglink.tuning.programs.dispatches import Omission, read_program
+from tuninglink.tuning.results.failures import reason_of
 from tuninglink.tuning.scheduling.default_queue import estimated_work
 from tuninglink.tuning.suggestions import Question, Suggestions, suggest, suggested_specs
 
@@ -69,15 +71,29 @@ def write_suggestions(
 
 
 def _suggestions(tasks: Sequence[TuningTask], question: Question) -> list[Suggestions]:
+    """Return the configurations for dispatches; name the dispatches without any.
+
+    Raises:
+        SelectionError: the selection leaves no space of any of them.
+    """
     registry = ProviderRegistry(process.show)
-    suggestions = []
+    suggestions: list[Suggestions] = []
+    unselected: list[tuple[TuningTask, SelectionError]] = []
     for task in tasks:
         with progress(f"choosing configurations for {task.label}"):
-            answer = suggest(task, question, registry)
+            try:
+                answer = suggest(task, question, registry)
+            except SelectionError as failure:
+                unselected.append((task, failure))
+                continue
         if isinstance(answer, Omission):
             _report(answer)
         else:
             suggestions.append(answer)
+    if unselected and not suggestions:
+        raise unselected[0][1]
+    for task, mistake in unselected:
+        _report(Omission(task.dispatches, reason_of(mistake)))
     return suggestions
 
 

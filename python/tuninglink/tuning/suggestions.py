@@ -15,12 +15,18 @@ from tuninglink.scaffolding.reading import is_tunable
 from tuninglink.solver.answers import Limits, Verdict
 from tuninglink.spaces.configuration import Configuration
 from tuninglink.spaces.provider_registry import ProviderRegistry
-from tuninglink.spaces.selection import EVERYTHING, SpaceSelection, pipeline_name
+from tuninglink.spaces.selection import (
+    EVERYTHING,
+    SelectionError,
+    SpaceSelection,
+    pipeline_name,
+)
 from tuninglink.spaces.verification import verify_configuration
 from tuninglink.tuning.candidates.candidate import Candidate, configuration_of
 from tuninglink.tuning.candidates.candidate_spaces import CandidateSpaces
 from tuninglink.tuning.candidates.preparation import NotTunableError, PreparedTask, prepare
 from tuninglink.tuning.programs.dispatches import Omission, TuningTask
+from tuninglink.tuning.results.failures import reason_of
 from tuninglink.tuning.search.base import MOST_CANDIDATES
 from tuninglink.tuning.search.features import fastest_first
 
@@ -63,11 +69,16 @@ def suggest(
     """Return configurations for a dispatch, or the reason for having none.
 
     The flags must have been set for the process before.
+
+    Raises:
+        SelectionError: the selection leaves no space of the dispatch.
     """
     try:
         prepared = prepare(task, question.flags, (), registry, {}, selection=question.selection)
+    except SelectionError:
+        raise
     except (NotTunableError, TuninglinkError) as failure:
-        return Omission(task.dispatches, str(failure))
+        return Omission(task.dispatches, reason_of(failure))
     if not question.names_dispatches and not is_tunable(prepared.dispatch.problem.kind):
         reason = "it only computes element by element or moves data; name it with --dispatch"
         return Omission(task.dispatches, reason)

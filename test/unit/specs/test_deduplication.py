@@ -15,7 +15,7 @@ from tuninglink.passes.dedupe_sequences import deduplicate_sequences
 from tuninglink.specs import Spec, link_specs, load_spec
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(spec_lists(can_fail=True, reaches=True), payloads())
 def test_same_configuration(specs: list[GeneratedSpec], payload: str) -> None:
     """Linked twice with itself, a spec has a copy of everything, and some of them are merged."""

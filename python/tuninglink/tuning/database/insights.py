@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from sklearn.tree import DecisionTreeRegressor
 
 from tuninglink.plain_data import FLAT
 from tuninglink.tuning.database.database import ranked_among
@@ -175,6 +174,8 @@ class _Measured:
 
     def _splits(self, rows: Mask, fewest: int) -> Iterator[QuantityCondition]:
         """Yield the conditions in trees that are learned from rows."""
+        from sklearn.tree import DecisionTreeRegressor  # noqa: PLC0415 - takes a second to load
+
         own = self.problems[rows]
         weights = 1 / np.bincount(own)[own]  # problems weigh the same
         # Trees that tell slow from slower candidates, and trees that tell fast ones from the compiler's choice.

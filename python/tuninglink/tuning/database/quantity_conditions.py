@@ -9,7 +9,6 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from sklearn.tree import DecisionTreeClassifier
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.tuning.database.tables import problem_of_program, recorded_candidate
@@ -231,6 +230,8 @@ def _common_conditions(
     quantities: Quantities, failed: Mask, succeeded: Mask
 ) -> tuple[tuple[QuantityCondition, ...], Mask]:
     """Return the path of a tree that holds for most failures and for no success, and the rows that meet it."""
+    from sklearn.tree import DecisionTreeClassifier  # noqa: PLC0415 - takes a second to load
+
     best: tuple[tuple[QuantityCondition, ...], Mask] = (), np.zeros_like(failed)
     rows = failed | succeeded
     # Conditions on single quantities explain more than those on products if they hold for as many failures.
