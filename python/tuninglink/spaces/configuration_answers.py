@@ -152,7 +152,9 @@ def replaced_entries(
     if proposal is None or not isinstance(info, iree_codegen.CompilationInfoAttr):
         return ()
     old = _texts(configuration.complete)
-    new = _texts(Configuration(info.lowering_config, info.translation_info))
+    translation = info.translation_info
+    assert isinstance(translation, iree_codegen.TranslationInfoAttr)
+    new = _texts(Configuration(info.lowering_config, translation))
     replaced = {name: text for name, text in new.items() if old.get(name) != text}
     for knob, _, _ in proposal.changes:
         if not any(entry in replaced for entry in entries_of_knob(knob)):
