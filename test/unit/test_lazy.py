@@ -57,3 +57,25 @@ def test_the_start_of_a_process_precedes_the_compiler(module: str) -> None:
 
 def test_a_check_without_a_model_loads_no_compilation() -> None:
     assert "tuninglink.compiler.api" not in modules_after_importing("checking.checker")
+
+
+def test_ops_of_linalg_have_their_classes_without_the_builders() -> None:
+    """Building the named ops takes 90 ms, and who imports the dialect has all of it."""
+    script = """
+import sys
+from iree.compiler import ir
+from tuninglink.mlir import body, thread_context
+text = '''func.func @f(%number: f32, %out: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = linalg.fill ins(%number : f32) outs(%out : tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}'''
+module = ir.Module.parse(text, thread_context())
+fill = module.body.operations[0].regions[0].blocks[0].operations[0]
+assert "iree.compiler.dialects.linalg" not in sys.modules
+from iree.compiler.dialects import linalg
+assert isinstance(fill, linalg.FillOp) and linalg.matmul
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], check=False, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr

@@ -5,25 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from tuninglink.checking.check_report import EntryReport, SpecReport
 from tuninglink.checking.compiling import Job, compile_all
 from tuninglink.checking.configuration_checks import ConfigurationChecks, Proposals
 from tuninglink.checking.entry_answers import Answer, Reachability
+from tuninglink.checking.findings import fix, knob_place
 from tuninglink.checking.judging import NO_PROGRAM, Judge, JudgingOptions
 from tuninglink.checking.parallel import Asked, ParallelJudge
 from tuninglink.compiler.target_flags import compile_flags, executable_target
 from tuninglink.errors import CompileError, SpecError
-from tuninglink.iree.lowering_configs import STAGES, SUBGROUP_SIZE, WORKGROUP_SIZE
 from tuninglink.iree.targets import Target
 from tuninglink.matching.entry_conditions import MatcherConditions
 from tuninglink.matching.specialization_ranges import check_ranges
-from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import DiagnosticSink
 from tuninglink.payloads import spec_of
 from tuninglink.solver.answers import DEFAULT_LIMITS, Verdict
-from tuninglink.spaces.knob_reference import entries_of_knob
 from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.specs.applicability import is_bound_for
 from tuninglink.specs.spec import load_spec
@@ -37,7 +35,7 @@ if TYPE_CHECKING:
     from tuninglink.checking.compiling import CompileLimits, Model
     from tuninglink.checking.judging import Judgement
     from tuninglink.checking.model_matches import ModelMatch
-    from tuninglink.mlir.diagnostics import Diagnostic, Place
+    from tuninglink.mlir.diagnostics import Diagnostic
     from tuninglink.solver.answers import Limits
     from tuninglink.specs.spec import Spec
     from tuninglink.specs.structure import Entry
@@ -57,8 +55,12 @@ class CheckState:
         """The findings about entries, in order; answers that depend on other entries are still open."""
         return sorted(self._entries.values(), key=attrgetter("position"))
 
+    def load(self, source: str) -> None:
+        """Start to load a spec, which has no entries yet, and to check it as a whole."""
+        self.begin(source, "", 0)
+
     def begin(self, source: str, kind: str, count: int) -> None:
-        """Start the check of a spec.
+        """Start the check of the entries of a spec.
 
         Args:
             source: its origin.
@@ -82,8 +84,10 @@ class CheckState:
         return SpecReport(self._source, self._kind, entries=tuple(self.entries))
 
     def __str__(self) -> str:
-        if not self._kind:
+        if not self._source:
             return "checking"
+        if not self._kind:
+            return f"checking {self._source}: loading"
         return f"checking {self._source}: {len(self._entries):,} of {self._count:,} entries"
 
 
@@ -136,12 +140,13 @@ class Checker:
         """
         diagnostics: list[Diagnostic] = []
         sink = DiagnosticSink(diagnostics.append)
+        source_name = name or (str(source) if not isinstance(source, bytes) else "<memory>")
+        self.progress.load(source_name)
         try:
             spec = load_spec(
                 source, name=name, upgrade=self._upgrade, diagnostics=sink, targets=targets
             )
         except SpecError as failure:
-            source_name = name or (str(source) if not isinstance(source, bytes) else "<memory>")
             return SpecReport(source_name, structure=(*diagnostics, *failure.diagnostics))
         verify_spec(spec.module, sink)
         if sink.error_count:
@@ -180,7 +185,8 @@ class Checker:
         return [
             replace(
                 report,
-                knob_place=_knob_place(report, places),
+                knob_place=knob_place(report.is_valid, report.entry.place, places),
+                fix=fix(report.is_valid, report.entry.place, places),
                 compiles=compiled[position],
                 is_reachable=reachability.answer(position),
                 overlap=reachability.overlap(position),
@@ -265,22 +271,6 @@ def _once(emit: Callable[[Diagnostic], None]) -> Callable[[Diagnostic], None]:
             emit(diagnostic)
 
     return emit_once
-
-
-def _knob_place(report: EntryReport, places: KnobPlaces) -> Place | None:
-    """Return the place of the first knob in the answer about a configuration, or of the attribute that lacks it."""
-    answer, at = report.is_valid, report.entry.place
-    if answer is None or not answer.knobs:
-        return None
-    entries = entries_of_knob(answer.knobs[0])
-    is_translation = entries[0] in _TRANSLATION_KNOBS
-    whole = names.TRANSLATION_INFO if is_translation else names.LOWERING_CONFIG
-    candidates = (places.find(at, entry) for entry in (*entries, whole))
-    return next((place for place in candidates if place != at), None)
-
-
-_TRANSLATION_KNOBS: Final = frozenset({WORKGROUP_SIZE, SUBGROUP_SIZE, STAGES})
-"""The knobs that a `translation_info` has."""
 
 
 def _unfinished(asked: Asked, found: Judgement, valid: Answer | None) -> EntryReport:

@@ -8,6 +8,7 @@ from constraint_problems import build, truths
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tuninglink.payloads.size_relations import Propagation
 from tuninglink.solver.compiled_checks import Judgements
 from tuninglink.solver.expressions import Assumptions, Expression, SizeParameter, select, unknown
 from tuninglink.solver.terms import evaluate
@@ -88,3 +89,17 @@ def _judged(terms: list[Term], values: dict[str, int]) -> tuple[list[int], list[
         except (KeyError, ZeroDivisionError):
             is_open.append(index)
     return violated, is_open
+
+
+@given(first=st.integers(-20, 20), second=st.integers(-20, 20))
+def test_equations_force_values_for_all_given_ones(first: int, second: int) -> None:
+    one, other, product = unknown("one"), unknown("other"), unknown("product")
+    conditions = [one == unknown("first"), other + one == product, product == unknown("second")]
+    terms = [condition.term for condition in (*conditions, product <= 10)]
+    undetermined = Propagation(terms, ["first"])
+    assert "product" not in undetermined.determined
+    assert undetermined.values({"first": first}) is None
+    shared = Propagation([*terms, (other == product - one).term], ["first", "second"])
+    expected = {"one": first, "other": second - first, "product": second}
+    values = shared.values({"first": first, "second": second})
+    assert values == (expected | {"first": first, "second": second} if second <= 10 else None)

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 import z3
+from iree.compiler import ir as mlir
 from processes import PATIENCE
 
 from tuninglink.iree.op_kinds import OpKind, Role
+from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.solver.answers import (
     AssignmentError,
     CountAnswer,
@@ -21,6 +23,7 @@ from tuninglink.solver.answers import (
     Verdict,
 )
 from tuninglink.solver.expressions import all_of, any_of, negation, select, unknown
+from tuninglink.spaces.configuration import CachedReading, Configuration, MismatchError
 from tuninglink.spaces.knobs import IntegerKnob, OneOfKnob
 from tuninglink.spaces.set_builder import ConstraintSetBuilder
 from tuninglink.spaces.workload import Dimension, Problem
@@ -343,3 +346,27 @@ def test_unknowns_must_be_declared() -> None:
         sets.asserting(x > unknown("z"))
     with pytest.raises(ValueError, match="a knob or an auxiliary unknown 'x' already"):
         sets.knobs("x", 1, 2)
+
+
+def test_readings_of_equal_configurations_are_cached_with_their_mismatches() -> None:
+    calls: list[str] = []
+
+    def read(configuration: Configuration) -> int:
+        calls.append(str(configuration.lowering_config))
+        if configuration.lowering_config == _configuration("odd").lowering_config:
+            raise MismatchError("it is odd")
+        return len(calls)
+
+    cached = CachedReading(read)
+    for _ in range(3):
+        assert cached(_configuration("even")) == 1
+        with pytest.raises(MismatchError, match="it is odd"):
+            cached(_configuration("odd"))
+    assert calls == ['"even"', '"odd"']
+    # More configurations than are kept.
+    for number in range(200):
+        assert cached(_configuration(str(number))) == number + 3
+
+
+def _configuration(text: str) -> Configuration:
+    return Configuration(mlir.StringAttr.get(text, thread_context()), None)

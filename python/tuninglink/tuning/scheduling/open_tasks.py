@@ -219,8 +219,11 @@ class TaskEndings:
             # A race of many finalists does not take the time of tasks that gain, too.
             others = [other for other in waiting[position + 1 :] if other.gain > 0]
             reserved = self.racing_seconds(others)
-            if left - reserved < task.run.race_seconds:
+            surplus = left - reserved - task.run.race_seconds
+            if surplus < 0:
                 reserved = self.racing_seconds(())
+            else:
+                reserved += surplus * len(others) / (len(others) + 1)
             self.decide(task, reserved=reserved, is_last=False)
             self.races.advance()
         self._end_races()
