@@ -13,7 +13,6 @@ from tuninglink.checking.configuration_checks import ConfigurationChecks, Propos
 from tuninglink.checking.entry_answers import Answer, Reachability
 from tuninglink.checking.findings import fix, knob_place
 from tuninglink.checking.judging import NO_PROGRAM, Judge, JudgingOptions
-from tuninglink.checking.model_matches import matches_in
 from tuninglink.checking.parallel import Asked, ParallelJudge
 from tuninglink.compiler.target_flags import compile_flags, executable_target
 from tuninglink.errors import CompileError, SpecError
@@ -232,6 +231,9 @@ class Checker:
         """Return the ops of the model that each entry configures, None without a model that compiles."""
         if self._model is None:
             return None
+        # Compilations need a quarter of the modules of this command.
+        from tuninglink.checking.model_matches import matches_in  # noqa: PLC0415
+
         checks = ConfigurationChecks(ProviderRegistry(diagnostics.emit), self._limits)
         try:
             return matches_in(self._model, spec, checks, diagnostics.emit)
