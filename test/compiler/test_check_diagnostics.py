@@ -145,6 +145,27 @@ def test_a_mistake_is_named_at_its_line(name: str, tmp_path: Path) -> None:
     assert expected in path.read_text().splitlines()[line - 1]
 
 
+@pytest.mark.parametrize(
+    "name", ["tile of zero", "no steps", "uneven steps", "uneven keys", "large vectors"]
+)
+def test_a_fix_leaves_no_error(name: str, tmp_path: Path) -> None:
+    mistake, path = MISTAKES[name], tmp_path / "spec.mlir"
+    (fix,) = next(each["fixes"] for each in results(mistake, path) if "fixes" in each)
+    (change,) = fix["artifactChanges"]
+    lines = path.read_text().split("\n")
+    for part in sorted(
+        change["replacements"], key=lambda each: -each["deletedRegion"]["startColumn"]
+    ):
+        region = part["deletedRegion"]
+        assert region["startLine"] == region["endLine"]
+        line = lines[region["startLine"] - 1]
+        before, after = line[: region["startColumn"] - 1], line[region["endColumn"] - 1 :]
+        lines[region["startLine"] - 1] = before + part["insertedContent"]["text"] + after
+    path.write_text("\n".join(lines))
+    log = to_sarif(Checker(target=Target.parse(mistake.target)).check(path).findings())
+    assert not [each for each in log["runs"][0]["results"] if each["level"] == "error"]
+
+
 def test_a_knob_is_found_in_an_alias(tmp_path: Path) -> None:
     text = (EXAMPLES / GPU).read_text()
     start = text.index("#iree_codegen.compilation_info<")

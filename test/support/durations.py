@@ -1,8 +1,8 @@
 """Processor time of tests: measured, recorded, and used to choose the fast ones.
 
 A pytest plug-in, which `test/conftest.py` loads. The record, `test/durations.json`, has each test function that takes
-0.3 seconds of processor time or longer, with the seconds of its slowest case. The processes that a test starts and
-waits for are included. Unlike the time on the clock, processor time hardly depends on what else the machine does.
+0.3 seconds of processor time or longer, with the seconds of its slowest case. The processes that a test starts are
+included, those of fixtures in the first test that uses them. Unlike the time on the clock, processor time hardly depends on what else the machine does.
 """
 
 from __future__ import annotations

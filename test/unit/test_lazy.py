@@ -41,14 +41,22 @@ def test_a_module_that_is_loaded_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sys.modules["json"] is before
 
 
-@pytest.mark.parametrize("command", ["cli.main", "cli.opt", "workers.worker"])
-def test_the_start_of_a_process_precedes_the_compiler(command: str) -> None:
-    """An interrupt while the compiler is loaded ends well, and NumPy is loaded only where it is used."""
-    script = f"import sys, tuninglink.{command}; print(*sys.modules)"
+def modules_after_importing(module: str) -> set[str]:
+    script = f"import sys, tuninglink.{module}; print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
-    assert {"iree.compiler", "numpy", "z3"}.isdisjoint(done.stdout.split())
+    return set(done.stdout.split())
+
+
+@pytest.mark.parametrize("module", ["cli.main", "cli.opt", "workers.worker"])
+def test_the_start_of_a_process_precedes_the_compiler(module: str) -> None:
+    """An interrupt while the compiler is loaded ends well, and NumPy is loaded only where it is used."""
+    assert {"iree.compiler", "numpy", "z3"}.isdisjoint(modules_after_importing(module))
+
+
+def test_a_check_without_a_model_loads_no_compilation() -> None:
+    assert "tuninglink.compiler.api" not in modules_after_importing("checking.checker")
 
 
 def test_ops_of_linalg_have_their_classes_without_the_builders() -> None:

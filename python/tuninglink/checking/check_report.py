@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
-from tuninglink.checking.findings import Finding, Rule
+from tuninglink.checking.findings import Finding, Replacement, Rule
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, note
 from tuninglink.plain_data import EMPTY_IS_NULL, FLAT, HIDDEN, named, written
 from tuninglink.solver.answers import Verdict
@@ -35,6 +35,7 @@ class EntryReport:
         is_reachable: whether it matches ops that no earlier entry matches.
         overlap: the earlier entries with other configurations that match some of the same ops, None without any.
         knob_place: the place of the knob that should be changed in its configuration; None if unknown.
+        fix: the values of the nearest valid configuration in place of those of the spec; empty if unknown.
         in_model: the ops of the model that it configures, each with whether the configuration is valid there;
             None without a model.
     """
@@ -49,6 +50,7 @@ class EntryReport:
     overlap: EntryOverlap | None = field(metadata=named("overlaps"))
     in_model: tuple[ModelMatch, ...] | None = None
     knob_place: Place | None = field(default=None, metadata=HIDDEN)
+    fix: tuple[Replacement, ...] = field(default=(), metadata=HIDDEN)
 
     @property
     @written()
@@ -266,7 +268,8 @@ def _finding(
 ) -> Finding:
     message = f"entry '{report.entry.matcher}' {said}"
     notes = tuple(map(note, details))
-    return Finding(rule, Diagnostic(severity, message, place or report.entry.place, notes))
+    diagnostic = Diagnostic(severity, message, place or report.entry.place, notes)
+    return Finding(rule, diagnostic, report.fix if place is not None else ())
 
 
 def _compiles(report: EntryReport) -> bool:

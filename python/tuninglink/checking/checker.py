@@ -5,26 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from tuninglink.checking.check_report import EntryReport, SpecReport
 from tuninglink.checking.compiling import Job, compile_all
 from tuninglink.checking.configuration_checks import ConfigurationChecks, Proposals
 from tuninglink.checking.entry_answers import Answer, Reachability
+from tuninglink.checking.findings import fix, knob_place
 from tuninglink.checking.judging import NO_PROGRAM, Judge, JudgingOptions
-from tuninglink.checking.model_matches import matches_in
 from tuninglink.checking.parallel import Asked, ParallelJudge
 from tuninglink.compiler.target_flags import compile_flags, executable_target
 from tuninglink.errors import CompileError, SpecError
-from tuninglink.iree.lowering_configs import STAGES, SUBGROUP_SIZE, WORKGROUP_SIZE
 from tuninglink.iree.targets import Target
 from tuninglink.matching.entry_conditions import MatcherConditions
 from tuninglink.matching.specialization_ranges import check_ranges
-from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import DiagnosticSink
 from tuninglink.payloads import spec_of
 from tuninglink.solver.answers import DEFAULT_LIMITS, Verdict
-from tuninglink.spaces.knob_reference import entries_of_knob
 from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.specs.applicability import is_bound_for
 from tuninglink.specs.spec import load_spec
@@ -38,7 +35,7 @@ if TYPE_CHECKING:
     from tuninglink.checking.compiling import CompileLimits, Model
     from tuninglink.checking.judging import Judgement
     from tuninglink.checking.model_matches import ModelMatch
-    from tuninglink.mlir.diagnostics import Diagnostic, Place
+    from tuninglink.mlir.diagnostics import Diagnostic
     from tuninglink.solver.answers import Limits
     from tuninglink.specs.spec import Spec
     from tuninglink.specs.structure import Entry
@@ -188,7 +185,8 @@ class Checker:
         return [
             replace(
                 report,
-                knob_place=_knob_place(report, places),
+                knob_place=knob_place(report.is_valid, report.entry.place, places),
+                fix=fix(report.is_valid, report.entry.place, places),
                 compiles=compiled[position],
                 is_reachable=reachability.answer(position),
                 overlap=reachability.overlap(position),
@@ -233,6 +231,9 @@ class Checker:
         """Return the ops of the model that each entry configures, None without a model that compiles."""
         if self._model is None:
             return None
+        # Compilations need a quarter of the modules of this command.
+        from tuninglink.checking.model_matches import matches_in  # noqa: PLC0415
+
         checks = ConfigurationChecks(ProviderRegistry(diagnostics.emit), self._limits)
         try:
             return matches_in(self._model, spec, checks, diagnostics.emit)
@@ -270,22 +271,6 @@ def _once(emit: Callable[[Diagnostic], None]) -> Callable[[Diagnostic], None]:
             emit(diagnostic)
 
     return emit_once
-
-
-def _knob_place(report: EntryReport, places: KnobPlaces) -> Place | None:
-    """Return the place of the first knob in the answer about a configuration, or of the attribute that lacks it."""
-    answer, at = report.is_valid, report.entry.place
-    if answer is None or not answer.knobs:
-        return None
-    entries = entries_of_knob(answer.knobs[0])
-    is_translation = entries[0] in _TRANSLATION_KNOBS
-    whole = names.TRANSLATION_INFO if is_translation else names.LOWERING_CONFIG
-    candidates = (places.find(at, entry) for entry in (*entries, whole))
-    return next((place for place in candidates if place != at), None)
-
-
-_TRANSLATION_KNOBS: Final = frozenset({WORKGROUP_SIZE, SUBGROUP_SIZE, STAGES})
-"""The knobs that a `translation_info` has."""
 
 
 def _unfinished(asked: Asked, found: Judgement, valid: Answer | None) -> EntryReport:

@@ -14,7 +14,7 @@ from tuninglink.mlir import names
 from tuninglink.payloads import configured
 from tuninglink.solver.answers import Verdict
 from tuninglink.spaces.configuration import read_configuration
-from tuninglink.spaces.configuration_answers import miscompilation
+from tuninglink.spaces.configuration_answers import miscompilation, replaced_entries
 from tuninglink.spaces.verification import verify_configuration
 
 if TYPE_CHECKING:
@@ -74,7 +74,10 @@ class Proposals:
             answer = judged.answer
             if len(self._known) < MOST_PROPOSALS:
                 details = (judged.details or again)()
-                answer = replace(answer, details=details.notes, knobs=details.knobs or answer.knobs)
+                knobs = details.knobs or answer.knobs
+                answer = replace(
+                    answer, details=details.notes, knobs=knobs, replaced=details.replaced
+                )
             self._known[judged.key] = answer
         return self._known[judged.key]
 
@@ -132,7 +135,7 @@ class ConfigurationChecks:
         key = self._key(dispatch, configuration)
         judged = self._known.get(key)
         if judged is None:
-            judged = _judged(self._verify(dispatch, configuration), key)
+            judged = _judged(self._verify(dispatch, configuration), key, configuration)
             reason = miscompilation(dispatch, configuration)
             if reason:
                 judged = replace(judged, answer=replace(judged.answer, miscompilation=reason))
@@ -146,8 +149,7 @@ class ConfigurationChecks:
         configuration = read_configuration(dispatch.root, dispatch.function)
         if configuration is None:
             return Details()
-        result = self._verify(dispatch, configuration)
-        return Details(result.notes, result.knobs)
+        return _details(self._verify(dispatch, configuration), configuration)
 
     def _verify(self, dispatch: Workload, configuration: Configuration) -> ConfigurationAnswer:
         return verify_configuration(dispatch, configuration, self._registry, self._limits)
@@ -166,7 +168,12 @@ class ConfigurationChecks:
         return _digest(text)
 
 
-def _judged(found: ConfigurationAnswer, key: bytes) -> Judged:
+def _details(answer: ConfigurationAnswer, configuration: Configuration) -> Details:
+    replaced = replaced_entries(configuration, answer.proposal)
+    return Details(answer.notes, answer.knobs, replaced)
+
+
+def _judged(found: ConfigurationAnswer, key: bytes, configuration: Configuration) -> Judged:
     if found.violations:
         reason = f"{found.violations[0]} in pipeline {found.pipeline}"
         knobs = found.violations[0].knobs
@@ -187,7 +194,7 @@ def _judged(found: ConfigurationAnswer, key: bytes) -> Judged:
         )
     else:
         return Judged(Answer(found.verdict, found.reason))
-    return Judged(answer, key, lambda: Details(found.notes, found.knobs))
+    return Judged(answer, key, lambda: _details(found, configuration))
 
 
 def _same(configuration: Configuration) -> Configuration:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from tuninglink.matching.entry_conditions import EntryConditions, MatcherConditions
 from tuninglink.matching.reachability import EntryOverlap, find_overlaps, find_reachability
-from tuninglink.plain_data import EMPTY_IS_NULL
+from tuninglink.plain_data import EMPTY_IS_NULL, HIDDEN
 from tuninglink.solver.answers import Verdict
 from tuninglink.specs.side_effects import failing_checks
 from tuninglink.specs.spec import Spec
@@ -24,6 +24,7 @@ class Answer:
         crash: why the code may crash, if not refuted; may be empty.
         slow: why the configuration may take minutes to compile, if not decided; may be empty.
         knobs: the knobs that the answer is about, starting with the one to change; may be empty.
+        replaced: the entries that the nearest valid configuration changes, with their new values; may be empty.
         miscompilation: why the code computes wrong results although it compiles; empty if no reason is known.
     """
 
@@ -34,6 +35,7 @@ class Answer:
     crash: str = field(default="", metadata=EMPTY_IS_NULL)
     slow: str = field(default="", metadata=EMPTY_IS_NULL)
     knobs: tuple[str, ...] = ()
+    replaced: tuple[tuple[str, str], ...] = field(default=(), metadata=HIDDEN)
     miscompilation: str = field(default="", metadata=EMPTY_IS_NULL)
 
 
@@ -44,10 +46,12 @@ class Details:
     Attributes:
         notes: the details of the answer, each a sentence.
         knobs: see `Answer`.
+        replaced: see `Answer`.
     """
 
     notes: tuple[str, ...] = ()
     knobs: tuple[str, ...] = ()
+    replaced: tuple[tuple[str, str], ...] = ()
 
 
 class Reachability:

@@ -6,14 +6,19 @@ The formats are SARIF 2.1.0, an OASIS format, and workflow commands of GitHub Ac
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
+from tuninglink.checking.entry_answers import Answer
+from tuninglink.iree.lowering_configs import STAGES, SUBGROUP_SIZE, WORKGROUP_SIZE
+from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Diagnostic, Place, Severity
+from tuninglink.spaces.knob_reference import entries_of_knob
+from tuninglink.specs.verification.faults import KnobPlaces
 
 
 class Rule(Enum):
@@ -64,22 +69,68 @@ _SEVERITIES = {
 
 
 @dataclass(frozen=True)
+class Replacement:
+    """A part of a file, from `start` up to `end`, and the text to put there."""
+
+    start: Place
+    end: Place
+    text: str
+
+
+@dataclass(frozen=True)
 class Finding:
     """A fault of a spec or an entry, or an undecided question about it.
 
     Attributes:
         rule: the kind of the finding.
         diagnostic: its message.
+        fix: parts of the spec with the text that repairs them; empty if no text is known.
     """
 
     rule: Rule
     diagnostic: Diagnostic
+    fix: tuple[Replacement, ...] = ()
 
     def strictly(self) -> Finding:
         """Return the finding under `--strict`, where undecided questions are errors."""
         if self.rule is not Rule.UNDECIDED:
             return self
-        return Finding(self.rule, replace(self.diagnostic, severity=Severity.ERROR))
+        return replace(self, diagnostic=replace(self.diagnostic, severity=Severity.ERROR))
+
+
+def knob_place(answer: Answer | None, at: Place | None, places: KnobPlaces) -> Place | None:
+    """Return the place of the first knob in the answer about a configuration, or of the attribute that lacks it.
+
+    Args:
+        answer: the answer, None without one.
+        at: the place of the entry.
+        places: finds knobs in the text of the spec.
+    """
+    if answer is None or not answer.knobs:
+        return None
+    entries = entries_of_knob(answer.knobs[0])
+    is_translation = entries[0] in _TRANSLATION_KNOBS
+    whole = names.TRANSLATION_INFO if is_translation else names.LOWERING_CONFIG
+    candidates = (places.find(at, entry) for entry in (*entries, whole))
+    return next((place for place in candidates if place != at), None)
+
+
+_TRANSLATION_KNOBS: Final = frozenset({WORKGROUP_SIZE, SUBGROUP_SIZE, STAGES})
+"""The knobs that a `translation_info` has."""
+
+
+def fix(answer: Answer | None, at: Place | None, places: KnobPlaces) -> tuple[Replacement, ...]:
+    """Return the values of the nearest valid configuration in place of those of the spec, if all are in its text.
+
+    Args:
+        answer: see `knob_place`.
+        at: see `knob_place`.
+        places: see `knob_place`.
+    """
+    replaced = () if answer is None else answer.replaced
+    regions = [(places.find_value(at, name), text) for name, text in replaced]
+    fixes = [Replacement(region.start, region.end, text) for region, text in regions if region]
+    return tuple(fixes) if len(fixes) == len(regions) else ()
 
 
 _LEVELS: Final = {
@@ -125,7 +176,30 @@ def _result(finding: Finding) -> dict[str, Any]:
     related = [_related(note, note.place) for note in diagnostic.notes if note.place is not None]
     if related:
         sarif_result["relatedLocations"] = related
+    if finding.fix:
+        sarif_result["fixes"] = [_fix(finding.fix)]
     return sarif_result
+
+
+def _fix(replacements: Sequence[Replacement]) -> dict[str, Any]:
+    """Return the replacements, all in one file."""
+    written = [
+        {
+            "deletedRegion": {
+                "startLine": part.start.line,
+                "startColumn": part.start.column,
+                "endLine": part.end.line,
+                "endColumn": part.end.column,
+            },
+            "insertedContent": {"text": part.text},
+        }
+        for part in replacements
+    ]
+    artifact = _location(replacements[0].start)["physicalLocation"]["artifactLocation"]
+    return {
+        "description": {"text": "Take the values of the nearest valid configuration."},
+        "artifactChanges": [{"artifactLocation": artifact, "replacements": written}],
+    }
 
 
 def _related(said: Diagnostic, place: Place) -> dict[str, Any]:

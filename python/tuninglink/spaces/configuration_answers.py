@@ -8,15 +8,18 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
+from iree.compiler.dialects import iree_codegen
 
+from tuninglink.iree.lowering_configs import PIPELINE_OPTIONS, read_cpu_configuration
 from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.iree.targets import read_executable_target
 from tuninglink.mlir.diagnostics import Severity
 from tuninglink.solver.answers import Verdict, Violation
+from tuninglink.spaces.configuration import Configuration, dictionary_of
+from tuninglink.spaces.knob_reference import entries_of_knob
 
 if TYPE_CHECKING:
-    from tuninglink.spaces.configuration import Configuration
     from tuninglink.spaces.workload import Workload
 
 
@@ -136,6 +139,41 @@ class ConfigurationAnswer:
     @property
     def _broken(self) -> tuple[Violation, ...]:
         return (*self.violations, *self.discouraged, *self.unsafe, *self.slow)
+
+
+def replaced_entries(
+    configuration: Configuration, proposal: Proposal | None
+) -> tuple[tuple[str, str], ...]:
+    """Return the entries of a configuration that a proposal changes, with their new values as text.
+
+    They are empty if a changed knob is in another attribute, such as a `decomposition_config`.
+    """
+    info = None if proposal is None else proposal.compilation_info
+    if proposal is None or not isinstance(info, iree_codegen.CompilationInfoAttr):
+        return ()
+    old = _texts(configuration.complete)
+    translation = info.translation_info
+    assert isinstance(translation, iree_codegen.TranslationInfoAttr)
+    new = _texts(Configuration(info.lowering_config, translation))
+    replaced = {name: text for name, text in new.items() if old.get(name) != text}
+    for knob, _, _ in proposal.changes:
+        if not any(entry in replaced for entry in entries_of_knob(knob)):
+            return ()
+    return tuple(replaced.items())
+
+
+def _texts(configuration: Configuration) -> dict[str, str]:
+    """Return the entries of a configuration as they are written."""
+    levels = read_cpu_configuration(configuration.lowering_config)
+    if levels is not None:
+        return {level: str([*tiling.sizes]) for level, tiling in levels.items() if tiling}
+    entries = dict(configuration.entries)
+    options = entries.pop(PIPELINE_OPTIONS, None)
+    entries |= {} if options is None else dictionary_of(options) or {}
+    return {
+        name: str(entry.value if isinstance(entry, mlir.IntegerAttr) else entry)
+        for name, entry in entries.items()
+    }
 
 
 def _factor(change: tuple[str, int, int]) -> float:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tuninglink.checking.findings import Finding, Rule, to_github, to_sarif
+from tuninglink.checking.findings import Finding, Replacement, Rule, to_github, to_sarif
 from tuninglink.mlir.diagnostics import Diagnostic, Place, Severity, note
 
 
@@ -62,6 +63,22 @@ def test_what_has_no_place_has_no_location() -> None:
     assert result["level"] == "warning"
     assert result["locations"] == []
     assert to_github(nowhere) == "::warning title=The structure of the spec is unsound::odd"
+
+
+def test_a_fix_replaces_parts_of_a_file() -> None:
+    start, end = Place("a.mlir", 3, 7), Place("a.mlir", 3, 12)
+    fixed = replace(finding("m", "a.mlir"), fix=(Replacement(start, end, "[1, 2]"),))
+    (result,) = to_sarif([fixed])["runs"][0]["results"]
+    (change,) = result["fixes"][0]["artifactChanges"]
+    assert change == {
+        "artifactLocation": {"uri": "a.mlir"},
+        "replacements": [
+            {
+                "deletedRegion": {"startLine": 3, "startColumn": 7, "endLine": 3, "endColumn": 12},
+                "insertedContent": {"text": "[1, 2]"},
+            }
+        ],
+    }
 
 
 def test_only_what_is_undecided_changes_under_strict() -> None:

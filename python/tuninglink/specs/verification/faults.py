@@ -48,6 +48,18 @@ _ARROW: Final = "->"
 _COMMENT: Final = "//"
 
 
+@dataclass(frozen=True)
+class Region:
+    """A part of a file, from a place up to another one."""
+
+    start: Place
+    end: Place
+
+
+_VALUE: Final = re.compile(r'"?\w+"?\s*=\s*(?P<value>\[|-?\d+)')
+"""A knob with the beginning of its value."""
+
+
 class KnobPlaces:
     """Finds knobs in the files that specs were read from; each file is read once."""
 
@@ -74,6 +86,24 @@ class KnobPlaces:
         if place is None:
             place = next(_in_aliases(outline, start, end, knob, set()), None)
         return at if place is None else source.place(place)
+
+    def find_value(self, at: Place | None, knob: str) -> Region | None:
+        """Return the region of a knob's value in an op, or in an alias that it uses; None if it is not found.
+
+        Only lists and numbers are found.
+        """
+        place = self.find(at, knob)
+        outline = None if place is None or place == at else self._outline(place.file)
+        if place is None or outline is None:
+            return None
+        source = outline.source
+        match = _VALUE.match(source.text, source.offset(place))
+        if match is None:
+            return None
+        start, end = match.start("value"), match.end("value")
+        if source.text[start] == "[":
+            end = source.closers[start] + 1
+        return Region(source.place(start), source.place(end))
 
     def _outline(self, file: str) -> SpecOutline | None:
         if file not in self._outlines:
