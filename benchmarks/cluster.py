@@ -22,7 +22,7 @@ from tuning_programs import matmul, prepared
 
 from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.devices.cluster_workers import Cluster
-from tuninglink.tuning.results.failures import Failure
+from tuninglink.tuning.results import Failure
 
 _SECONDS = 60.0
 

@@ -25,8 +25,7 @@ from tuninglink.tuning.devices.device_process import DeviceProcess
 from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.references.compiled_reference import Reference
 from tuninglink.tuning.references.references import References
-from tuninglink.tuning.results.failures import Failure
-from tuninglink.tuning.results.output_verdict import Correctness
+from tuninglink.tuning.results import Correctness, Failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

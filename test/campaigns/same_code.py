@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.deciding.race import RaceResult
     from tuninglink.tuning.devices.device import DeviceDescription
     from tuninglink.tuning.devices.device_process import Answer, Request
-    from tuninglink.tuning.results.failures import Failure
+    from tuninglink.tuning.results import Failure
 
 SIZES: Final = ((1, 1024, 1024), (64, 64, 64), (8, 768, 768), (128, 256, 256), (384, 384, 384))
 HOST: Final = (

@@ -15,7 +15,7 @@ from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.programs.benchmark import Benchmark
 
 if TYPE_CHECKING:
-    from tuninglink.tuning.candidates.candidate import Candidate
+    from tuninglink.tuning.candidates import Candidate
     from tuninglink.tuning.candidates.preparation import PreparedTask
 
 MATMUL = (ROOT / "examples" / "mmt_2048x1280x5120.mlir").read_text()

@@ -26,7 +26,7 @@ from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.candidates.preparation import prepare
 from tuninglink.tuning.deciding.winner_checks import WinnerVerification
 from tuninglink.tuning.programs.dispatches import read_program
-from tuninglink.tuning.results.failures import Failure
+from tuninglink.tuning.results import Failure
 
 if TYPE_CHECKING:
     from pathlib import Path

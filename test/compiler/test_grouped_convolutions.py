@@ -9,7 +9,7 @@ from tuning_programs import prepared
 from tuninglink.spaces.knobs import FixedKnob
 from tuninglink.spaces.selection import SpaceSelection
 from tuninglink.tuning.candidates.compilation import CandidateCompiler
-from tuninglink.tuning.results.failures import Failure
+from tuninglink.tuning.results import Failure
 
 IMAGE, FILTER, RESULT = "2x18x18x4x32", "4x64x3x3x32", "2x16x16x4x64"
 CHANNELS_LAST = f"""

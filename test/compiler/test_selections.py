@@ -8,7 +8,7 @@ from tuning_programs import prepared
 
 from tuninglink.solver.answers import Verdict
 from tuninglink.tuning.candidates.compilation import CandidateCompiler
-from tuninglink.tuning.results.failures import Failure
+from tuninglink.tuning.results import Failure
 
 TOPK = """
 func.func @main(%values: tensor<4x32x512xf32>, %indices: tensor<4x32x512xi32>)

@@ -43,11 +43,11 @@ def test_equal_dispatches_are_one_task() -> None:
     assert task.label == "main_dispatch_0_matmul_4x256x256_f32"
 
 
-def test_a_benchmark_has_the_bytes_that_its_program_uses() -> None:
+def test_a_benchmark_has_as_many_weights_as_its_program() -> None:
     (task,) = dispatched(TWICE, CPU).tasks
     layout = task.layout
     assert layout.binding_bytes == 4 * (4 * 256 + 256 * 256 + 4 * 256)
-    assert layout.program_bytes == 2 * layout.binding_bytes
+    assert layout.program_sets == 2
     (on_gpu,) = dispatched(TWICE, "cuda").tasks
     assert on_gpu.layout.program_bytes == 0
 

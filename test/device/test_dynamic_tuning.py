@@ -17,7 +17,7 @@ from tuninglink.emission.spec_writer import write_spec
 from tuninglink.iree.given_sizes import GivenSizes
 from tuninglink.iree.size_ranges import UNBOUNDED, SizeRange
 from tuninglink.spaces.provider_registry import ProviderRegistry
-from tuninglink.tuning.candidates.candidate import CandidateOrigin
+from tuninglink.tuning.candidates import CandidateOrigin
 from tuninglink.tuning.candidates.compilation import CandidateCompiler, Compiled
 from tuninglink.tuning.candidates.preparation import PreparedTask, prepare
 from tuninglink.tuning.deciding.winner_checks import SizeChecks
@@ -25,7 +25,7 @@ from tuninglink.tuning.devices.timing import Timing
 from tuninglink.tuning.programs.benchmark import Benchmark
 from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.programs.specialized_dispatches import dynamic_loops, specialize
-from tuninglink.tuning.results.failures import Failure, FailureKind
+from tuninglink.tuning.results import Failure, FailureKind
 from tuninglink.tuning.settings import TuningSettings
 from tuninglink.tuning.tune import tune
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from tuninglink.tuning.candidates.candidate import Candidate
+    from tuninglink.tuning.candidates import Candidate
     from tuninglink.tuning.devices.device_process import DeviceProcess
     from tuninglink.tuning.programs.dispatches import TuningTask
     from tuninglink.tuning.results.task_result import TrialResult

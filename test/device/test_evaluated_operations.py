@@ -14,7 +14,7 @@ from tuninglink.tuning.devices.numerics import Outputs
 from tuninglink.tuning.programs.benchmark import Benchmark
 from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.references.compiled_reference import HOST
-from tuninglink.tuning.results.output_verdict import Correctness
+from tuninglink.tuning.results import Correctness
 
 if TYPE_CHECKING:
     from tuninglink.tuning.devices.device_process import DeviceProcess

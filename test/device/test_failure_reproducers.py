@@ -19,7 +19,7 @@ from tuninglink.tuning.devices.numerics import Outputs
 from tuninglink.tuning.programs.benchmark import Benchmark
 from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.references.compiled_reference import HOST
-from tuninglink.tuning.results.failures import Failure, FailureKind
+from tuninglink.tuning.results import Failure, FailureKind
 from tuninglink.tuning.results.reproducers import Reproducers
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from tuninglink.tuning.flag_sets.compilation import ProgramSource, SourceReferen
 from tuninglink.tuning.programs.call_options import ALL_CALLS, CallOptions, GivenInput
 from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.references.program_reference import ProgramReference
-from tuninglink.tuning.results.failures import Failure
+from tuninglink.tuning.results import Failure
 from tuninglink.tuning.settings import Numerics
 
 if TYPE_CHECKING:

@@ -32,8 +32,7 @@ from tuninglink.tuning.references.compiled_reference import (
 from tuninglink.tuning.references.dispatch_function import summation_error
 from tuninglink.tuning.references.references import References
 from tuninglink.tuning.references.tolerance import Expected
-from tuninglink.tuning.results.failures import FailureKind
-from tuninglink.tuning.results.output_verdict import Correctness
+from tuninglink.tuning.results import Correctness, FailureKind
 from tuninglink.tuning.results.reproducers import Reproducers
 from tuninglink.tuning.settings import Numerics
 

@@ -23,7 +23,7 @@ from tuninglink.tuning.devices.device import DeviceError
 from tuninglink.tuning.devices.device_set import Measurement
 from tuninglink.tuning.devices.timing import Settings
 from tuninglink.tuning.listener import Listener
-from tuninglink.tuning.results.failures import FailureKind
+from tuninglink.tuning.results import FailureKind
 from tuninglink.tuning.results.journal import Journal
 from tuninglink.tuning.scheduling.budget import Ledger
 from tuninglink.tuning.scheduling.task_tuner import TaskTuner

@@ -36,7 +36,7 @@ from tuninglink.tuning.devices.local import AheadLoader
 from tuninglink.tuning.devices.timing import Caches, Rounds, Settings, Timing
 from tuninglink.tuning.programs.benchmark import Benchmark
 from tuninglink.tuning.programs.compiled_program import CompiledProgram, ProgramInput
-from tuninglink.tuning.results.failures import Failure, FailureKind
+from tuninglink.tuning.results import Failure, FailureKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

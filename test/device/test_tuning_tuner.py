@@ -32,7 +32,7 @@ from tuninglink.tuning.devices.device import DeviceError, physical_cores
 from tuninglink.tuning.devices.device_set import Measurement
 from tuninglink.tuning.devices.local import Devices
 from tuninglink.tuning.devices.timing import Settings, Timing
-from tuninglink.tuning.results.failures import Failure, FailureKind
+from tuninglink.tuning.results import Failure, FailureKind
 from tuninglink.tuning.results.journal import Journal
 from tuninglink.tuning.results.task_result import TaskOutcome
 from tuninglink.tuning.scheduling.budget import Budget
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tuninglink.tuning.candidates.candidate import Candidate
+    from tuninglink.tuning.candidates import Candidate
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.programs.compiled_program import CompiledProgram
     from tuninglink.tuning.programs.dispatches import TuningTask

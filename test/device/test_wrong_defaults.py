@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.devices.numerics import Outputs
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.programs.dispatches import TuningTask
-    from tuninglink.tuning.results.output_verdict import OutputVerdict
+    from tuninglink.tuning.results import OutputVerdict
     from tuninglink.tuning.results.task_result import TaskResult, TrialResult, TuningResult
     from tuninglink.tuning.scheduling.budget import Budget
 

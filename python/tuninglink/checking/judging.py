@@ -19,7 +19,7 @@ from tuninglink.mlir.serialization import parse_module
 from tuninglink.mlir.walk import collect
 from tuninglink.payloads import PayloadError, Synthesizer
 from tuninglink.solver.answers import Verdict
-from tuninglink.spaces.cpu.target_cpu import BACKEND as CPU_BACKEND
+from tuninglink.spaces.cpu import BACKEND as CPU_BACKEND
 from tuninglink.spaces.provider_registry import ProviderRegistry
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
 from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.spaces.selection import SelectionError
 from tuninglink.tuning.programs.dispatches import Omission, read_program
-from tuninglink.tuning.results.failures import reason_of
+from tuninglink.tuning.results import reason_of
 from tuninglink.tuning.scheduling.default_queue import estimated_work
 from tuninglink.tuning.suggestions import Question, Suggestions, suggest, suggested_specs
 

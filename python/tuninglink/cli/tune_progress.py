@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.tuning.devices.timing import duration
 from tuninglink.tuning.listener import Listener
-from tuninglink.tuning.results.output_verdict import Correctness
+from tuninglink.tuning.results import Correctness
 from tuninglink.tuning.results.task_result import Ending, TaskOutcome, TaskResult
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.deciding.verdicts import ModelVerdict
     from tuninglink.tuning.devices.device import DeviceDescription
     from tuninglink.tuning.programs.dispatches import DispatchedProgram, Omission, TuningTask
-    from tuninglink.tuning.results.output_verdict import OutputComparison, OutputVerdict
+    from tuninglink.tuning.results import OutputComparison, OutputVerdict
     from tuninglink.tuning.results.task_result import (
         FunctionComparison,
         ModelComparison,

@@ -14,7 +14,7 @@ from tuninglink.specs.default_library import DefaultLibrary
 from tuninglink.specs.sources import SpecFiles, read_specs
 from tuninglink.tuning.devices.local import default_device
 from tuninglink.tuning.programs.dispatches import read_program
-from tuninglink.tuning.report.reporting import report_of
+from tuninglink.tuning.report import report_of
 from tuninglink.tuning.scheduling.budget import Ledger
 from tuninglink.tuning.scheduling.timeline import Stage, Timeline
 from tuninglink.tuning.tuner import Tuner

@@ -27,8 +27,8 @@ from tuninglink.spaces.selection import (
 from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.candidates.preparation import NotTunableError, PreparedTask, prepare
 from tuninglink.tuning.programs.dispatches import Omission
-from tuninglink.tuning.report.reporting import report_of, write_report
-from tuninglink.tuning.results.failures import Failure, reason_of
+from tuninglink.tuning.report import report_of, write_report
+from tuninglink.tuning.results import Failure, reason_of
 from tuninglink.tuning.scheduling.default_queue import estimated_work
 from tuninglink.tuning.settings import LastStage
 from tuninglink.tuning.suggestions import promising_candidates, space_sizes
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from tuninglink.cli.tune_options import TuneOptions
-    from tuninglink.tuning.candidates.candidate import Candidate
+    from tuninglink.tuning.candidates import Candidate
     from tuninglink.tuning.candidates.preparation import TunableTask
     from tuninglink.tuning.programs.dispatches import TuningTask
 

@@ -31,8 +31,7 @@ from tuninglink.tuning.references.program_reference import (
     VerifiedDispatch,
 )
 from tuninglink.tuning.references.references import References
-from tuninglink.tuning.results.failures import Failure, FailureKind
-from tuninglink.tuning.results.output_verdict import Correctness
+from tuninglink.tuning.results import Correctness, Failure, FailureKind
 from tuninglink.tuning.results.reproducers import Reproducers
 
 if TYPE_CHECKING:

@@ -18,8 +18,14 @@ from tuninglink.iree.given_sizes import GivenSizes
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, error, note
 from tuninglink.mlir.symbols import FreshNames
 from tuninglink.scaffolding.reading import ProgramReader, is_tunable
-from tuninglink.scaffolding.scaffold import InitSpec, LeftOut, StartingPoint, commented
-from tuninglink.scaffolding.scaffold_verifier import Backend, Verifier
+from tuninglink.scaffolding.scaffold import (
+    Backend,
+    InitSpec,
+    LeftOut,
+    StartingPoint,
+    Verifier,
+    commented,
+)
 from tuninglink.spaces.provider_registry import ProviderRegistry
 
 __all__ = ["InitSpec", "init_spec", "init_spec_for_file"]

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.deciding.verdicts import ModelVerdict
     from tuninglink.tuning.devices.device import DeviceDescription
     from tuninglink.tuning.programs.dispatches import DispatchedProgram, Omission, TuningTask
-    from tuninglink.tuning.results.output_verdict import OutputVerdict
+    from tuninglink.tuning.results import OutputVerdict
     from tuninglink.tuning.results.task_result import TaskResult, TrialResult
     from tuninglink.tuning.scheduling.budget import Budget
     from tuninglink.tuning.scheduling.timeline import Timeline

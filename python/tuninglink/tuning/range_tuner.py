@@ -20,7 +20,7 @@ from tuninglink.tuning.programs.specialized_dispatches import (
     dynamic_loops,
     specialize,
 )
-from tuninglink.tuning.results.failures import Failure
+from tuninglink.tuning.results import Failure
 from tuninglink.tuning.results.task_result import TaskOutcome, TrialResult
 from tuninglink.tuning.scheduling.task_run import tune_task
 

@@ -22,11 +22,11 @@ from tuninglink.spaces.selection import (
     pipeline_name,
 )
 from tuninglink.spaces.verification import verify_configuration
-from tuninglink.tuning.candidates.candidate import Candidate, configuration_of
+from tuninglink.tuning.candidates import Candidate, configuration_of
 from tuninglink.tuning.candidates.candidate_spaces import CandidateSpaces
 from tuninglink.tuning.candidates.preparation import NotTunableError, PreparedTask, prepare
 from tuninglink.tuning.programs.dispatches import Omission, TuningTask
-from tuninglink.tuning.results.failures import reason_of
+from tuninglink.tuning.results import reason_of
 from tuninglink.tuning.search.base import MOST_CANDIDATES
 from tuninglink.tuning.search.features import fastest_first
 

@@ -21,7 +21,7 @@ from tuninglink.tuning.devices.local import may_run
 from tuninglink.tuning.program_guard import ProgramGuard
 from tuninglink.tuning.programs.dispatches import Omission
 from tuninglink.tuning.range_tuner import RangeTuner
-from tuninglink.tuning.results.failures import FatalError, reason_of
+from tuninglink.tuning.results import FatalError, reason_of
 from tuninglink.tuning.results.task_result import TaskOutcome, TuningResult
 from tuninglink.tuning.scheduling.budget import Account, least_seconds
 from tuninglink.tuning.scheduling.generalization import Generalizer

@@ -12,7 +12,7 @@ from database_writers import HERE, PROBLEM
 from tuninglink.cli import commands
 from tuninglink.tuning.database import ConfigurationRecord, Database, Trial
 from tuninglink.tuning.database.insights import insights_among
-from tuninglink.tuning.results.failures import Failure, FailureKind
+from tuninglink.tuning.results import Failure, FailureKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

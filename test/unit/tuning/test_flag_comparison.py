@@ -22,7 +22,7 @@ from tuninglink.tuning.flag_sets.program_times import ProgramTimer, ProgramTimes
 from tuninglink.tuning.flag_sets.results import FlagsResult, SetResult, tuning_bases
 from tuninglink.tuning.programs.call_options import ALL_CALLS
 from tuninglink.tuning.programs.program_calls import FunctionCall, ProgramCalls
-from tuninglink.tuning.results.failures import Failure, FailureKind
+from tuninglink.tuning.results import Failure, FailureKind
 from tuninglink.tuning.settings import Numerics
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from tuninglink.solver.answers import Verdict
 from tuninglink.spaces.configuration import Configuration
 from tuninglink.spaces.selection import EVERYTHING
 from tuninglink.spaces.verification import broken_necessary_rules
-from tuninglink.tuning.candidates.candidate import Candidate, CandidateOrigin
+from tuninglink.tuning.candidates import Candidate, CandidateOrigin
 from tuninglink.tuning.candidates.drawing import DrawingProcess
 from tuninglink.tuning.candidates.sampling import CandidateMaker, SpaceSampler
 

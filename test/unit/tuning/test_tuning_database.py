@@ -25,7 +25,7 @@ from database_writers import HERE, PROBLEM, failed, trial
 from tuninglink.cli import commands
 from tuninglink.errors import TuninglinkError
 from tuninglink.plain_data import plain, to_json
-from tuninglink.tuning.candidates.candidate import SearchProblem
+from tuninglink.tuning.candidates import SearchProblem
 from tuninglink.tuning.database import Database, DatabaseError
 from tuninglink.tuning.database.database import winners_among
 from tuninglink.tuning.database.exporting import export, to_t4
@@ -33,7 +33,7 @@ from tuninglink.tuning.database.importing import read_trials
 from tuninglink.tuning.database.prior_data import PriorData
 from tuninglink.tuning.database.schema import VERSION
 from tuninglink.tuning.database.tables import RecordedPool, load_table, problem_of_table
-from tuninglink.tuning.results.failures import FailureKind
+from tuninglink.tuning.results import FailureKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

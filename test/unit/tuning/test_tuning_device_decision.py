@@ -22,7 +22,7 @@ from tuninglink.tuning.devices.inputs import find_violation, is_float, make_inpu
 from tuninglink.tuning.devices.numerics import compare
 from tuninglink.tuning.devices.timing import Rounds, Timing
 from tuninglink.tuning.programs.benchmark import Access, Benchmark, Binding, BufferLayout
-from tuninglink.tuning.results.failures import Failure, FailureKind
+from tuninglink.tuning.results import Failure, FailureKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

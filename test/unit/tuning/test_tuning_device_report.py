@@ -15,7 +15,7 @@ from browser import AS_IT_SHOULD_BE, CLIPPED, DARK, NASTY, WIDE, browse, needs_c
 from tuninglink.errors import TuninglinkError
 from tuninglink.json_schema import schema_of
 from tuninglink.plain_data import plain
-from tuninglink.tuning.candidates.candidate import CandidateOrigin
+from tuninglink.tuning.candidates import CandidateOrigin
 from tuninglink.tuning.deciding.decision import ConfidenceInterval
 from tuninglink.tuning.deciding.winner_checks import SizeComparison
 from tuninglink.tuning.flag_sets import FlagSet
@@ -27,10 +27,10 @@ from tuninglink.tuning.report import (
     SizeReport,
     TrialPoint,
     TuningReport,
+    to_html,
+    write_report,
 )
-from tuninglink.tuning.report.reporting import to_html, write_report
-from tuninglink.tuning.results.failures import FailureKind
-from tuninglink.tuning.results.output_verdict import Correctness, OutputComparison
+from tuninglink.tuning.results import Correctness, FailureKind, OutputComparison
 from tuninglink.tuning.results.task_result import FunctionComparison, ModelComparison, TaskOutcome
 from tuninglink.tuning.scheduling.timeline import DeviceUse, Stage, StageTime
 

@@ -14,7 +14,7 @@ import pytest
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.tuning import search as searches
-from tuninglink.tuning.candidates.candidate import SearchProblem, distance
+from tuninglink.tuning.candidates import SearchProblem, distance
 from tuninglink.tuning.database.tables import (
     RecordedPool,
     load_table,
@@ -24,15 +24,14 @@ from tuninglink.tuning.database.tables import (
 from tuninglink.tuning.devices.hardware import TYPICAL, compute_units
 from tuninglink.tuning.search import search_named
 from tuninglink.tuning.search.base import MeasuredProblem, RandomSearch
-from tuninglink.tuning.search.cpu_shape import cpu_estimate, cpu_shape_of
 from tuninglink.tuning.search.features import features
-from tuninglink.tuning.search.gpu_shape import estimate, shape_of
+from tuninglink.tuning.search.shapes import cpu_estimate, cpu_shape_of, estimate, shape_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from tuninglink.tuning.candidates.candidate import Candidate
+    from tuninglink.tuning.candidates import Candidate
 
 SEARCHES = ["random", "neighbors", "model"]
 MATMUL = SearchProblem(

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tuninglink.spaces.constraint_set import ConstraintSet
+    from tuninglink.spaces.cpu import Cpu
     from tuninglink.spaces.cpu.nest import LoopNest
-    from tuninglink.spaces.cpu.target_cpu import Cpu
     from tuninglink.spaces.workload import Problem
 
 

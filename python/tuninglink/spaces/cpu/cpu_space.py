@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from tuninglink.iree.lowering_configs import Tiling
     from tuninglink.spaces.configuration import Configuration
     from tuninglink.spaces.constraint_set import ConstraintSet
+    from tuninglink.spaces.cpu import Cpu
     from tuninglink.spaces.cpu.nest import LoopNest
-    from tuninglink.spaces.cpu.target_cpu import Cpu
     from tuninglink.spaces.workload import Problem
 
 _MOST_DISTRIBUTED: Final = 1024

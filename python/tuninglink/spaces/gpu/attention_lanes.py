@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from iree.compiler import ir as mlir
 
+    from tuninglink.spaces.gpu import Gpu
     from tuninglink.spaces.gpu.gpu_rules import Number
-    from tuninglink.spaces.gpu.target_gpu import Gpu
     from tuninglink.spaces.knob_templates import KnobTemplate
     from tuninglink.spaces.slots import Slot
     from tuninglink.spaces.workload import Problem, Workload

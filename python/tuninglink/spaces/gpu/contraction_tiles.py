@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
     from iree.compiler import ir as mlir
 
+    from tuninglink.spaces.gpu import Intrinsic
     from tuninglink.spaces.gpu.contractions import Contraction
     from tuninglink.spaces.gpu.gpu_rules import GpuRules, Number
     from tuninglink.spaces.gpu.knob_table import KnobTable
     from tuninglink.spaces.gpu.promotion import Promotion
-    from tuninglink.spaces.gpu.target_gpu import Intrinsic
 
 _INTRINSIC: Final = "mma_idx"
 

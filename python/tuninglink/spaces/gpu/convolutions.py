@@ -33,9 +33,9 @@ from tuninglink.spaces.gpu.vector_distribute import WITH_INTRINSIC
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tuninglink.spaces.gpu import Gpu, Intrinsic
     from tuninglink.spaces.gpu.contractions import Operand
     from tuninglink.spaces.gpu.gpu_rules import Number
-    from tuninglink.spaces.gpu.target_gpu import Gpu, Intrinsic
     from tuninglink.spaces.slots import Slot
     from tuninglink.spaces.workload import Problem, Workload
 

@@ -10,11 +10,11 @@ from tuninglink.spaces.gpu.gpu_rules import MOST_STAGES, clip, product, round_up
 from tuninglink.spaces.gpu.promotion import DirectLoads, tile_bits
 
 if TYPE_CHECKING:
+    from tuninglink.spaces.gpu import Gpu
     from tuninglink.spaces.gpu.contraction_tiles import ContractionTiles
     from tuninglink.spaces.gpu.contractions import Operand
     from tuninglink.spaces.gpu.gpu_rules import Number
     from tuninglink.spaces.gpu.promotion import Promotion
-    from tuninglink.spaces.gpu.target_gpu import Gpu
 
 _BYTE: Final = 8
 _MOST_MASKED: Final = 1 << 12

@@ -18,9 +18,9 @@ from tuninglink.mlir.attributes import named_parameters
 from tuninglink.mlir.diagnostics import error
 from tuninglink.solver.answers import AssignmentError, UndecidedError
 from tuninglink.spaces.configuration import MismatchError, MissingEntryError
+from tuninglink.spaces.gpu import check_element_types
 from tuninglink.spaces.gpu.gpu_rules import SUBGROUP_SIZE_KNOB, GpuRules, product
 from tuninglink.spaces.gpu.root_loops import RootLoops, ops_beside, read_loops
-from tuninglink.spaces.gpu.target_gpu import check_element_types
 from tuninglink.spaces.gpu.threads import threads_space
 from tuninglink.spaces.providers import Space
 from tuninglink.spaces.slots import ArraySlot, DictionarySlot, IntegerSlot
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from tuninglink.iree.structured_op import Sizes
     from tuninglink.spaces.configuration import Configuration
-    from tuninglink.spaces.gpu.target_gpu import Gpu
+    from tuninglink.spaces.gpu import Gpu
     from tuninglink.spaces.workload import Workload
 
 _LOWERING_CONFIG: Final = "#iree_codegen.lowering_config"

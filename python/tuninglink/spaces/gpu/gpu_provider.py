@@ -18,6 +18,7 @@ from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import error
 from tuninglink.mlir.walk import visit
 from tuninglink.solver.answers import AssignmentError, UndecidedError
+from tuninglink.spaces.gpu import Gpu, read_device
 from tuninglink.spaces.gpu.attention import attention_spaces
 from tuninglink.spaces.gpu.attention_lanes import attention_lanes_spaces
 from tuninglink.spaces.gpu.convolutions import direct_convolution_spaces
@@ -30,7 +31,6 @@ from tuninglink.spaces.gpu.distribute import (
 from tuninglink.spaces.gpu.gpu_rules import PROVIDER, GpuRules
 from tuninglink.spaces.gpu.lanes import lanes_spaces
 from tuninglink.spaces.gpu.shared_spaces import FamilySpaces
-from tuninglink.spaces.gpu.target_gpu import Gpu, read_device
 from tuninglink.spaces.gpu.threads import threads_spaces
 from tuninglink.spaces.gpu.tile_and_fuse import tile_and_fuse_spaces
 from tuninglink.spaces.gpu.vector_distribute import vector_distribute_spaces

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tuninglink.spaces.constraint_set import ConstraintSet
-    from tuninglink.spaces.gpu.target_gpu import Gpu
+    from tuninglink.spaces.gpu import Gpu
     from tuninglink.spaces.workload import Problem
 
 Number = Any

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from tuninglink.spaces.configuration import Configuration
     from tuninglink.spaces.constraint_set import ConstraintSet
+    from tuninglink.spaces.gpu import Gpu
     from tuninglink.spaces.gpu.gpu_rules import Number
-    from tuninglink.spaces.gpu.target_gpu import Gpu
     from tuninglink.spaces.knob_templates import KnobTemplate
     from tuninglink.spaces.slots import Slot
 

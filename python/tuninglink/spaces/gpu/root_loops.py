@@ -13,14 +13,14 @@ from tuninglink.iree.root_ops import function_ops, is_computing
 from tuninglink.iree.structured_op import REDUCTION, StructuredOp, element_type, shape
 from tuninglink.mlir import names
 from tuninglink.solver.answers import UndecidedError
-from tuninglink.spaces.gpu.target_gpu import check_element_types
+from tuninglink.spaces.gpu import check_element_types
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tuninglink.iree.structured_op import Sizes
+    from tuninglink.spaces.gpu import Gpu
     from tuninglink.spaces.gpu.gpu_rules import GpuRules
-    from tuninglink.spaces.gpu.target_gpu import Gpu
     from tuninglink.spaces.workload import Workload
 
 _RESHAPES: Final = frozenset(

@@ -42,8 +42,8 @@ from tuninglink.spaces.slots import ConstantSlot, IgnoredSlot
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tuninglink.spaces.gpu import Gpu, Intrinsic
     from tuninglink.spaces.gpu.contractions import Contraction
-    from tuninglink.spaces.gpu.target_gpu import Gpu, Intrinsic
     from tuninglink.spaces.knob_templates import KnobTemplate
     from tuninglink.spaces.slots import Slot
     from tuninglink.spaces.workload import Problem, Workload

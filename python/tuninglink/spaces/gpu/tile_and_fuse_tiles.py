@@ -14,7 +14,7 @@ from tuninglink.spaces.slots import ArraySlot, IntegerSlot
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.spaces.gpu.target_gpu import Intrinsic
+    from tuninglink.spaces.gpu import Intrinsic
 
 _MOST_DYNAMIC: Final = 1024
 _MOST_PADDED: Final = 512

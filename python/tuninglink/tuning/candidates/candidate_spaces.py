@@ -14,7 +14,7 @@ from tuninglink.spaces.configuration import Configuration, MismatchError
 from tuninglink.spaces.configuration_answers import intrinsics_are_miscompiled
 from tuninglink.spaces.gpu.code_options import code_options, read_options, with_options
 from tuninglink.spaces.selection import EVERYTHING
-from tuninglink.tuning.candidates.candidate import Candidate, CandidateOrigin, SearchProblem
+from tuninglink.tuning.candidates import Candidate, CandidateOrigin, SearchProblem
 from tuninglink.tuning.candidates.sampling import (
     CHECKING,
     BeginDraw,

@@ -24,14 +24,14 @@ from tuninglink.specs.spec import load_spec
 from tuninglink.tuning.candidates.templates import apply_candidate
 from tuninglink.tuning.programs.benchmark import Benchmark
 from tuninglink.tuning.programs.specialized_dispatches import select_exports
-from tuninglink.tuning.results.failures import Failure, FailureKind
+from tuninglink.tuning.results import Failure, FailureKind
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError, do_nothing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tuninglink.specs.spec import Spec
-    from tuninglink.tuning.candidates.candidate import Candidate
+    from tuninglink.tuning.candidates import Candidate
     from tuninglink.tuning.programs.benchmark import BufferLayout, SizedFunction
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from tuninglink.spaces.selection import SpaceSelection
-    from tuninglink.tuning.candidates.candidate import Candidate
+    from tuninglink.tuning.candidates import Candidate
     from tuninglink.tuning.candidates.preparation import PreparedTask
     from tuninglink.tuning.programs.dispatches import TuningTask
 

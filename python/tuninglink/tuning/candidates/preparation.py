@@ -13,7 +13,7 @@ from tuninglink.mlir import names
 from tuninglink.mlir.walk import collect
 from tuninglink.spaces.selection import EVERYTHING
 from tuninglink.specs.spec import load_spec
-from tuninglink.tuning.candidates.candidate import CandidateOrigin
+from tuninglink.tuning.candidates import CandidateOrigin
 from tuninglink.tuning.candidates.candidate_spaces import CandidateSpaces
 from tuninglink.tuning.candidates.compilation import BenchmarkTemplate
 from tuninglink.tuning.candidates.templates import apply_specs, configure
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tuninglink.spaces.selection import SpaceSelection
     from tuninglink.spaces.workload import Workload
     from tuninglink.specs.spec import Spec
-    from tuninglink.tuning.candidates.candidate import Candidate
+    from tuninglink.tuning.candidates import Candidate
     from tuninglink.tuning.candidates.templates import ConfiguredDispatch
     from tuninglink.tuning.programs.dispatches import TuningTask
 

@@ -17,7 +17,7 @@ from tuninglink.spaces.configuration import Configuration
 from tuninglink.spaces.knobs import Knob, OneOfKnob
 from tuninglink.spaces.providers import Space
 from tuninglink.spaces.verification import broken_necessary_rules
-from tuninglink.tuning.candidates.candidate import Candidate, CandidateOrigin
+from tuninglink.tuning.candidates import Candidate, CandidateOrigin
 
 CHECKING: Final = Limits(seconds=5.0, solver_seconds=1.0)
 """The limits of a check of one assignment."""

@@ -22,7 +22,7 @@ from tuninglink.passes.strip_configs import strip_configurations
 from tuninglink.spaces.configuration import Configuration, read_configuration
 from tuninglink.spaces.workload import Workload, read_workload
 from tuninglink.specs.spec import Spec
-from tuninglink.tuning.candidates.candidate import Candidate, CandidateOrigin, configuration_of
+from tuninglink.tuning.candidates import Candidate, CandidateOrigin, configuration_of
 
 _ROOT: Final = "tuninglink.root"
 """The attribute that marks the root op of a template."""

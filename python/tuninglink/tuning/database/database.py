@@ -17,7 +17,7 @@ from tuninglink.tuning.database.records import (
     Winner,
 )
 from tuninglink.tuning.database.schema import open_connection, translated
-from tuninglink.tuning.results.failures import Failure, FailureKind
+from tuninglink.tuning.results import Failure, FailureKind
 
 _SELECT: Final = """
 SELECT p.key, p.kind, p.description, p.program,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from tuninglink.plain_data import FLAT
-from tuninglink.tuning.candidates.candidate import Candidate
+from tuninglink.tuning.candidates import Candidate
 from tuninglink.tuning.database.database import NOT_CHECKED, RIGHT, results_of
 from tuninglink.tuning.database.records import (
     ConfigurationRecord,
@@ -21,7 +21,7 @@ from tuninglink.tuning.database.records import (
     Trial,
 )
 from tuninglink.tuning.database.tables import RecordedTable, RecordedTrial, recorded_candidate
-from tuninglink.tuning.results.failures import FailureKind
+from tuninglink.tuning.results import FailureKind
 
 Object = dict[str, Any]
 

@@ -22,7 +22,7 @@ from tuninglink.tuning.database.tables import (
     load_table,
     problem_of_table,
 )
-from tuninglink.tuning.results.failures import Failure, FailureKind
+from tuninglink.tuning.results import Failure, FailureKind
 
 
 def read_trials(path: Path) -> list[Trial]:

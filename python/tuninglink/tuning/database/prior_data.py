@@ -12,7 +12,7 @@ from iree.compiler.dialects import iree_codegen
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import thread_context
-from tuninglink.tuning.candidates.candidate import Candidate, SearchProblem, distance, operand_bytes
+from tuninglink.tuning.candidates import Candidate, SearchProblem, distance, operand_bytes
 from tuninglink.tuning.database import Database, EnvironmentRecord, Trial
 from tuninglink.tuning.database.tables import problem_of_program, recorded_candidate
 from tuninglink.tuning.programs.dispatches import read_program

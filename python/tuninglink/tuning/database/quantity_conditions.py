@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tuninglink.tuning.candidates.candidate import SearchProblem
+    from tuninglink.tuning.candidates import SearchProblem
     from tuninglink.tuning.database.records import Trial
 
     Table = NDArray[np.float64]

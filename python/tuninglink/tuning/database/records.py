@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from tuninglink.plain_data import HIDDEN, named, written
 from tuninglink.tuning.devices.timing import PROTOCOL_VERSION
-from tuninglink.tuning.results.failures import Failure
+from tuninglink.tuning.results import Failure
 
 
 def now() -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from tuninglink.mlir.diagnostics import error, note
-from tuninglink.tuning.results.failures import FatalError
+from tuninglink.tuning.results import FatalError
 
 
 class DatabaseError(FatalError):

@@ -16,7 +16,7 @@ from tuninglink.iree.dispatches import find_root_ops
 from tuninglink.mlir.diagnostics import Place, error
 from tuninglink.plain_data import FLAT, HIDDEN, written
 from tuninglink.spaces.workload import read_workload
-from tuninglink.tuning.candidates.candidate import Candidate, SearchProblem
+from tuninglink.tuning.candidates import Candidate, SearchProblem
 from tuninglink.tuning.devices.hardware import COMPUTE_UNITS, compute_units
 
 VERSION: Final = 1

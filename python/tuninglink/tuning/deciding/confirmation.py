@@ -12,7 +12,7 @@ from tuninglink.tuning.deciding.contestants import (
     round_seconds,
 )
 from tuninglink.tuning.deciding.decision import Decision, Outcome, decide
-from tuninglink.tuning.results.failures import Failure
+from tuninglink.tuning.results import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,8 +14,14 @@ from tuninglink.tuning.deciding.judged_outputs import judge_default
 from tuninglink.tuning.devices.sampling import repetition
 from tuninglink.tuning.devices.timing import Settings
 from tuninglink.tuning.references.compiled_reference import Reference
-from tuninglink.tuning.results.failures import Failure, FailureKind, FatalError, reason_of
-from tuninglink.tuning.results.output_verdict import Correctness, OutputVerdict
+from tuninglink.tuning.results import (
+    Correctness,
+    Failure,
+    FailureKind,
+    FatalError,
+    OutputVerdict,
+    reason_of,
+)
 
 if TYPE_CHECKING:
     from tuninglink.mlir.diagnostics import Diagnostic

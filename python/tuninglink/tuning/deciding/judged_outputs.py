@@ -7,8 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tuninglink.tuning.devices.numerics import difference
-from tuninglink.tuning.results.failures import Failure, FailureKind
-from tuninglink.tuning.results.output_verdict import Correctness, OutputVerdict
+from tuninglink.tuning.results import Correctness, Failure, FailureKind, OutputVerdict
 from tuninglink.tuning.settings import Numerics
 
 if TYPE_CHECKING:

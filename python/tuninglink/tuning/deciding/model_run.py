@@ -12,7 +12,7 @@ import numpy as np
 from tuninglink.tuning.deciding.decision import ConfidenceInterval, decide
 from tuninglink.tuning.deciding.output_judge import Expectation, OutputJudge
 from tuninglink.tuning.programs.compiled_program import PLAIN_INTEGERS
-from tuninglink.tuning.results.failures import Failure
+from tuninglink.tuning.results import Failure
 from tuninglink.tuning.results.task_result import FunctionComparison, ModelComparison
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.programs.compiled_program import CompiledProgram
     from tuninglink.tuning.programs.dispatches import DispatchedProgram
     from tuninglink.tuning.programs.program_calls import FunctionCall, ProgramCalls
-    from tuninglink.tuning.results.output_verdict import OutputComparison
+    from tuninglink.tuning.results import OutputComparison
 
     Outputs = dict[str, tuple[NDArray[Any], ...]]
     Samples = list[tuple[float, ...]]

@@ -11,7 +11,7 @@ import ml_dtypes
 import numpy as np
 
 from tuninglink.tuning.programs.compiled_program import element_type
-from tuninglink.tuning.results.output_verdict import OutputComparison
+from tuninglink.tuning.results import OutputComparison
 from tuninglink.tuning.settings import Numerics
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from tuninglink.tuning.deciding.contestants import (
     round_seconds,
 )
 from tuninglink.tuning.deciding.decision import Decision, survivors
-from tuninglink.tuning.results.failures import Failure
+from tuninglink.tuning.results import Failure
 from tuninglink.tuning.scheduling.timeline import Stage, Timeline
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import numpy as np
 
 from tuninglink.tuning.devices.running import MeasurementError
 from tuninglink.tuning.programs.compiled_program import element_type
-from tuninglink.tuning.results.failures import Failure, FailureKind
+from tuninglink.tuning.results import Failure, FailureKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,7 +15,7 @@ from tuninglink.tuning.devices.cluster_workers import DeviceKey, ask_device, des
 from tuninglink.tuning.devices.device import DeviceError
 from tuninglink.tuning.devices.device_process import Device
 from tuninglink.tuning.devices.device_set import REPEATS, DefaultTimes, screen
-from tuninglink.tuning.results.failures import Failure
+from tuninglink.tuning.results import Failure
 from tuninglink.tuning.scheduling.timeline import UseMeter, mean_use
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.devices.device import DeviceDescription
     from tuninglink.tuning.devices.device_process import Answer, Request
     from tuninglink.tuning.devices.timing import Settings
-    from tuninglink.tuning.results.failures import Failure
+    from tuninglink.tuning.results import Failure
 
 
 _PACKAGES: Final = ("tuninglink", "iree-base-compiler", "iree-base-runtime")

@@ -14,7 +14,7 @@ from typing import Final
 import iree.runtime as rt
 
 from tuninglink.mlir.diagnostics import Diagnostic, error, note
-from tuninglink.tuning.results.failures import FatalError
+from tuninglink.tuning.results import FatalError
 
 LOCAL_DRIVERS: Final = frozenset({"local-task", "local-sync"})
 """The drivers whose device is the CPU."""

@@ -19,7 +19,7 @@ from tuninglink.tuning.devices.device import (
 )
 from tuninglink.tuning.devices.measurement import Measurer
 from tuninglink.tuning.devices.running import MeasurementError
-from tuninglink.tuning.results.failures import Failure, FailureKind
+from tuninglink.tuning.results import Failure, FailureKind
 from tuninglink.tuning.scheduling.timeline import UseMeter
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
 

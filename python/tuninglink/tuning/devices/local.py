@@ -17,7 +17,7 @@ from tuninglink.tuning.devices.device import THREADED_DRIVER, driver_of, open_de
 from tuninglink.tuning.devices.device_process import DeviceProcess
 from tuninglink.tuning.devices.device_set import REPEATS, DefaultTimes, screen
 from tuninglink.tuning.devices.running import Loader, MeasurementError
-from tuninglink.tuning.results.failures import Failure, FailureKind
+from tuninglink.tuning.results import Failure, FailureKind
 from tuninglink.tuning.scheduling.timeline import mean_use
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError, do_nothing
 

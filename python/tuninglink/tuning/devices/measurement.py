@@ -39,7 +39,7 @@ from tuninglink.tuning.devices.timing import (
     WorkerThread,
     wall_seconds,
 )
-from tuninglink.tuning.results.failures import Failure
+from tuninglink.tuning.results import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

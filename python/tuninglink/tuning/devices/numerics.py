@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 
 from tuninglink.tuning.programs.compiled_program import element_type, is_float
-from tuninglink.tuning.results.failures import Failure, FailureKind
+from tuninglink.tuning.results import Failure, FailureKind
 
 if TYPE_CHECKING:
     from tuninglink.tuning.devices.inputs import Bytes

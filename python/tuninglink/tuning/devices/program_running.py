@@ -14,7 +14,7 @@ from tuninglink.tuning.devices.buffers import ValueTracer, hal_type, to_device, 
 from tuninglink.tuning.devices.inputs import random_bytes
 from tuninglink.tuning.devices.running import Loader, MeasurementError
 from tuninglink.tuning.programs.compiled_program import element_type, is_float
-from tuninglink.tuning.results.failures import Failure, FailureKind
+from tuninglink.tuning.results import Failure, FailureKind
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence

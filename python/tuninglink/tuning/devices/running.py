@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 import iree.runtime as rt
 
 from tuninglink.tuning.devices.timing import CallTimer, wall_seconds
-from tuninglink.tuning.results.failures import Failure, FailureKind
+from tuninglink.tuning.results import Failure, FailureKind
 
 _OVERHEAD_CALLS: Final = 5
 

@@ -16,7 +16,7 @@ from tuninglink.tuning.deciding.output_judge import (
 from tuninglink.tuning.flag_sets.program_times import ProgramTimer, callable_functions
 from tuninglink.tuning.flag_sets.results import FlagsResult, SetResult
 from tuninglink.tuning.programs.compiled_program import PLAIN_INTEGERS
-from tuninglink.tuning.results.failures import Failure
+from tuninglink.tuning.results import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

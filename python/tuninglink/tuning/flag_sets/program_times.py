@@ -12,7 +12,7 @@ import numpy as np
 from tuninglink.tuning.deciding.decision import ConfidenceInterval, interval
 from tuninglink.tuning.devices.sampling import FEWEST_ROUNDS
 from tuninglink.tuning.programs.compiled_program import PLAIN_INTEGERS
-from tuninglink.tuning.results.failures import Failure
+from tuninglink.tuning.results import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -79,7 +79,7 @@ class BufferLayout:
         bindings: in the order of the dispatch's pipeline layout.
         stride: the bytes of one set, guards included.
         guard: the bytes before the first binding, between two bindings and after the last.
-        program_bytes: the bytes of the bindings of all dispatches that a run of the program calls, up to a limit; 0 if
+        program_bytes: the bytes of the sets that hold as many weights as a run of the program reads, up to a limit; 0 if
             the benchmark repeats the dispatch on the same data.
     """
 

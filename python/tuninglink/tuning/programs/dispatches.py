@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,6 +17,7 @@ from tuninglink.compiler.prepared_dispatches import materialize_encodings
 from tuninglink.compiler.program_sources import Run, compiler_run, refuse_spec
 from tuninglink.errors import CompileError
 from tuninglink.iree.dispatch_calls import count_calls
+from tuninglink.iree.dispatch_cost import cost_of
 from tuninglink.iree.dispatches import dispatch_name
 from tuninglink.iree.given_sizes import GivenSizes
 from tuninglink.iree.size_ranges import SizeRange
@@ -27,7 +29,14 @@ from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body, collect
 from tuninglink.passes.strip_configs import strip_configurations
 from tuninglink.plain_data import named
-from tuninglink.tuning.programs.benchmark import Benchmark, BufferLayout, SizedFunction, problem_key
+from tuninglink.tuning.programs.benchmark import (
+    Access,
+    Benchmark,
+    Binding,
+    BufferLayout,
+    SizedFunction,
+    problem_key,
+)
 from tuninglink.tuning.programs.benchmark_building import (
     NoBenchmarkError,
     build_benchmark,
@@ -35,6 +44,7 @@ from tuninglink.tuning.programs.benchmark_building import (
     is_benchmark,
 )
 from tuninglink.tuning.programs.call_options import ALL_CALLS, CallOptions
+from tuninglink.tuning.programs.compiled_program import element_type
 from tuninglink.tuning.programs.dynamic_benchmarks import DynamicBenchmark, dynamic_benchmarks
 from tuninglink.tuning.programs.program_calls import ProgramCalls, read_calls
 
@@ -189,16 +199,44 @@ def _among_others(tasks: Sequence[TuningTask]) -> tuple[TuningTask, ...]:
     """Return the tasks of a program with the bytes that it uses between two calls of a dispatch.
 
     On a CPU, weights come from the last-level cache or from memory in each run of the program. A benchmark that repeats
-    its dispatch on the same data does not show what that costs, nor what cache tiles save. For GPUs this is not measured.
+    its dispatch on the same data does not show what that costs, nor what cache tiles save. Data that the program has just
+    computed is in the caches, so this is for dispatches that mostly read weights. For GPUs it is not measured.
     """
-    used = sum(task.calls * task.layout.binding_bytes for task in tasks if not task.is_dynamic)
-    used = min(used, _MOST_PROGRAM_BYTES)
-    return tuple(
-        replace(task, layout=replace(task.layout, program_bytes=used))
-        if task.target.backend == _CPU and not task.is_dynamic
-        else task
+    weights = {
+        task.key: _weight_bytes(task)
         for task in tasks
+        if task.target.backend == _CPU and not task.is_dynamic
+    }
+    used = sum(task.calls * weights.get(task.key, 0) for task in tasks)
+    used = min(used, _MOST_PROGRAM_BYTES)
+    result = []
+    for task in tasks:
+        layout = task.layout
+        if own := weights.get(task.key, 0):
+            layout = replace(layout, program_bytes=used * layout.stride // own)
+        result.append(replace(task, layout=layout))
+    return tuple(result)
+
+
+def _weight_bytes(task: TuningTask) -> int:
+    """Return the bytes of bindings that are arguments of the program, if a dispatch mostly reads these; else 0.
+
+    Arguments are bound alone; what dispatches compute and most constants are parts of larger buffers.
+    """
+    arguments = sum(
+        binding.byte_length
+        for binding in task.layout.bindings
+        if binding.access is Access.READ
+        and len(binding.shape) > 1  # larger buffers have one dimension
+        and binding.byte_length == _tensor_bytes(binding)
     )
+    used = cost_of(mlir.Module.parse(task.source, thread_context()).operation).bytes or 0
+    return arguments if 2 * arguments > used else 0
+
+
+def _tensor_bytes(binding: Binding) -> int:
+    dtype = element_type(binding.element_type)
+    return math.prod(binding.shape) * dtype.itemsize if dtype else 0
 
 
 def form_dispatches(

@@ -26,7 +26,7 @@ from tuninglink.tuning.devices.timing import Settings
 from tuninglink.tuning.programs.benchmark import Benchmark, BufferLayout
 from tuninglink.tuning.references.stored_tensors import StoredTensor, stored_tensors
 from tuninglink.tuning.references.tolerance import Expected, compare_with, perturbed_inputs
-from tuninglink.tuning.results.failures import Failure, FailureKind
+from tuninglink.tuning.results import Failure, FailureKind
 
 _PROBE: Final = b"""
 util.func public @probe(%value: tensor<8xf32>) -> tensor<8xf32> {

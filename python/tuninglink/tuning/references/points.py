@@ -19,7 +19,7 @@ from tuninglink.tuning.references.tolerance import (
     perturbed_patterns,
     tolerance,
 )
-from tuninglink.tuning.results.output_verdict import OutputSample
+from tuninglink.tuning.results import OutputSample
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -17,8 +17,7 @@ from tuninglink.tuning.references.compiled_reference import (
     retarget_program,
     set_up_process,
 )
-from tuninglink.tuning.results.failures import Failure
-from tuninglink.tuning.results.output_verdict import Correctness, OutputVerdict
+from tuninglink.tuning.results import Correctness, Failure, OutputVerdict
 from tuninglink.workers import JobError, JobTimeoutError, Pool, WorkerCrashedError
 
 if TYPE_CHECKING:

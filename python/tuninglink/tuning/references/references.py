@@ -15,7 +15,7 @@ from tuninglink.tuning.references.compiled_reference import (
 )
 from tuninglink.tuning.references.dispatch_function import summation_error
 from tuninglink.tuning.references.points import PointQuestion, compare_points
-from tuninglink.tuning.results.output_verdict import Correctness, OutputVerdict
+from tuninglink.tuning.results import Correctness, OutputVerdict
 from tuninglink.workers import JobError, JobTimeoutError, Pool, WorkerCrashedError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.devices.numerics import Outputs
     from tuninglink.tuning.programs.dispatches import TuningTask
     from tuninglink.tuning.references.points import PointComparison
-    from tuninglink.tuning.results.failures import Failure
+    from tuninglink.tuning.results import Failure
 
 _BUDGET_PART: Final = 0.1
 _LEAST_SECONDS: Final = 5.0

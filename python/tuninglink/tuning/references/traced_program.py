@@ -33,7 +33,7 @@ from tuninglink.tuning.references.compiled_reference import (
     set_up_process,
 )
 from tuninglink.tuning.references.program_reference import compile_reference
-from tuninglink.tuning.results.failures import Failure
+from tuninglink.tuning.results import Failure
 from tuninglink.workers import JobError, JobTimeoutError, Pool, WorkerCrashedError
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from tuninglink.tuning.references.dispatch_function import NAME, TensorFunction
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.tuning.results.output_verdict import OutputVerdict
+    from tuninglink.tuning.results import OutputVerdict
 
 
 DRAWING: Final = """\

@@ -1,1 +1,203 @@
-"""Results of tuning: trials, failures, reproducers, and the journal that keeps them."""
+"""Results of tuning: here failures of trials and verdicts on their outputs; then reproducers, and the journal that keeps all."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Final
+
+from tuninglink.errors import TuninglinkError
+from tuninglink.plain_data import named, written
+
+
+class FailureKind(Enum):
+    """Why a trial has no time; the value is what databases and reports say."""
+
+    COMPILE = "compile"
+    COMPILE_TIMEOUT = "compile-timeout"
+    COMPILE_CRASH = "compile-crash"
+    LOAD = "load"
+    RUN = "run"
+    TIMEOUT = "timeout"
+    CRASH = "crash"
+    WRONG = "wrong"
+    OUT_OF_BOUNDS = "out-of-bounds"
+    SLOWER = "slower"
+
+
+COMPILE_FAILURES: Final = frozenset(
+    {FailureKind.COMPILE, FailureKind.COMPILE_CRASH, FailureKind.COMPILE_TIMEOUT}
+)
+"""The failures of a trial that has no code."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A trial that failed.
+
+    Attributes:
+        kind: at which step, and how.
+        message: the diagnostic, or what was observed.
+        is_external: whether the machine is the cause, and not the trial: a process was killed, or a time limit was reached
+            while other processes had the processors. Such a failure is not kept for later runs.
+    """
+
+    kind: FailureKind
+    message: str
+    is_external: bool = False
+
+
+class FatalError(TuninglinkError):
+    """An error that ends a run: the loss of the last device, or results that cannot be stored. Others lose one task."""
+
+
+def reason_of(failure: Exception) -> str:
+    """Return the reason for omitting a task after an error."""
+    if isinstance(failure, MemoryError):
+        return "out of memory"
+    if isinstance(failure, TuninglinkError) and failure.diagnostics:
+        return failure.diagnostics[0].message
+    text = str(failure)
+    if type(failure).__module__.startswith("tuninglink."):
+        return text
+    return f"{type(failure).__name__}: {text}" if text else type(failure).__name__
+
+
+class Correctness(Enum):
+    """The correctness of a result; the values appear in reports."""
+
+    RIGHT = "right"
+    WRONG = "wrong"
+    FAILED = "fails"
+    UNDECIDED = "not decided"
+    UNCHECKED = "not checked"
+
+
+@dataclass(frozen=True)
+class OutputSample:
+    """An element of a result.
+
+    Attributes:
+        binding: the binding of the output.
+        position: the position of the element.
+        actual: its value.
+        expected: the right value.
+    """
+
+    binding: int
+    position: tuple[int, ...]
+    actual: float
+    expected: float
+
+
+@dataclass(frozen=True)
+class OutputVerdict:
+    """The verdict of the reference on a result.
+
+    Attributes:
+        correctness: the verdict.
+        reason: the figures, or the reason for a missing verdict.
+        samples: the elements with the largest differences.
+    """
+
+    correctness: Correctness = field(metadata=named("result"))
+    reason: str = field(default="", metadata=named("finding"))
+    samples: tuple[OutputSample, ...] = ()
+
+
+_MOST: Final = 4.0
+"""The factor over the default's error up to which a tuned program is accepted."""
+
+_ROUNDING_PART: Final = 0.1
+"""The fraction of the tolerance up to which an error is accepted even if the default is more exact."""
+
+_NOT_WORSE: Final = 1.1
+"""The ratio within which the errors of two wrong programs are alike."""
+
+
+@dataclass(frozen=True)
+class OutputComparison:
+    """The errors of a program's outputs, without and with a spec.
+
+    Errors are Frobenius norms of differences, relative to the expected values; the largest of all outputs.
+
+    Attributes:
+        source: the origin of the expected outputs, such as `llvm-cpu`.
+        tolerance: the largest error of a correct program.
+        default_error: the error without a spec; None if the expected outputs are those of the default.
+        tuned_error: the error with the spec; None without a spec.
+        note: the reason why a better source is missing; empty if none is missing.
+    """
+
+    source: str
+    tolerance: float
+    default_error: float | None = None
+    tuned_error: float | None = None
+    note: str = ""
+
+    @property
+    @written()
+    def default_is_wrong(self) -> bool:
+        """Whether the error without a spec exceeds the tolerance."""
+        return self.default_error is not None and self.default_error > self.tolerance
+
+    @property
+    def is_mended(self) -> bool:
+        """Whether the program is wrong without the spec and right with it."""
+        is_right = self.tuned_error is not None and self.tuned_error <= self.tolerance
+        return self.default_is_wrong and is_right
+
+    @property
+    def limit(self) -> float:
+        """The largest error with which a tuned program is accepted."""
+        if self.default_error is None:
+            return self.tolerance
+        if self.default_is_wrong:
+            return self.default_error * _NOT_WORSE
+        rounding = _ROUNDING_PART * self.tolerance
+        return min(self.tolerance, max(_MOST * self.default_error, rounding))
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether the tuned program is accepted."""
+        return self.tuned_error is None or self.tuned_error <= self.limit
+
+    @property
+    def failure(self) -> str:
+        """The fault of the tuned program; empty if it is accepted."""
+        if self.is_accepted:
+            return ""
+        return (
+            f"its outputs differ from those of {self.source}: relative error "
+            f"{_number(self.tuned_error)}, at most {_number(self.limit)} is accepted"
+        )
+
+    @property
+    @written()
+    def finding(self) -> str:
+        """The fault of the default; empty if it is right or was not compared."""
+        if not self.default_is_wrong:
+            return ""
+        error = f"relative error {_number(self.default_error)}, at most {_number(self.tolerance)} is rounding"
+        where = f"the outputs of the program as compiled differ from those of {self.source}"
+        if self.is_mended:
+            return f"{where} ({error}), and with the spec they agree: the default is wrong"
+        return f"{where} ({error}): one of both is wrong; tuninglink verify names the dispatches"
+
+    def __str__(self) -> str:
+        errors = [
+            f"{_number(value)} {label}"
+            for value, label in (
+                (self.default_error, "by default"),
+                (self.tuned_error, "with the spec"),
+            )
+            if value is not None
+        ]
+        return f"relative error of the outputs against {self.source}: {', '.join(errors)}"
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "unknown"
+    return "infinite" if math.isinf(value) else f"{value:.2g}"

@@ -7,7 +7,7 @@ from importlib import metadata
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.tuning.candidates.candidate import CandidateOrigin
+from tuninglink.tuning.candidates import CandidateOrigin
 from tuninglink.tuning.database import (
     ConfigurationRecord,
     EnvironmentRecord,
@@ -17,21 +17,20 @@ from tuninglink.tuning.database import (
 from tuninglink.tuning.database.prior_data import PriorData
 from tuninglink.tuning.deciding.contestants import BLOCKS
 from tuninglink.tuning.devices.timing import Caches
-from tuninglink.tuning.results.failures import Failure, FailureKind
-from tuninglink.tuning.results.output_verdict import Correctness
+from tuninglink.tuning.results import Correctness, Failure, FailureKind
 from tuninglink.tuning.results.task_result import TrialResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from tuninglink.tuning.candidates.candidate import Candidate
+    from tuninglink.tuning.candidates import Candidate
     from tuninglink.tuning.candidates.candidate_spaces import CandidateSpaces
     from tuninglink.tuning.candidates.preparation import TunableTask
     from tuninglink.tuning.database import Database
     from tuninglink.tuning.deciding.race import RaceResult
     from tuninglink.tuning.devices.device import DeviceDescription
     from tuninglink.tuning.programs.dispatches import TuningTask
-    from tuninglink.tuning.results.output_verdict import OutputVerdict
+    from tuninglink.tuning.results import OutputVerdict
     from tuninglink.tuning.settings import TuningSettings
 
 SCREEN: Final = "screen"

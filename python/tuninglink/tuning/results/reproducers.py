@@ -30,18 +30,18 @@ from tuninglink.tuning.references.wrong_result_script import (
     UNCONFIGURED_PROGRAM,
     reproducer_script,
 )
-from tuninglink.tuning.results.failures import COMPILE_FAILURES, Failure, FailureKind
+from tuninglink.tuning.results import COMPILE_FAILURES, Failure, FailureKind
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
     from tuninglink.specs.spec import Spec
-    from tuninglink.tuning.candidates.candidate import Candidate
+    from tuninglink.tuning.candidates import Candidate
     from tuninglink.tuning.candidates.preparation import TunableTask
     from tuninglink.tuning.programs.dispatches import TuningTask
     from tuninglink.tuning.references.failing_run_script import RunnableBenchmark
-    from tuninglink.tuning.results.output_verdict import OutputVerdict
+    from tuninglink.tuning.results import OutputVerdict
 
 _SCRIPT: Final = "reproduce.py"
 

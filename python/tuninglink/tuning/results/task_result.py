@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.plain_data import FLAT, HIDDEN
 from tuninglink.tuning.deciding.decision import ConfidenceInterval
-from tuninglink.tuning.results.failures import FailureKind
-from tuninglink.tuning.results.output_verdict import Correctness, OutputComparison
+from tuninglink.tuning.results import Correctness, FailureKind, OutputComparison
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tuninglink.errors import TuninglinkError
-    from tuninglink.tuning.candidates.candidate import Candidate
+    from tuninglink.tuning.candidates import Candidate
     from tuninglink.tuning.candidates.preparation import TunableTask
     from tuninglink.tuning.deciding.decision import Decision
     from tuninglink.tuning.deciding.winner_checks import SizeComparison
@@ -25,8 +24,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.devices.timing import Timing
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.programs.dispatches import Omission, TuningTask
-    from tuninglink.tuning.results.failures import Failure
-    from tuninglink.tuning.results.output_verdict import OutputVerdict
+    from tuninglink.tuning.results import Failure, OutputVerdict
     from tuninglink.tuning.scheduling.timeline import Stage, StageTime
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tuninglink.payloads import Payload
     from tuninglink.spaces.provider_registry import ProviderRegistry
     from tuninglink.specs.spec import Spec
-    from tuninglink.tuning.candidates.candidate import Candidate
+    from tuninglink.tuning.candidates import Candidate
     from tuninglink.tuning.programs.dispatches import DispatchedProgram, TuningTask
 
 

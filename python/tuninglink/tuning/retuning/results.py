@@ -13,11 +13,11 @@ from tuninglink.plain_data import FLAT, HIDDEN, named, written
 from tuninglink.specs.revision import Revision
 from tuninglink.specs.spec import Spec
 from tuninglink.specs.structure import Entry
-from tuninglink.tuning.candidates.candidate import Candidate
+from tuninglink.tuning.candidates import Candidate
 from tuninglink.tuning.deciding.decision import Decision
 from tuninglink.tuning.deciding.defaults import MeasuredTask
 from tuninglink.tuning.programs.benchmark import Benchmark
-from tuninglink.tuning.results.failures import Failure
+from tuninglink.tuning.results import Failure
 from tuninglink.tuning.retuning.entry_task import EntryTask, ProblemSource
 
 _CHANGING: Final = ("compiler", "device", "driver", "default_us", "tuned_us")

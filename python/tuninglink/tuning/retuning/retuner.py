@@ -19,7 +19,7 @@ from tuninglink.tuning.deciding.decision import Outcome
 from tuninglink.tuning.deciding.defaults import measure_default
 from tuninglink.tuning.devices.hardware import COMPUTE_UNITS, compute_units
 from tuninglink.tuning.devices.local import may_run
-from tuninglink.tuning.results.failures import Failure, FailureKind, FatalError, reason_of
+from tuninglink.tuning.results import Failure, FailureKind, FatalError, reason_of
 from tuninglink.tuning.results.task_result import TaskOutcome, TaskResult, TrialResult
 from tuninglink.tuning.retuning.entry_task import EntryProblems, RefusedError
 from tuninglink.tuning.retuning.results import (

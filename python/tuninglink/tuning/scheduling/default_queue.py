@@ -17,7 +17,7 @@ from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.walk import visit
 from tuninglink.tuning.deciding.defaults import measure_default, nothing_runs
 from tuninglink.tuning.programs.dispatches import Omission
-from tuninglink.tuning.results.failures import Failure, FatalError, reason_of
+from tuninglink.tuning.results import Failure, FatalError, reason_of
 from tuninglink.tuning.scheduling.timeline import Stage
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.tuning.devices.device_set import Feed
-from tuninglink.tuning.results.failures import Failure
+from tuninglink.tuning.results import Failure
 from tuninglink.tuning.results.task_result import TrialResult
 from tuninglink.tuning.scheduling.timeline import Stage, Timeline
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from concurrent.futures import Future
 
-    from tuninglink.tuning.candidates.candidate import Candidate
+    from tuninglink.tuning.candidates import Candidate
     from tuninglink.tuning.candidates.compilation import (
         BenchmarkTemplate,
         CandidateCompiler,

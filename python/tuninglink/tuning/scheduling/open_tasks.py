@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.tuning.programs.dispatches import Omission
-from tuninglink.tuning.results.failures import FatalError, reason_of
+from tuninglink.tuning.results import FatalError, reason_of
 from tuninglink.tuning.results.task_result import TaskOutcome, TaskResult
 from tuninglink.tuning.scheduling.budget import Account
 from tuninglink.tuning.scheduling.task_race import TaskRace

@@ -6,7 +6,7 @@ import math
 import time
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.tuning.results.failures import FatalError, reason_of
+from tuninglink.tuning.results import FatalError, reason_of
 from tuninglink.tuning.scheduling.budget import Account
 from tuninglink.tuning.scheduling.default_queue import DefaultQueue
 from tuninglink.tuning.scheduling.open_tasks import SMALL, OpenTask, TaskEndings

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.tuning.candidates.candidate import CandidateOrigin
+from tuninglink.tuning.candidates import CandidateOrigin
 from tuninglink.tuning.deciding.contestants import FINALISTS
 from tuninglink.tuning.results.task_result import Ending, TrialResult
 from tuninglink.tuning.scheduling.budget import Budget
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tuninglink.tuning.candidates.preparation import TunableTask
-    from tuninglink.tuning.results.failures import Failure
+    from tuninglink.tuning.results import Failure
     from tuninglink.tuning.scheduling.task_tuner import TaskTuner
     from tuninglink.tuning.search import Search
 

@@ -13,7 +13,7 @@ from tuninglink.tuning.deciding.judged_outputs import JudgedOutputs
 from tuninglink.tuning.deciding.race import Race
 from tuninglink.tuning.deciding.winner_checks import SizeChecks, WinnerVerification
 from tuninglink.tuning.listener import Listener
-from tuninglink.tuning.results.failures import Failure
+from tuninglink.tuning.results import Failure
 from tuninglink.tuning.results.task_result import TaskOutcome, TaskResult, TrialResult
 from tuninglink.tuning.scheduling.task_race import TaskRace
 from tuninglink.tuning.scheduling.timeline import Stage, Timeline
@@ -21,7 +21,7 @@ from tuninglink.tuning.scheduling.timeline import Stage, Timeline
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tuninglink.tuning.candidates.candidate import Candidate
+    from tuninglink.tuning.candidates import Candidate
     from tuninglink.tuning.candidates.compilation import CandidateCompiler
     from tuninglink.tuning.candidates.preparation import TunableTask
     from tuninglink.tuning.deciding.race import RaceResult

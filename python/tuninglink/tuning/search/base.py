@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from tuninglink.tuning.candidates.candidate import Candidate, SearchProblem
+    from tuninglink.tuning.candidates import Candidate, SearchProblem
 
 
 @dataclass(frozen=True)

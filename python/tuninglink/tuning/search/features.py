@@ -10,14 +10,13 @@ import re
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.tuning.candidates.candidate import logarithm, side_of
-from tuninglink.tuning.search.cpu_shape import cpu_features, cpu_shape_of
-from tuninglink.tuning.search.gpu_shape import gpu_features, shape_of
+from tuninglink.tuning.candidates import logarithm, side_of
+from tuninglink.tuning.search.shapes import cpu_features, cpu_shape_of, gpu_features, shape_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tuninglink.tuning.candidates.candidate import Candidate, SearchProblem
+    from tuninglink.tuning.candidates import Candidate, SearchProblem
 
 
 _LEVELS: Final = {
