@@ -19,6 +19,7 @@ from tuninglink.lazy import lazy_getattr
 
 if TYPE_CHECKING:
     from tuninglink.iree.op_kinds import OpKind, Role
+    from tuninglink.solver import Assertion, Grade
     from tuninglink.solver.answers import (
         AssignmentError,
         CheckAnswer,
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
         number,
         select,
     )
-    from tuninglink.solver.terms import Assertion, Grade
     from tuninglink.spaces.configuration import (
         Configuration,
         MismatchError,
@@ -48,8 +48,7 @@ if TYPE_CHECKING:
     from tuninglink.spaces.constraint_set import ConstraintSet
     from tuninglink.spaces.knobs import IntegerKnob, Knob, OneOfKnob
     from tuninglink.spaces.provider_registry import ProviderRegistry
-    from tuninglink.spaces.providers import Provider, Space
-    from tuninglink.spaces.set_builder import ConstraintSetBuilder
+    from tuninglink.spaces.providers import ConstraintSetBuilder, Provider, Space
     from tuninglink.spaces.verification import verify_configuration
     from tuninglink.spaces.workload import Dimension, Problem, Workload, read_workload
 
@@ -100,7 +99,6 @@ _HOMES = {
     **dict.fromkeys(("Assertion", "Grade"), "solver.terms"),
     **dict.fromkeys(("Expression", "all_of", "any_of"), "solver.expressions"),
     **dict.fromkeys(("negation", "number", "select"), "solver.expressions"),
-    "ConstraintSetBuilder": "spaces.set_builder",
     **dict.fromkeys(
         ("Configuration", "MismatchError", "read_configuration"), "spaces.configuration"
     ),
@@ -108,7 +106,7 @@ _HOMES = {
     **dict.fromkeys(("IntegerKnob", "Knob", "OneOfKnob"), "spaces.knobs"),
     **dict.fromkeys(("Dimension", "Problem"), "spaces.workload"),
     **dict.fromkeys(("OpKind", "Role"), "iree.op_kinds"),
-    **dict.fromkeys(("Provider", "Space"), "spaces.providers"),
+    **dict.fromkeys(("ConstraintSetBuilder", "Provider", "Space"), "spaces.providers"),
     **dict.fromkeys(("Workload", "read_workload"), "spaces.workload"),
     "ProviderRegistry": "spaces.provider_registry",
     **dict.fromkeys(("ConfigurationAnswer", "Proposal"), "spaces.configuration_answers"),
