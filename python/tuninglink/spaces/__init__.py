@@ -48,7 +48,8 @@ if TYPE_CHECKING:
     from tuninglink.spaces.constraint_set import ConstraintSet
     from tuninglink.spaces.knobs import IntegerKnob, Knob, OneOfKnob
     from tuninglink.spaces.provider_registry import ProviderRegistry
-    from tuninglink.spaces.providers import ConstraintSetBuilder, Provider, Space
+    from tuninglink.spaces.providers import Provider, Space
+    from tuninglink.spaces.set_builder import ConstraintSetBuilder
     from tuninglink.spaces.verification import verify_configuration
     from tuninglink.spaces.workload import Dimension, Problem, Workload, read_workload
 
@@ -96,9 +97,10 @@ _HOMES = {
     **dict.fromkeys(("AssignmentError", "Limits", "UndecidedError", "Verdict"), "solver.answers"),
     **dict.fromkeys(("CheckAnswer", "CountAnswer", "NearestAnswer"), "solver.answers"),
     **dict.fromkeys(("UnsatAnswer", "Violation"), "solver.answers"),
-    **dict.fromkeys(("Assertion", "Grade"), "solver.terms"),
+    **dict.fromkeys(("Assertion", "Grade"), "solver"),
     **dict.fromkeys(("Expression", "all_of", "any_of"), "solver.expressions"),
     **dict.fromkeys(("negation", "number", "select"), "solver.expressions"),
+    "ConstraintSetBuilder": "spaces.set_builder",
     **dict.fromkeys(
         ("Configuration", "MismatchError", "read_configuration"), "spaces.configuration"
     ),
@@ -106,7 +108,7 @@ _HOMES = {
     **dict.fromkeys(("IntegerKnob", "Knob", "OneOfKnob"), "spaces.knobs"),
     **dict.fromkeys(("Dimension", "Problem"), "spaces.workload"),
     **dict.fromkeys(("OpKind", "Role"), "iree.op_kinds"),
-    **dict.fromkeys(("ConstraintSetBuilder", "Provider", "Space"), "spaces.providers"),
+    **dict.fromkeys(("Provider", "Space"), "spaces.providers"),
     **dict.fromkeys(("Workload", "read_workload"), "spaces.workload"),
     "ProviderRegistry": "spaces.provider_registry",
     **dict.fromkeys(("ConfigurationAnswer", "Proposal"), "spaces.configuration_answers"),

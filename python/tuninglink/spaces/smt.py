@@ -16,7 +16,7 @@ from tuninglink.solver.expressions import all_of, any_of, negation, number, sele
 from tuninglink.spaces.compiler_constraints import FixedSize, constant_size
 from tuninglink.spaces.knob_templates import KnobTemplate, template_slot
 from tuninglink.spaces.knobs import IntegerKnob, OneOfKnob
-from tuninglink.spaces.providers import ConstraintSetBuilder
+from tuninglink.spaces.set_builder import ConstraintSetBuilder
 from tuninglink.spaces.slots import DictionarySlot, option_slots
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tuninglink.spaces.cpu.nest import LoopNest
-    from tuninglink.spaces.providers import ConstraintSetBuilder
+    from tuninglink.spaces.set_builder import ConstraintSetBuilder
 
 LOOP_PEELING: Final = "loop_peeling"
 """The knob that peels the last iteration of a loop that its tile does not divide."""
