@@ -38,7 +38,7 @@ def main(channel: int, lifeline: int) -> None:
     end_with_pipe(lifeline)
     omit_symbols_from_crashes()
     load_on_use("z3")
-    load_on_use("numpy")  # the bindings import it, and most jobs do not use it
+    load_on_use("numpy")  # the bindings import it, and take half of their time for it
     _, hard_limit = resource.getrlimit(resource.RLIMIT_CORE)
     resource.setrlimit(resource.RLIMIT_CORE, (0, hard_limit))  # crashes are expected
     with open(channel, "rb", closefd=False) as calls, open(channel, "wb") as outcomes:
@@ -65,9 +65,6 @@ def end_with_pipe(lifeline: int) -> None:
 
 def initialize(initializer: Callable[..., object], arguments: tuple[object, ...]) -> None:
     """Run an initializer and discard its result."""
-    from tuninglink.lazy import load_on_use  # noqa: PLC0415 - found through the command's sys.path
-
-    load_on_use("numpy")  # the bindings import it, and take half of their time for it
     initializer(*arguments)
 
 

@@ -76,7 +76,6 @@ class Race:
         check: returns the failure of a candidate's outputs; None if they are right.
         rules: the rules.
         timeline: records the time of the stages.
-        confirming: receives the position of a finalist that is about to be confirmed.
 
     Attributes:
         due: the earliest time of the next step, in seconds of `time.monotonic()`.
@@ -92,7 +91,6 @@ class Race:
         rules: RaceRules | None = None,
         *,
         timeline: Timeline | None = None,
-        confirming: Callable[[int], None] = lambda _: None,
     ) -> None:
         self._device = device
         self._default = default
@@ -100,7 +98,6 @@ class Race:
         self._check = check
         self._rules = rules or RaceRules()
         self._timeline = timeline or Timeline()
-        self._confirming = confirming
         self._drawn: list[Contestant] = []
         self._running: list[int] | None = None
         self._failures: dict[int, Failure] = {}
@@ -243,9 +240,7 @@ class Race:
         if not self._running:
             self.result = self._result(None, None)
             return
-        winner = self._running[0]
-        self._confirming(winner)
-        contestant = self._drawn[winner]
+        contestant = self._drawn[self._running[0]]
         self._confirmation = Confirmation(self._device, self._default, contestant, self._rules)
         self.due = self._confirmation.due
 

@@ -210,18 +210,27 @@ class WinnerVerification:
             self._begun[winner.key] = job
         return job
 
+    def failure(self, winner: Candidate, measured: Benchmark) -> Failure | None:
+        """Wait for the compilation of a winner; return the reason if it does not give the measured binary.
+
+        The compiler changes some operations between matching and configuration: im2col, for one, refuses tiles in a
+        spec that code generation takes once it has run.
+        """
+        compiled = self.begin(winner).result()
+        if isinstance(compiled, Failure):
+            return compiled
+        if compiled.image == measured.image:
+            return None
+        return Failure(FailureKind.COMPILE, "the binaries differ")
+
     def finish(self, winner: Candidate, measured: Benchmark) -> None:
         """Wait for the compilation of a winner, and compare the binaries.
 
         Raises:
             TuninglinkError: the binaries differ, which is a bug in the tuner.
         """
-        compiled = self.begin(winner).result()
-        if isinstance(compiled, Failure):
-            why = compiled.message
-        elif compiled.image == measured.image:
-            return
-        else:
-            why = "the binaries differ"
-        message = f"the spec for {self.prepared.task.name} does not give what was measured: {why}"
-        raise TuninglinkError(error(message, notes=[note(str(winner))]))
+        failure = self.failure(winner, measured)
+        if failure is not None:
+            what = f"the spec for {self.prepared.task.name} does not give what was measured"
+            message = f"{what}: {failure.message}"
+            raise TuninglinkError(error(message, notes=[note(str(winner))]))

@@ -131,18 +131,22 @@ class TaskTuner:
                     finalists.append(compiled)
                     yield contestant(compiled, default)
 
-        def verify(position: int) -> None:
-            if not self.is_local:  # the CPU is being measured
-                verification.begin(finalists[position].candidate)
+        def failure(benchmark: Benchmark) -> Failure | None:
+            trial = next(trial for trial in finalists if trial.benchmark is benchmark)
+            # On a CPU, which is being measured, only the winner is verified, at the end.
+            lost = None if self.is_local else verification.failure(trial.candidate, benchmark)
+            return lost or check(benchmark)
 
+        check = checks.failure if result.default_is_wrong else sizes.failure
+        for trial in () if self.is_local else ranked[:places]:
+            verification.begin(trial.candidate)
         race = Race(
             checks.device,
             default,
             draw(),
-            checks.failure if result.default_is_wrong else sizes.failure,
+            failure,
             self.rules(budget, places, default_is_wrong=result.default_is_wrong),
             timeline=self.timeline,
-            confirming=verify,
         )
 
         def conclude(outcome: RaceResult) -> TaskResult:
