@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tuninglink.compiler import Compilation
     from tuninglink.explaining import Explanation
     from tuninglink.specs import Spec
-    from tuninglink.tuning.programs.call_options import CallOptions
+    from tuninglink.tuning.programs import CallOptions
     from tuninglink.tuning.results.task_result import TuningResult
     from tuninglink.tuning.settings import TuningSettings
 
@@ -97,7 +97,7 @@ def call_options(
         The call. It has random inputs without example arguments, or if some are not tensors. It has no expected
         results for a model in training mode.
     """
-    from tuninglink.tuning.programs.call_options import CallOptions, GivenInput  # noqa: PLC0415 - as in `tune`
+    from tuninglink.tuning.programs import CallOptions, GivenInput  # noqa: PLC0415 - as in `tune`
 
     is_random = isinstance(model, torch.nn.Module) and model.training  # such as dropout
     if isinstance(model, torch.export.ExportedProgram):

@@ -22,12 +22,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.tuning.deciding import Outcome
 from tuninglink.tuning.deciding.contestants import Contestant, RaceRules
-from tuninglink.tuning.deciding.decision import Outcome
 from tuninglink.tuning.deciding.race import Race
+from tuninglink.tuning.devices import Rounds
 from tuninglink.tuning.devices.device_process import Device, DeviceProcess
 from tuninglink.tuning.devices.measurement import Measurer
-from tuninglink.tuning.devices.timing import Rounds
 from tuninglink.tuning.programs.compiled_program import CompiledProgram, ProgramInput
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ from programs import PROGRAMS, configure
 from verdict_trials import TARGETS, Trials, breaking
 
 from tuninglink.iree.dispatches import find_root_ops
+from tuninglink.solver import evaluate
 from tuninglink.solver.answers import AssignmentError, UndecidedError, Verdict
 from tuninglink.solver.expressions import number
-from tuninglink.solver.terms import evaluate
 from tuninglink.spaces.compiler_provider import CompilerProvider
 from tuninglink.spaces.configuration import (
     Configuration,

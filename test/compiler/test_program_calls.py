@@ -9,7 +9,7 @@ import pytest
 from programs import TARGETS
 
 from tuninglink.errors import CompileError
-from tuninglink.tuning.programs.call_options import (
+from tuninglink.tuning.programs import (
     CallOptions,
     FunctionWeight,
     GivenInput,

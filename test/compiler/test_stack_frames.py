@@ -9,7 +9,7 @@ from stack_programs import frame_of, overflow_of, overflowing, report_frames, wi
 from tuning_programs import matmul, prepared, whole_samples
 
 from tuninglink.mlir.walk import collect
-from tuninglink.solver.terms import Grade
+from tuninglink.solver import Grade
 from tuninglink.spaces.cpu.neighboring_ops import live_values
 from tuninglink.workers import Pool
 

@@ -21,8 +21,8 @@ import tuninglink
 from tuninglink.compiler.compile_options import Phase
 from tuninglink.compiler.program_sources import compiler_run
 from tuninglink.emission.spec_writer import write_spec
+from tuninglink.iree.dynamic_sizes import SizeRange
 from tuninglink.iree.op_kinds import Role
-from tuninglink.iree.size_ranges import SizeRange
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.specs.applicability import Applicability
 from tuninglink.specs.entry_settings import provenance_of

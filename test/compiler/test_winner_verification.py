@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tuning_programs import TARGETS, prepared
 
-from tuninglink.tuning.candidates.candidate import Candidate
+from tuninglink.tuning.candidates import Candidate
 from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.deciding.winner_checks import WinnerVerification
 from tuninglink.tuning.programs.benchmark import Benchmark

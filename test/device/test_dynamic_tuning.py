@@ -14,14 +14,14 @@ from recorded_tuning import brief_comparisons, without_pauses
 import tuninglink
 from tuninglink.checking.checker import Checker
 from tuninglink.emission.spec_writer import write_spec
+from tuninglink.iree.dynamic_sizes import UNBOUNDED, SizeRange
 from tuninglink.iree.given_sizes import GivenSizes
-from tuninglink.iree.size_ranges import UNBOUNDED, SizeRange
 from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.tuning.candidates import CandidateOrigin
 from tuninglink.tuning.candidates.compilation import CandidateCompiler, Compiled
 from tuninglink.tuning.candidates.preparation import PreparedTask, prepare
 from tuninglink.tuning.deciding.winner_checks import SizeChecks
-from tuninglink.tuning.devices.timing import Timing
+from tuninglink.tuning.devices import Timing
 from tuninglink.tuning.programs.benchmark import Benchmark
 from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.programs.specialized_dispatches import dynamic_loops, specialize

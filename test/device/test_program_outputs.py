@@ -17,7 +17,7 @@ from tuninglink.tuning.deciding.output_judge import OutputJudge
 from tuninglink.tuning.deciding.verdicts import judge_default
 from tuninglink.tuning.devices.device_process import Device
 from tuninglink.tuning.flag_sets.compilation import ProgramSource, SourceReference
-from tuninglink.tuning.programs.call_options import ALL_CALLS, CallOptions, GivenInput
+from tuninglink.tuning.programs import ALL_CALLS, CallOptions, GivenInput
 from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.references.program_reference import ProgramReference
 from tuninglink.tuning.results import Failure

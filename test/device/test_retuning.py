@@ -18,7 +18,7 @@ from tuninglink.specs.entry_settings import provenance_of, settings_of
 from tuninglink.specs.revision import Revision, alone
 from tuninglink.tuning.candidates.templates import apply_specs
 from tuninglink.tuning.database import Database
-from tuninglink.tuning.devices.timing import Rounds
+from tuninglink.tuning.devices import Rounds
 from tuninglink.tuning.results import Failure, FailureKind
 from tuninglink.tuning.results.journal import Journal
 from tuninglink.tuning.retuning.results import EntryVerdict, RetuningResult, Standing, retuned_spec

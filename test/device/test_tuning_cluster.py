@@ -14,15 +14,14 @@ from tuning_programs import dispatched, matmul
 
 import tuninglink
 from tuninglink.errors import TuninglinkError
+from tuninglink.tuning import Listener
 from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.database import Database
-from tuninglink.tuning.devices import cluster_workers
+from tuninglink.tuning.devices import Settings, cluster_workers
 from tuninglink.tuning.devices.cluster_devices import ClusterDevices
 from tuninglink.tuning.devices.cluster_workers import Cluster
 from tuninglink.tuning.devices.device import DeviceError
 from tuninglink.tuning.devices.device_set import Measurement
-from tuninglink.tuning.devices.timing import Settings
-from tuninglink.tuning.listener import Listener
 from tuninglink.tuning.results import FailureKind
 from tuninglink.tuning.results.journal import Journal
 from tuninglink.tuning.scheduling.budget import Ledger

@@ -26,14 +26,14 @@ from device_benchmarks import (
 from processes import PATIENCE, eventually, marked, processor_seconds
 from stack_programs import OVERFLOWING_FLAGS, overflowing
 
+from tuninglink.tuning.deciding import Outcome
 from tuninglink.tuning.deciding.contestants import Contestant, RaceRules
-from tuninglink.tuning.deciding.decision import Outcome
 from tuninglink.tuning.deciding.judged_outputs import OutputChecks
 from tuninglink.tuning.deciding.race import Race
+from tuninglink.tuning.devices import Caches, Rounds, Settings, Timing
 from tuninglink.tuning.devices.device import DeviceError
 from tuninglink.tuning.devices.device_process import DeviceProcess
 from tuninglink.tuning.devices.local import AheadLoader
-from tuninglink.tuning.devices.timing import Caches, Rounds, Settings, Timing
 from tuninglink.tuning.programs.benchmark import Benchmark
 from tuninglink.tuning.programs.compiled_program import CompiledProgram, ProgramInput
 from tuninglink.tuning.results import Failure, FailureKind

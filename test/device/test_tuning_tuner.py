@@ -27,11 +27,11 @@ from tuninglink.tuning.database import (
 )
 from tuninglink.tuning.deciding.defaults import MeasuredTask
 from tuninglink.tuning.deciding.winner_checks import WinnerVerification
+from tuninglink.tuning.devices import Settings, Timing
 from tuninglink.tuning.devices import local as devices_module
 from tuninglink.tuning.devices.device import DeviceError, physical_cores
 from tuninglink.tuning.devices.device_set import Measurement
 from tuninglink.tuning.devices.local import Devices
-from tuninglink.tuning.devices.timing import Settings, Timing
 from tuninglink.tuning.results import Failure, FailureKind
 from tuninglink.tuning.results.journal import Journal
 from tuninglink.tuning.results.task_result import TaskOutcome

@@ -12,7 +12,7 @@ from programs import TARGETS
 from tuning_programs import matmul
 
 from tuninglink.tuning.deciding.model_run import ModelRunError, ModelRuns
-from tuninglink.tuning.programs.call_options import (
+from tuninglink.tuning.programs import (
     ALL_CALLS,
     CallOptions,
     FunctionWeight,

@@ -10,10 +10,10 @@ from recorded_tuning import DESCRIPTION, FLAGS, RecordedDevices, without_pauses
 from tuning_programs import whole_samples
 
 from tuninglink.cli.tune_progress import summary
+from tuninglink.tuning import Listener
 from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.devices.device import DeviceDescription
 from tuninglink.tuning.devices.device_process import DeviceProcess
-from tuninglink.tuning.listener import Listener
 from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.references.references import References
 from tuninglink.tuning.results.task_result import WRONG_DEFAULT, TaskOutcome

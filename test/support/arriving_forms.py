@@ -28,7 +28,7 @@ from problem_forms import (
 )
 
 import tuninglink
-from tuninglink.matching.derivation.expansion import expanded_forms
+from tuninglink.matching.derivation.deriver import expanded_forms
 from tuninglink.specs.linking.linker import link_specs
 from tuninglink.specs.spec import load_spec
 

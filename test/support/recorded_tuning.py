@@ -24,15 +24,14 @@ from programs import TARGETS
 from tuning_programs import whole_samples
 
 from tuninglink.mlir.diagnostics import error
-from tuninglink.tuning import program_guard
+from tuninglink.tuning import Listener, program_guard
 from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.database import Database
 from tuninglink.tuning.deciding.contestants import RaceRules
 from tuninglink.tuning.deciding.model_run import ModelRuns
+from tuninglink.tuning.devices import Rounds, Timing
 from tuninglink.tuning.devices.device import DeviceDescription, DeviceError
 from tuninglink.tuning.devices.device_set import Measurement
-from tuninglink.tuning.devices.timing import Rounds, Timing
-from tuninglink.tuning.listener import Listener
 from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.results.journal import Journal
 from tuninglink.tuning.scheduling import task_tuner

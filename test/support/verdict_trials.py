@@ -16,8 +16,8 @@ from processes import PATIENCE
 
 from tuninglink.iree.dispatches import find_root_ops
 from tuninglink.mlir import names
+from tuninglink.solver import Grade
 from tuninglink.solver.answers import UndecidedError
-from tuninglink.solver.terms import Grade
 from tuninglink.spaces.configuration import read_configuration
 from tuninglink.spaces.gpu.gpu_space import GpuSpace
 from tuninglink.spaces.knobs import OneOfKnob

@@ -23,7 +23,7 @@ from tuninglink.llvm_flags import Flag, read_duration
 from tuninglink.mlir.diagnostics import error
 from tuninglink.specs.default_library import default_spec
 from tuninglink.specs.spec import load_spec
-from tuninglink.tuning.devices.timing import duration
+from tuninglink.tuning.devices import duration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

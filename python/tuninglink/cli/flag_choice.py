@@ -13,10 +13,10 @@ from tuninglink.cli.measuring import time_left
 from tuninglink.cli.terminal import is_quiet
 from tuninglink.files import STANDARD_STREAM, write_output
 from tuninglink.tuning.deciding.output_judge import OutputJudge
+from tuninglink.tuning.devices import Settings
 from tuninglink.tuning.devices.device import DeviceError
 from tuninglink.tuning.devices.device_process import DeviceProcess
 from tuninglink.tuning.devices.local import default_device
-from tuninglink.tuning.devices.timing import Settings
 from tuninglink.tuning.flag_sets import DEFAULT, NONE, flag_sets
 from tuninglink.tuning.flag_sets.comparison import FlagComparison
 from tuninglink.tuning.flag_sets.compilation import ProgramSource, SetCompiler, SourceReference

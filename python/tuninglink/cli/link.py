@@ -155,7 +155,7 @@ def _inputs(options: LinkOptions) -> list[Spec]:
         directories = [Path(directory) for directory in options.spec_directories]
         inputs += _default_spec(options.target, directories, upgrade=options.upgrade)
     if options.expand_forms:
-        from tuninglink.matching.derivation.expansion import (  # noqa: PLC0415 - it takes as long as a small link
+        from tuninglink.matching.derivation.deriver import (  # noqa: PLC0415 - it takes as long as a small link
             expanded_forms,
         )
 

@@ -15,24 +15,24 @@ from tuninglink.cli.tune_progress import ProgressLines
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import check_directory, check_output
 from tuninglink.mlir.diagnostics import error, note
+from tuninglink.tuning import Listener
 from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.database import Database
+from tuninglink.tuning.devices import Settings
 from tuninglink.tuning.devices.local import Devices
-from tuninglink.tuning.devices.timing import Settings
-from tuninglink.tuning.listener import Listener
 from tuninglink.tuning.references.references import References
 from tuninglink.tuning.results.journal import Journal
 from tuninglink.tuning.results.reproducers import Reproducers
+from tuninglink.tuning.scheduling import Stage
 from tuninglink.tuning.scheduling.task_tuner import TaskTuner
-from tuninglink.tuning.scheduling.timeline import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tuninglink.cli.measuring_options import MeasuringOptions
     from tuninglink.tuning.devices.device_set import DeviceSet
+    from tuninglink.tuning.scheduling import Timeline
     from tuninglink.tuning.scheduling.budget import Budget
-    from tuninglink.tuning.scheduling.timeline import Timeline
 
 
 _END_SECONDS: Final = 0.5

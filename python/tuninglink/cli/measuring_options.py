@@ -21,8 +21,8 @@ from tuninglink.llvm_flags import (
 )
 from tuninglink.mlir.diagnostics import error
 from tuninglink.spaces.knobs import FixedKnob
-from tuninglink.tuning.devices.timing import Caches
-from tuninglink.tuning.programs.call_options import FunctionWeight, GivenInput, ParameterFile
+from tuninglink.tuning.devices import Caches
+from tuninglink.tuning.programs import FunctionWeight, GivenInput, ParameterFile
 from tuninglink.tuning.settings import Numerics, TuningSettings
 
 if TYPE_CHECKING:

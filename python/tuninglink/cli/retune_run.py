@@ -27,8 +27,8 @@ from tuninglink.tuning.retuning.results import (
     rows,
 )
 from tuninglink.tuning.retuning.retuner import Retuner, target_of
+from tuninglink.tuning.scheduling import Timeline
 from tuninglink.tuning.scheduling.budget import Budget
-from tuninglink.tuning.scheduling.timeline import Timeline
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -22,7 +22,7 @@ from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
 from tuninglink.tuning.flag_sets import NONE
 from tuninglink.tuning.problems.reading import read_problem_file
 from tuninglink.tuning.problems.words import OPERATIONS, read_words
-from tuninglink.tuning.programs.call_options import (
+from tuninglink.tuning.programs import (
     CallOptions,
     FunctionWeight,
     GivenInput,

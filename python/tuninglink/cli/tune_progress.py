@@ -8,8 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.tuning.devices.timing import duration
-from tuninglink.tuning.listener import Listener
+from tuninglink.tuning import Listener
+from tuninglink.tuning.devices import duration
 from tuninglink.tuning.results import Correctness
 from tuninglink.tuning.results.task_result import Ending, TaskOutcome, TaskResult
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tuninglink.tuning.candidates.preparation import TunableTask
-    from tuninglink.tuning.deciding.decision import Decision
+    from tuninglink.tuning.deciding import Decision
     from tuninglink.tuning.deciding.verdicts import ModelVerdict
     from tuninglink.tuning.devices.device import DeviceDescription
     from tuninglink.tuning.programs.dispatches import DispatchedProgram, Omission, TuningTask
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
         ModelComparison,
         TrialResult,
     )
+    from tuninglink.tuning.scheduling import Timeline
     from tuninglink.tuning.scheduling.budget import Budget
-    from tuninglink.tuning.scheduling.timeline import Timeline
 
 
 _AGREEING: Final = 0.05

@@ -15,8 +15,8 @@ from tuninglink.specs.sources import SpecFiles, read_specs
 from tuninglink.tuning.devices.local import default_device
 from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.report import report_of
+from tuninglink.tuning.scheduling import Stage, Timeline
 from tuninglink.tuning.scheduling.budget import Ledger
-from tuninglink.tuning.scheduling.timeline import Stage, Timeline
 from tuninglink.tuning.tuner import Tuner
 
 if TYPE_CHECKING:

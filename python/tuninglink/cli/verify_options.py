@@ -14,7 +14,7 @@ from tuninglink.errors import CompileError
 from tuninglink.files import STANDARD_STREAM
 from tuninglink.llvm_flags import Flag, switch
 from tuninglink.mlir.diagnostics import error
-from tuninglink.tuning.programs.call_options import (
+from tuninglink.tuning.programs import (
     CallOptions,
     FunctionWeight,
     GivenInput,

@@ -22,8 +22,8 @@ from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.deciding.model_run import ModelRuns
 from tuninglink.tuning.deciding.output_judge import OutputJudge
 from tuninglink.tuning.deciding.verdicts import ProgramVerdict, judge_program
+from tuninglink.tuning.devices import Settings
 from tuninglink.tuning.devices.local import Devices, default_device, may_run
-from tuninglink.tuning.devices.timing import Settings
 from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.references.program_reference import (
     ProgramReference,

@@ -15,8 +15,8 @@ from tuninglink.plain_data import to_json
 from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.deciding.model_run import ModelRunError, ModelRuns
 from tuninglink.tuning.deciding.output_judge import relative_error
+from tuninglink.tuning.devices import Settings
 from tuninglink.tuning.devices.local import Devices
-from tuninglink.tuning.devices.timing import Settings
 from tuninglink.tuning.references.traced_program import (
     Agreement,
     ProgramTracing,

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.iree.size_ranges import RANGES
+from tuninglink.iree.dynamic_sizes import RANGES
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, note
 from tuninglink.mlir.walk import collect

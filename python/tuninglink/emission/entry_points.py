@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.emission.matcher_forms import create
+from tuninglink.emission import create
 from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.iree.targets import read_executable_target
 from tuninglink.mlir import names

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
 
+from tuninglink.emission import FORMS, RANGED_FORMS, NoMatcherError, create
 from tuninglink.emission.entry_points import Preparation, add_entry_point
-from tuninglink.emission.matcher_forms import FORMS, RANGED_FORMS, NoMatcherError, create
-from tuninglink.iree.size_ranges import RANGES, UNBOUNDED, SizeRange, specialization_ranges
+from tuninglink.iree.dynamic_sizes import RANGES, UNBOUNDED, SizeRange, specialization_ranges
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import thread_context

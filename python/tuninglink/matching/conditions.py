@@ -1,4 +1,4 @@
-"""The conditions under which matchers match.
+"""The conditions under which matchers match, and witnesses in words: operations that meet them.
 
 A condition is a conjunction. Its discrete part (names, maps, types, structure) is compared directly; sizes are compared
 by arithmetic. A dimension of the payload may be dynamic. It then equals no size. Whether it is a multiple of a number
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from tuninglink.matching.predicates import representative
+from tuninglink.matching.predicates import LOOP, representative
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
@@ -186,3 +186,77 @@ def _are_asked_for(required: Mapping[Any, Hashable], by: Mapping[Any, Hashable])
 
 def _is_linalg(name: str) -> bool:
     return name.startswith("linalg.")
+
+
+@dataclass(frozen=True)
+class Witness:
+    """An operation, as far as matchers test it.
+
+    Attributes:
+        kind: the kind of operation in words.
+        sizes: the sizes of its loops, by role if known; None is a dynamic loop, with nothing known beyond the matcher's
+            requirements. Loops that are not listed may have any size.
+    """
+
+    kind: str
+    sizes: Mapping[str, int | None]
+
+    def __str__(self) -> str:
+        sizes = ", ".join(
+            f"{name} = {'?' if size is None else size}" for name, size in self.sizes.items()
+        )
+        return f"{self.kind} with {sizes}" if sizes else self.kind
+
+
+def witness_of(condition: Condition, witness: Mapping[Dimension, int | None]) -> Witness:
+    """Return a witness in words.
+
+    Args:
+        condition: the condition of the operation, apart from sizes.
+        witness: the sizes of dimensions, by their names in `condition`.
+    """
+    roles = _roles(condition)
+    sizes: dict[str, int | None] = {}
+    for dimension, size in sorted(witness.items(), key=lambda item: item[0]):
+        name = _name(dimension, roles)
+        if representative(dimension) == dimension:
+            sizes[name] = size
+        elif sizes.get(name, size) != size or name not in sizes:
+            sizes[f"{name} of another operand"] = size
+    return Witness(_kind(condition), sizes)
+
+
+def _kind(condition: Condition) -> str:
+    if condition.kinds:
+        kind = " and ".join(sorted(one.value for one in condition.kinds))
+    elif condition.names:
+        kind = " or ".join(f"'{name}'" for name in sorted(condition.names))
+    else:
+        kind = "any operation"
+    kind = f"a {kind}" if condition.kinds else kind
+    types = " x ".join(condition.types[number] for number in sorted(condition.types))
+    return f"{kind} of {types}" if types else kind
+
+
+def _roles(condition: Condition) -> dict[Dimension, str]:
+    """Return the names of the roles of loops."""
+    counts = condition.counts
+    return {
+        loop: _role(role, position, counts.get(role, 1))
+        for (role, position, _), loop in condition.loops.items()
+        if role in counts
+    }
+
+
+def _name(dimension: Dimension, roles: Mapping[Dimension, str]) -> str:
+    kind, number, position = dimension
+    if kind == LOOP:
+        return roles.get(representative(dimension), f"d{number}")
+    if kind == "operand":
+        return f"dimension {position} of operand {number}"
+    return _role(kind, number, 1 if number == 0 else 2)
+
+
+def _role(role: str, position: int, count: int) -> str:
+    name = role.partition(" ")[2]
+    return f"{name}{position}" if count > 1 else name

@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from tuninglink.matching.conditions import Condition, Opaque
+from tuninglink.matching.conditions import Condition, Opaque, Witness, witness_of
 from tuninglink.matching.entry_conditions import EntryConditions, EntryList
 from tuninglink.matching.relations import Overlaps, Subsumption, SubsumptionAnswer, WinningCondition
-from tuninglink.matching.witnesses import Witness, witness_of
 from tuninglink.plain_data import FLAT, HIDDEN, TEXT
 from tuninglink.solver.answers import Verdict
 from tuninglink.specs.spec import Spec

@@ -14,7 +14,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.errors import SpecError
 from tuninglink.iree.dispatches import find_root_ops
-from tuninglink.iree.size_ranges import RANGES, SPECIALIZATION_RANGES, range_counts
+from tuninglink.iree.dynamic_sizes import RANGES, SPECIALIZATION_RANGES, range_counts
 from tuninglink.matching.differences import compare
 from tuninglink.matching.op_info import OpInfo
 from tuninglink.matching.predicates import HasMaps

@@ -12,9 +12,9 @@ from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.matching.predicates import STEPS, Dimension, role_name
 from tuninglink.mlir.attributes import value_range
 from tuninglink.payloads.op_templates import Template, Value, destination_count
+from tuninglink.solver import Kind, Term, evaluate
 from tuninglink.solver.compiled_checks import Judgements
 from tuninglink.solver.expressions import Expression, number, unknown
-from tuninglink.solver.terms import Kind, Term, evaluate
 
 Item = TypeVar("Item")
 

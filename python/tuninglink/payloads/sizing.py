@@ -12,9 +12,9 @@ from tuninglink.matching.extents import box, static_box, static_sizes
 from tuninglink.matching.predicates import Extent, representative
 from tuninglink.payloads.size_relations import UnsizedError
 from tuninglink.payloads.unsized_ops import preferred_sizes, usual_sizes
+from tuninglink.solver import evaluate
 from tuninglink.solver.answers import DEFAULT_LIMITS, Verdict
 from tuninglink.solver.expressions import Expression, all_of, number, unknown
-from tuninglink.solver.terms import evaluate
 from tuninglink.solver.z3_solver import TermWriter
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from tuninglink.compiler.api import compile_with, read_request
 from tuninglink.compiler.applying import SpecChoice
 from tuninglink.compiler.compilation import Compiler
 from tuninglink.compiler.compile_options import CompileOptions, Phase
-from tuninglink.emission.matcher_forms import FORMS, NoMatcherError
+from tuninglink.emission import FORMS, NoMatcherError
 from tuninglink.emission.spec_writer import SpecEntry, matcher_key, write_spec
 from tuninglink.errors import CompileError
 from tuninglink.iree.given_sizes import GivenSizes

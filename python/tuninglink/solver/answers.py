@@ -10,7 +10,7 @@ from enum import Enum
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error
-from tuninglink.solver.terms import Grade
+from tuninglink.solver import Grade
 
 
 class Verdict(Enum):

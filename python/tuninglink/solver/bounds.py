@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING
 
+from tuninglink.solver import Kind, Term
 from tuninglink.solver.intervals import ANY, FALSE, RESULTS, TRUE, Interval, divide_down, product
-from tuninglink.solver.terms import Kind, Term
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

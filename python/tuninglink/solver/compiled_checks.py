@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
+from tuninglink.solver import Kind, Term, evaluate, graph
 from tuninglink.solver.bounds import Bounds
 from tuninglink.solver.compiled_terms import SourceWriter, Values, compile_function, violations
-from tuninglink.solver.terms import Kind, Term, evaluate, graph
 
 
 class _UnboundedError(Exception):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
+from tuninglink.solver import Kind, Term, divide, graph, modulo
 from tuninglink.solver.bounds import Bounds
-from tuninglink.solver.terms import Kind, Term, divide, graph, modulo
 
 Values = list[int]
 

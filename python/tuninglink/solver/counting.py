@@ -12,11 +12,11 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
+from tuninglink.solver import Term
 from tuninglink.solver.answers import CountAnswer, Deadline, UndecidedError, Verdict
 from tuninglink.solver.bounds import Bounds
 from tuninglink.solver.compiled_terms import Values, outlook
 from tuninglink.solver.plan import Level, order_variables, plan_levels, with_late_variables
-from tuninglink.solver.terms import Term
 
 Domains = Mapping[str, Sequence[int]]
 

@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.solver import Kind, Term, constant, evaluate, make
 from tuninglink.solver.answers import CountAnswer, UndecidedError, Verdict
 from tuninglink.solver.compiled_checks import Judgements
 from tuninglink.solver.counting import Counted, count_solutions
 from tuninglink.solver.domains import TooManyValuesError
 from tuninglink.solver.search import SearchPlan
-from tuninglink.solver.terms import Kind, Term, constant, evaluate, make
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
+    from tuninglink.solver import Assertion
     from tuninglink.solver.answers import Deadline
-    from tuninglink.solver.terms import Assertion
     from tuninglink.solver.z3_solver import Solver
 
 _MOST_DEPTH: Final = 200

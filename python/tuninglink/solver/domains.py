@@ -6,10 +6,10 @@ from functools import lru_cache
 from math import isqrt
 from typing import TYPE_CHECKING
 
+from tuninglink.solver import Kind, Term, evaluate
 from tuninglink.solver.bounds import Bounds
 from tuninglink.solver.compiled_terms import conjunction
 from tuninglink.solver.intervals import Interval
-from tuninglink.solver.terms import Kind, Term, evaluate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

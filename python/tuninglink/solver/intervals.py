@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import inf
 from typing import NamedTuple
 
-from tuninglink.solver.terms import Kind, divide
+from tuninglink.solver import Kind, divide
 
 
 class Interval(NamedTuple):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tuninglink.solver import Kind, Term
 from tuninglink.solver.bounds import Bounds
 from tuninglink.solver.compiled_checks import possibility
 from tuninglink.solver.compiled_terms import alternatives, conjunction, solutions
-from tuninglink.solver.terms import Kind, Term
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -9,11 +9,11 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
+from tuninglink.solver import Kind, Term, evaluate
 from tuninglink.solver.answers import Deadline, NearestAnswer, UndecidedError, Verdict
 from tuninglink.solver.compiled_terms import Values
 from tuninglink.solver.domains import TooManyValuesError, find_domains
 from tuninglink.solver.plan import Level, order_variables, plan_levels
-from tuninglink.solver.terms import Kind, Term, evaluate
 
 Confirm = Callable[[Mapping[str, int], Deadline], bool]
 

@@ -19,6 +19,7 @@ from tuninglink.lazy import lazy_getattr
 
 if TYPE_CHECKING:
     from tuninglink.iree.op_kinds import OpKind, Role
+    from tuninglink.solver import Assertion, Grade
     from tuninglink.solver.answers import (
         AssignmentError,
         CheckAnswer,
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
         number,
         select,
     )
-    from tuninglink.solver.terms import Assertion, Grade
     from tuninglink.spaces.configuration import (
         Configuration,
         MismatchError,
@@ -97,7 +97,7 @@ _HOMES = {
     **dict.fromkeys(("AssignmentError", "Limits", "UndecidedError", "Verdict"), "solver.answers"),
     **dict.fromkeys(("CheckAnswer", "CountAnswer", "NearestAnswer"), "solver.answers"),
     **dict.fromkeys(("UnsatAnswer", "Violation"), "solver.answers"),
-    **dict.fromkeys(("Assertion", "Grade"), "solver.terms"),
+    **dict.fromkeys(("Assertion", "Grade"), "solver"),
     **dict.fromkeys(("Expression", "all_of", "any_of"), "solver.expressions"),
     **dict.fromkeys(("negation", "number", "select"), "solver.expressions"),
     "ConstraintSetBuilder": "spaces.set_builder",

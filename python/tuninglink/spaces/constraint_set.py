@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
+from tuninglink.solver import Grade
 from tuninglink.solver.answers import (
     DEFAULT_LIMITS,
     CheckAnswer,
@@ -16,7 +17,6 @@ from tuninglink.solver.answers import (
     Violation,
 )
 from tuninglink.solver.search import changes, nearest_by_search
-from tuninglink.solver.terms import Grade
 from tuninglink.solver.z3_solver import TermWriter
 from tuninglink.spaces.knobs import IntegerKnob, number_text, read_assignment
 from tuninglink.spaces.solution_set import SolutionSet
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     import z3
 
-    from tuninglink.solver.terms import Assertion
+    from tuninglink.solver import Assertion
     from tuninglink.spaces.knobs import Knob
     from tuninglink.spaces.workload import Problem
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error, note
+from tuninglink.solver import Assertion
 from tuninglink.solver.answers import Limits, UndecidedError, Verdict
 from tuninglink.solver.expressions import unknown
-from tuninglink.solver.terms import Assertion
 from tuninglink.spaces.constraint_set import ConstraintSet
 from tuninglink.spaces.knob_reference import knob_place
 from tuninglink.spaces.knob_values import values_worth_trying

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tuninglink.solver import Assertion, Grade, Kind, Term, is_condition
 from tuninglink.solver.expressions import Expression, term_of, unknown
-from tuninglink.solver.terms import Assertion, Grade, Kind, Term, is_condition
 from tuninglink.spaces.constraint_set import ConstraintSet
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_gpu
 
 from tuninglink.mlir.attributes import integers_of
+from tuninglink.solver import evaluate
 from tuninglink.solver.expressions import Expression, term_of
-from tuninglink.solver.terms import evaluate
 from tuninglink.spaces.configuration import (
     MismatchError,
     MissingEntryError,

@@ -10,9 +10,9 @@ from iree.compiler import ir as mlir
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import integer_value
 from tuninglink.mlir.walk import body
+from tuninglink.solver import Grade
 from tuninglink.solver.answers import UndecidedError
 from tuninglink.solver.expressions import all_of, any_of, negation, number, select
-from tuninglink.solver.terms import Grade
 from tuninglink.spaces.compiler_constraints import FixedSize, constant_size
 from tuninglink.spaces.knob_templates import KnobTemplate, template_slot
 from tuninglink.spaces.knobs import IntegerKnob, OneOfKnob

@@ -9,6 +9,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import Final
 
+from tuninglink.solver import Assertion
 from tuninglink.solver.answers import (
     DEFAULT_LIMITS,
     CountAnswer,
@@ -19,7 +20,6 @@ from tuninglink.solver.answers import (
 )
 from tuninglink.solver.decider import Decider
 from tuninglink.solver.search import beyond_changes
-from tuninglink.solver.terms import Assertion
 from tuninglink.solver.z3_solver import Solver
 from tuninglink.spaces.knobs import read_partial_assignment
 

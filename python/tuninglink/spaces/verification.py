@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from tuninglink.solver import Grade
 from tuninglink.solver.answers import (
     DEFAULT_LIMITS,
     AssignmentError,
@@ -13,7 +14,6 @@ from tuninglink.solver.answers import (
     Verdict,
     Violation,
 )
-from tuninglink.solver.terms import Grade
 from tuninglink.spaces.compiler_provider import CompilerProvider, CompilerSpace
 from tuninglink.spaces.configuration import (
     InvalidFormError,

@@ -11,7 +11,7 @@ from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error
 from tuninglink.specs.spec import load_spec
 from tuninglink.tuning.candidates.preparation import NotTunableError, PreparedTask
-from tuninglink.tuning.deciding.decision import ConfidenceInterval, Decision, Outcome
+from tuninglink.tuning.deciding import ConfidenceInterval, Decision, Outcome
 from tuninglink.tuning.deciding.defaults import measure_default
 from tuninglink.tuning.deciding.winner_checks import SizeComparison, compare_at, first_slow
 from tuninglink.tuning.programs.specialized_dispatches import (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from tuninglink.spaces.knobs import FixedKnob
-from tuninglink.tuning.devices.timing import Caches
+from tuninglink.tuning.devices import Caches
 
 
 class Numerics(Enum):

@@ -11,12 +11,12 @@ from tuninglink.errors import TuninglinkError
 from tuninglink.iree.given_sizes import GivenSizes
 from tuninglink.mlir.diagnostics import error
 from tuninglink.specs.spec import Spec
+from tuninglink.tuning import Listener
 from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.database import Database
+from tuninglink.tuning.devices import Settings
 from tuninglink.tuning.devices.local import Devices, default_device
-from tuninglink.tuning.devices.timing import Settings
-from tuninglink.tuning.listener import Listener
-from tuninglink.tuning.programs.call_options import ALL_CALLS, CallOptions
+from tuninglink.tuning.programs import ALL_CALLS, CallOptions
 from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.references.references import References
 from tuninglink.tuning.results.journal import Journal

@@ -23,10 +23,10 @@ from tuninglink.tuning.programs.dispatches import Omission
 from tuninglink.tuning.range_tuner import RangeTuner
 from tuninglink.tuning.results import FatalError, reason_of
 from tuninglink.tuning.results.task_result import TaskOutcome, TuningResult
+from tuninglink.tuning.scheduling import Stage
 from tuninglink.tuning.scheduling.budget import Account, least_seconds
 from tuninglink.tuning.scheduling.generalization import Generalizer
 from tuninglink.tuning.scheduling.scheduler import Scheduler
-from tuninglink.tuning.scheduling.timeline import Stage
 from tuninglink.tuning.search.base import FIRST_CANDIDATES
 
 if TYPE_CHECKING:

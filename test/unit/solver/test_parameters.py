@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tuninglink.payloads.size_relations import Propagation
+from tuninglink.solver import evaluate
 from tuninglink.solver.compiled_checks import Judgements
 from tuninglink.solver.expressions import Assumptions, Expression, SizeParameter, select, unknown
-from tuninglink.solver.terms import evaluate
 
 if TYPE_CHECKING:
-    from tuninglink.solver.terms import Term
+    from tuninglink.solver import Term
 
 sizes = st.integers(1, 300)
 

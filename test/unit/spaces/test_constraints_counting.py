@@ -18,7 +18,7 @@ from constraint_problems import PROBLEM, all_valid, build, truths
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tuninglink.solver import counting, decider
+from tuninglink.solver import Kind, counting, decider, make
 from tuninglink.solver.answers import (
     CountAnswer,
     Limits,
@@ -26,7 +26,6 @@ from tuninglink.solver.answers import (
 )
 from tuninglink.solver.domains import divisors
 from tuninglink.solver.expressions import Expression, all_of, any_of
-from tuninglink.solver.terms import Kind, make
 from tuninglink.spaces.knobs import IntegerKnob
 from tuninglink.spaces.set_builder import ConstraintSetBuilder
 from tuninglink.spaces.smt import knob_template, read_constraints
@@ -34,7 +33,7 @@ from tuninglink.spaces.smt import knob_template, read_constraints
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tuninglink.solver.terms import Term
+    from tuninglink.solver import Term
     from tuninglink.spaces.constraint_set import ConstraintSet
 
 SLOW = settings(max_examples=25)

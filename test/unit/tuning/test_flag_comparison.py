@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 
 from tuninglink.compiler.compile_options import Phase
-from tuninglink.tuning.deciding.decision import ConfidenceInterval
+from tuninglink.tuning.deciding import ConfidenceInterval
 from tuninglink.tuning.deciding.output_judge import OutputJudge
+from tuninglink.tuning.devices import Rounds
 from tuninglink.tuning.devices.device import DeviceDescription
-from tuninglink.tuning.devices.timing import Rounds
 from tuninglink.tuning.flag_sets import DEFAULT, FlagSet
 from tuninglink.tuning.flag_sets.comparison import FlagComparison, TunedSet
 from tuninglink.tuning.flag_sets.compilation import CompiledSource, ProgramSource
 from tuninglink.tuning.flag_sets.program_times import ProgramTimer, ProgramTimes
 from tuninglink.tuning.flag_sets.results import FlagsResult, SetResult, tuning_bases
-from tuninglink.tuning.programs.call_options import ALL_CALLS
+from tuninglink.tuning.programs import ALL_CALLS
 from tuninglink.tuning.programs.program_calls import FunctionCall, ProgramCalls
 from tuninglink.tuning.results import Failure, FailureKind
 from tuninglink.tuning.settings import Numerics

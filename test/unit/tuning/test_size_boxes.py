@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tuninglink.iree.size_ranges import UNBOUNDED, SizeRange, sizes_between
+from tuninglink.iree.dynamic_sizes import UNBOUNDED, SizeRange, sizes_between
 from tuninglink.tuning.programs.benchmark import BufferLayout, SizedFunction
 from tuninglink.tuning.programs.specialized_dispatches import box_above, boxes_around
 

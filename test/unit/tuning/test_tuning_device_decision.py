@@ -14,13 +14,13 @@ from device_benchmarks import LAYOUT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tuninglink.tuning.deciding import Outcome, decide, interval, survivors
 from tuninglink.tuning.deciding.contestants import Contestant, RaceRules, race_seconds
-from tuninglink.tuning.deciding.decision import Outcome, decide, interval, survivors
 from tuninglink.tuning.deciding.race import Race
+from tuninglink.tuning.devices import Rounds, Timing
 from tuninglink.tuning.devices.device_process import Device
 from tuninglink.tuning.devices.inputs import find_violation, is_float, make_inputs, outputs_of
 from tuninglink.tuning.devices.numerics import compare
-from tuninglink.tuning.devices.timing import Rounds, Timing
 from tuninglink.tuning.programs.benchmark import Access, Benchmark, Binding, BufferLayout
 from tuninglink.tuning.results import Failure, FailureKind
 

@@ -16,7 +16,7 @@ from tuninglink.errors import TuninglinkError
 from tuninglink.json_schema import schema_of
 from tuninglink.plain_data import plain
 from tuninglink.tuning.candidates import CandidateOrigin
-from tuninglink.tuning.deciding.decision import ConfidenceInterval
+from tuninglink.tuning.deciding import ConfidenceInterval
 from tuninglink.tuning.deciding.winner_checks import SizeComparison
 from tuninglink.tuning.flag_sets import FlagSet
 from tuninglink.tuning.flag_sets.results import SetResult
@@ -32,7 +32,7 @@ from tuninglink.tuning.report import (
 )
 from tuninglink.tuning.results import Correctness, FailureKind, OutputComparison
 from tuninglink.tuning.results.task_result import FunctionComparison, ModelComparison, TaskOutcome
-from tuninglink.tuning.scheduling.timeline import DeviceUse, Stage, StageTime
+from tuninglink.tuning.scheduling import DeviceUse, Stage, StageTime
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.iree.lowering_configs import CpuLevel
+from tuninglink.solver import Grade
 from tuninglink.solver.expressions import Expression, all_of, any_of, negation, number, select
-from tuninglink.solver.terms import Grade
 from tuninglink.spaces.cpu import Masking
 from tuninglink.spaces.cpu.nest import PACKED_LOOPS
 from tuninglink.spaces.cpu.vector_sizes import fused_vectors, masked_size

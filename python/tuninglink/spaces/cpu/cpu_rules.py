@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.iree.lowering_configs import CpuLevel
 from tuninglink.iree.worker_stack import LARGEST_FRAME_BYTES, WORKER_STACK_BYTES
+from tuninglink.solver import Grade
 from tuninglink.solver.expressions import Expression, all_of, any_of, negation, number
-from tuninglink.solver.terms import Grade
 from tuninglink.spaces.cpu.tiles import Tiles
 from tuninglink.spaces.set_builder import ConstraintSetBuilder
 

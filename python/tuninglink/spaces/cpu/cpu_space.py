@@ -13,9 +13,9 @@ from iree.compiler.dialects import iree_codegen
 from tuninglink.iree.lowering_configs import CpuLevel, cpu_lowering_config, read_cpu_configuration
 from tuninglink.mlir.attributes import entries_of
 from tuninglink.mlir.diagnostics import error
+from tuninglink.solver import Grade
 from tuninglink.solver.answers import AssignmentError
 from tuninglink.solver.expressions import all_of, any_of, number
-from tuninglink.solver.terms import Grade
 from tuninglink.spaces.configuration import InvalidFormError, MismatchError, MissingEntryError
 from tuninglink.spaces.cpu.compile_rules import (
     LEVELS,

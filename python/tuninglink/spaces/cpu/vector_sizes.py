@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tuninglink.iree.lowering_configs import CpuLevel
+from tuninglink.solver import Grade
 from tuninglink.solver.expressions import any_of, negation, number, select
-from tuninglink.solver.terms import Grade
 from tuninglink.spaces.cpu.neighboring_ops import WIDENED
 
 if TYPE_CHECKING:

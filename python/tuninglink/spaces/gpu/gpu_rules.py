@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from tuninglink.iree.lowering_configs import AMD_SUBGROUP_SIZES
+from tuninglink.solver import Grade
 from tuninglink.solver.expressions import Expression, SizeParameter, any_of, number, select
-from tuninglink.solver.terms import Grade
 from tuninglink.spaces.knobs import IntegerKnob, OneOfKnob
 from tuninglink.spaces.set_builder import ConstraintSetBuilder
 

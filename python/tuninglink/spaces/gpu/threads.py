@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.iree.lowering_configs import REDUCTION, THREAD, WORKGROUP
 from tuninglink.iree.op_kinds import OpKind
+from tuninglink.solver import Grade
 from tuninglink.solver.answers import UndecidedError
 from tuninglink.solver.expressions import all_of, any_of, number, select
-from tuninglink.solver.terms import Grade
 from tuninglink.spaces.gpu.contractions import read_contraction
 from tuninglink.spaces.gpu.gpu_rules import clip, product
 from tuninglink.spaces.gpu.gpu_space import FormRules, GpuSpace, Outline

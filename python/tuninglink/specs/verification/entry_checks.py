@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree.size_ranges import RANGES
+from tuninglink.iree.dynamic_sizes import RANGES
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import is_dialect_attribute
 from tuninglink.mlir.diagnostics import DiagnosticSink, note

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from tuninglink.plain_data import HIDDEN, named, written
-from tuninglink.tuning.devices.timing import PROTOCOL_VERSION
+from tuninglink.tuning.devices import PROTOCOL_VERSION
 from tuninglink.tuning.results import Failure
 
 

@@ -5,21 +5,21 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.tuning.deciding import Decision, Outcome, decide
 from tuninglink.tuning.deciding.contestants import (
     BLOCK_ROUNDS,
     CLEAR_ROUNDS,
     round_count,
     round_seconds,
 )
-from tuninglink.tuning.deciding.decision import Decision, Outcome, decide
 from tuninglink.tuning.results import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tuninglink.tuning.deciding.contestants import Contestant, RaceRules
+    from tuninglink.tuning.devices import Rounds
     from tuninglink.tuning.devices.device_process import Device
-    from tuninglink.tuning.devices.timing import Rounds
 
 _FAR: Final = 1.25
 """The factor above or below the threshold by which each ratio of the first rounds must lie."""

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.tuning.devices import Settings
 from tuninglink.tuning.devices.sampling import FEWEST_ROUNDS
-from tuninglink.tuning.devices.timing import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.tuning.deciding.judged_outputs import judge_default
+from tuninglink.tuning.devices import Settings
 from tuninglink.tuning.devices.sampling import repetition
-from tuninglink.tuning.devices.timing import Settings
 from tuninglink.tuning.references.compiled_reference import Reference
 from tuninglink.tuning.results import (
     Correctness,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from tuninglink.tuning.deciding.decision import ConfidenceInterval, decide
+from tuninglink.tuning.deciding import ConfidenceInterval, decide
 from tuninglink.tuning.deciding.output_judge import Expectation, OutputJudge
 from tuninglink.tuning.programs.compiled_program import PLAIN_INTEGERS
 from tuninglink.tuning.results import Failure

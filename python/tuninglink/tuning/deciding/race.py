@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.tuning.deciding import Decision, survivors
 from tuninglink.tuning.deciding.confirmation import Confirmation
 from tuninglink.tuning.deciding.contestants import (
     HEATS,
@@ -16,15 +17,14 @@ from tuninglink.tuning.deciding.contestants import (
     round_count,
     round_seconds,
 )
-from tuninglink.tuning.deciding.decision import Decision, survivors
 from tuninglink.tuning.results import Failure
-from tuninglink.tuning.scheduling.timeline import Stage, Timeline
+from tuninglink.tuning.scheduling import Stage, Timeline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from tuninglink.tuning.devices import Rounds, Timing
     from tuninglink.tuning.devices.device_process import Device
-    from tuninglink.tuning.devices.timing import Rounds, Timing
     from tuninglink.tuning.programs.benchmark import Benchmark
 
 _SLACK: Final = 4.0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.plain_data import FLAT
-from tuninglink.tuning.deciding.decision import ConfidenceInterval, decide
+from tuninglink.tuning.deciding import ConfidenceInterval, decide
 from tuninglink.tuning.results import Failure, FailureKind
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from tuninglink.tuning.candidates import Candidate
     from tuninglink.tuning.candidates.compilation import CandidateCompiler, Compiled
     from tuninglink.tuning.candidates.preparation import TunableTask
+    from tuninglink.tuning.devices import Rounds
     from tuninglink.tuning.devices.device_process import Device
-    from tuninglink.tuning.devices.timing import Rounds
     from tuninglink.tuning.programs.benchmark import Benchmark, SizedFunction
 
 

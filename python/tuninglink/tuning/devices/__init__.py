@@ -1,1 +1,140 @@
-"""Devices: the processes that hold them, and measurement in these processes."""
+"""Devices: the processes that hold them, measurement in these processes, and the times of benchmarks, as data."""
+
+from __future__ import annotations
+
+import statistics
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final, Protocol
+
+from tuninglink.iree.worker_stack import WORKER_STACK_BYTES
+
+PROTOCOL_VERSION: Final = 1
+"""What times in a database mean. It changes when the same kernel would get another time."""
+
+
+class Caches(Enum):
+    """Whether data is in the caches when an iteration begins."""
+
+    WARM = "warm"
+    COLD = "cold"
+    PROGRAM = "program"
+    """As the program leaves them: it uses other data between two calls of a dispatch."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How benchmarks are measured.
+
+    Attributes:
+        caches: whether the data stays in the caches.
+        seed: fixes the inputs.
+        sample_seconds: how long one sample takes, if more than one iteration fits in.
+        last_level_bytes: the last-level cache; found out by default.
+    """
+
+    caches: Caches = Caches.PROGRAM
+    seed: int = 0
+    sample_seconds: float = 0.003
+    last_level_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Timing:
+    """The times of one benchmark.
+
+    Attributes:
+        samples: microseconds an iteration, of one batch each, in the order in which they ran.
+        batch: the iterations of a sample.
+        clocks_mhz: the device's clock beside each sample, or nothing where it cannot be read.
+    """
+
+    samples: tuple[float, ...]
+    batch: int
+    clocks_mhz: tuple[int, ...] = ()
+
+    @property
+    def median(self) -> float:
+        """The median of the samples."""
+        return statistics.median(self.samples)
+
+    @property
+    def least(self) -> float:
+        """The least sample, which orders candidates: other work only adds to the time."""
+        return min(self.samples)
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """Interleaved times of several benchmarks: each runs once a round, in random order.
+
+    Attributes:
+        samples: microseconds an iteration, by round and benchmark.
+        batches: the iterations of a sample, by benchmark.
+        clocks_mhz: the device's clock after each round, or nothing where it cannot be read.
+    """
+
+    samples: tuple[tuple[float, ...], ...]
+    batches: tuple[int, ...]
+    clocks_mhz: tuple[int, ...] = ()
+
+    def timing(self, index: int) -> Timing:
+        """Return the times of one benchmark."""
+        samples = tuple(sample[index] for sample in self.samples)
+        return Timing(samples, self.batches[index], self.clocks_mhz)
+
+
+def duration(microseconds: float) -> str:
+    """Return a time with four digits and a unit that suits it: `190.1 us`, `18.51 ms`."""
+    for unit, factor in (("s", 1e6), ("ms", 1e3)):
+        if microseconds >= factor:
+            return f"{microseconds / factor:.4g} {unit}"
+    return f"{microseconds:.4g} us"
+
+
+_OWN_STACK_BYTES: Final = 12 << 10
+"""What the interpreter takes of a thread's stack more than IREE's task system does."""
+
+
+class CallTimer(Protocol):
+    """Runs calls and times them."""
+
+    def __call__(self, call: Callable[[], object]) -> float:
+        """Run a call and return the seconds that it took."""
+
+
+def wall_seconds(call: Callable[[], object]) -> float:
+    """Run a call in this thread and return the seconds that passed."""
+    before = time.perf_counter()
+    call()
+    return time.perf_counter() - before
+
+
+class WorkerThread:
+    """A thread with as much stack as a worker of `local-task`, whose processor time counts.
+
+    `local-sync` runs dispatches in the thread that calls it. Its processor time does not depend on what else runs on the
+    machine, and code that would overflow the stack of a worker does so here, too.
+    """
+
+    def __init__(self) -> None:
+        self._thread = ThreadPoolExecutor(1)
+        before = threading.stack_size(WORKER_STACK_BYTES + _OWN_STACK_BYTES)
+        try:
+            self._thread.submit(int).result()  # the thread starts here
+        finally:
+            threading.stack_size(before)
+
+    def __call__(self, call: Callable[[], object]) -> float:
+        """Run a call and return the processor time that it took, in seconds."""
+        return self._thread.submit(_processor_seconds, call).result()
+
+
+def _processor_seconds(call: Callable[[], object]) -> float:
+    before = time.thread_time()
+    call()
+    return time.thread_time() - before

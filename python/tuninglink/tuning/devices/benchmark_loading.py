@@ -8,6 +8,7 @@ from typing import Final
 
 import iree.runtime as rt
 
+from tuninglink.tuning.devices import Caches, Settings
 from tuninglink.tuning.devices.buffers import to_device
 from tuninglink.tuning.devices.device import LOCAL_DRIVERS, driver_of
 from tuninglink.tuning.devices.hardware import last_level_bytes
@@ -20,7 +21,6 @@ from tuninglink.tuning.devices.sampling import (
     Subject,
     repetition,
 )
-from tuninglink.tuning.devices.timing import Caches, Settings
 from tuninglink.tuning.programs.benchmark import Benchmark, BufferLayout, SizedFunction
 
 _LOCAL_COPIES: Final = 3

@@ -16,18 +16,18 @@ from tuninglink.tuning.devices.device import DeviceError
 from tuninglink.tuning.devices.device_process import Device
 from tuninglink.tuning.devices.device_set import REPEATS, DefaultTimes, screen
 from tuninglink.tuning.results import Failure
-from tuninglink.tuning.scheduling.timeline import UseMeter, mean_use
+from tuninglink.tuning.scheduling import UseMeter, mean_use
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tuninglink.tuning.devices import Settings
     from tuninglink.tuning.devices.cluster_workers import Cluster
     from tuninglink.tuning.devices.device import DeviceDescription
     from tuninglink.tuning.devices.device_process import Answer, Request
     from tuninglink.tuning.devices.device_set import Measurement
-    from tuninglink.tuning.devices.timing import Settings
     from tuninglink.tuning.programs.benchmark import Benchmark
-    from tuninglink.tuning.scheduling.timeline import DeviceUse
+    from tuninglink.tuning.scheduling import DeviceUse
 
 
 Returned = TypeVar("Returned")

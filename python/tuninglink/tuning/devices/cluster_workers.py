@@ -21,9 +21,9 @@ from tuninglink.tuning.devices.device_process import DeviceProcess
 from tuninglink.workers import Pool
 
 if TYPE_CHECKING:
+    from tuninglink.tuning.devices import Settings
     from tuninglink.tuning.devices.device import DeviceDescription
     from tuninglink.tuning.devices.device_process import Answer, Request
-    from tuninglink.tuning.devices.timing import Settings
     from tuninglink.tuning.results import Failure
 
 

@@ -20,7 +20,7 @@ from tuninglink.tuning.devices.device import (
 from tuninglink.tuning.devices.measurement import Measurer
 from tuninglink.tuning.devices.running import MeasurementError
 from tuninglink.tuning.results import Failure, FailureKind
-from tuninglink.tuning.scheduling.timeline import UseMeter
+from tuninglink.tuning.scheduling import UseMeter
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
 
 if TYPE_CHECKING:
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tuninglink.mlir.diagnostics import Diagnostic
+    from tuninglink.tuning.devices import Rounds, Settings, Timing
     from tuninglink.tuning.devices.numerics import Outputs
-    from tuninglink.tuning.devices.timing import Rounds, Settings, Timing
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.programs.compiled_program import CompiledProgram
-    from tuninglink.tuning.scheduling.timeline import DeviceUse
+    from tuninglink.tuning.scheduling import DeviceUse
 
 
 Answer = TypeVar("Answer", covariant=True)  # noqa: PLC0105

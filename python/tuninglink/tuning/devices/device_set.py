@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from tuninglink.tuning.candidates import Candidate
+    from tuninglink.tuning.devices import Timing
     from tuninglink.tuning.devices.device import DeviceDescription
     from tuninglink.tuning.devices.device_process import Device
-    from tuninglink.tuning.devices.timing import Timing
     from tuninglink.tuning.programs.benchmark import Benchmark
-    from tuninglink.tuning.scheduling.timeline import DeviceUse
+    from tuninglink.tuning.scheduling import DeviceUse
 
     Job: TypeAlias = "Future[Measurement | Failure]"
 

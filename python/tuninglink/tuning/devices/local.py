@@ -18,17 +18,17 @@ from tuninglink.tuning.devices.device_process import DeviceProcess
 from tuninglink.tuning.devices.device_set import REPEATS, DefaultTimes, screen
 from tuninglink.tuning.devices.running import Loader, MeasurementError
 from tuninglink.tuning.results import Failure, FailureKind
-from tuninglink.tuning.scheduling.timeline import mean_use
+from tuninglink.tuning.scheduling import mean_use
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError, do_nothing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tuninglink.tuning.devices import Settings
     from tuninglink.tuning.devices.device import DeviceDescription
     from tuninglink.tuning.devices.device_set import Measurement
-    from tuninglink.tuning.devices.timing import Settings
     from tuninglink.tuning.programs.benchmark import Benchmark
-    from tuninglink.tuning.scheduling.timeline import DeviceUse
+    from tuninglink.tuning.scheduling import DeviceUse
 
 
 COMPILING_DRIVERS: Final = frozenset({"cuda"})

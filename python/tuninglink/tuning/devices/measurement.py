@@ -10,6 +10,13 @@ from typing import TYPE_CHECKING, Any, Final
 import iree.runtime as rt
 import numpy as np
 
+from tuninglink.tuning.devices import (
+    Rounds,
+    Settings,
+    Timing,
+    WorkerThread,
+    wall_seconds,
+)
 from tuninglink.tuning.devices.benchmark_loading import BenchmarkLoader
 from tuninglink.tuning.devices.buffers import to_device
 from tuninglink.tuning.devices.device import (
@@ -31,13 +38,6 @@ from tuninglink.tuning.devices.running import (
 from tuninglink.tuning.devices.sampling import (
     Interleaving,
     Subject,
-)
-from tuninglink.tuning.devices.timing import (
-    Rounds,
-    Settings,
-    Timing,
-    WorkerThread,
-    wall_seconds,
 )
 from tuninglink.tuning.results import Failure
 

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tuninglink.tuning.devices import CallTimer
     from tuninglink.tuning.devices.buffers import DispatchTrace
     from tuninglink.tuning.devices.running import LoadedFunction
-    from tuninglink.tuning.devices.timing import CallTimer
     from tuninglink.tuning.programs.compiled_program import (
         CompiledProgram,
         Parameter,

@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 
 import iree.runtime as rt
 
-from tuninglink.tuning.devices.timing import CallTimer, wall_seconds
+from tuninglink.tuning.devices import CallTimer, wall_seconds
 from tuninglink.tuning.results import Failure, FailureKind
 
 _OVERHEAD_CALLS: Final = 5

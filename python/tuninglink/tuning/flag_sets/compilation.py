@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tuninglink.iree.given_sizes import GivenSizes
-    from tuninglink.tuning.programs.call_options import CallOptions
+    from tuninglink.tuning.programs import CallOptions
     from tuninglink.tuning.programs.program_calls import FunctionCall, ProgramCalls
 
     Outputs = Mapping[str, tuple[NDArray[Any], ...]]

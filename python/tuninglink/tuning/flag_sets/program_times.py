@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from tuninglink.tuning.deciding.decision import ConfidenceInterval, interval
+from tuninglink.tuning.deciding import ConfidenceInterval, interval
 from tuninglink.tuning.devices.sampling import FEWEST_ROUNDS
 from tuninglink.tuning.programs.compiled_program import PLAIN_INTEGERS
 from tuninglink.tuning.results import Failure

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from tuninglink.plain_data import FLAT
-from tuninglink.tuning.deciding.decision import ConfidenceInterval
+from tuninglink.tuning.deciding import ConfidenceInterval
 from tuninglink.tuning.flag_sets import DEFAULT, FlagSet
 
 

@@ -15,7 +15,7 @@ from tuninglink.mlir.walk import body
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tuninglink.tuning.programs.call_options import ParameterFile
+    from tuninglink.tuning.programs import ParameterFile
 
 
 _GLOBAL: Final = "util.global"

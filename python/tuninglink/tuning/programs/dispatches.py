@@ -19,8 +19,8 @@ from tuninglink.errors import CompileError
 from tuninglink.iree.dispatch_calls import count_calls
 from tuninglink.iree.dispatch_cost import cost_of
 from tuninglink.iree.dispatches import dispatch_name
+from tuninglink.iree.dynamic_sizes import SizeRange
 from tuninglink.iree.given_sizes import GivenSizes
-from tuninglink.iree.size_ranges import SizeRange
 from tuninglink.iree.targets import Target
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import error, thread_context
@@ -29,6 +29,7 @@ from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body, collect
 from tuninglink.passes.strip_configs import strip_configurations
 from tuninglink.plain_data import named
+from tuninglink.tuning.programs import ALL_CALLS, CallOptions
 from tuninglink.tuning.programs.benchmark import (
     Access,
     Benchmark,
@@ -43,7 +44,6 @@ from tuninglink.tuning.programs.benchmark_building import (
     dump_benchmarks,
     is_benchmark,
 )
-from tuninglink.tuning.programs.call_options import ALL_CALLS, CallOptions
 from tuninglink.tuning.programs.compiled_program import element_type
 from tuninglink.tuning.programs.dynamic_benchmarks import DynamicBenchmark, dynamic_benchmarks
 from tuninglink.tuning.programs.program_calls import ProgramCalls, read_calls

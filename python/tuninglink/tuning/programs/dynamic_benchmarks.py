@@ -16,9 +16,8 @@ from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
 
 from tuninglink.iree.dispatches import dispatch_name, find_root_ops
-from tuninglink.iree.dynamic_sizes import BUFFER_VIEW_DIM, SizeEvaluator
+from tuninglink.iree.dynamic_sizes import BUFFER_VIEW_DIM, SizeEvaluator, sizes_between
 from tuninglink.iree.given_sizes import GivenSizes, SizeCombination, combinations
-from tuninglink.iree.size_ranges import sizes_between
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.mlir import names
 from tuninglink.mlir.symbols import symbol_name

@@ -16,7 +16,7 @@ from tuninglink.tuning.programs.compiled_program import ProgramInput, element_ty
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tuninglink.tuning.programs.call_options import GivenInput
+    from tuninglink.tuning.programs import GivenInput
     from tuninglink.tuning.programs.entry_functions import Argument, Result
 
 _LITERAL: Final = re.compile(r"(?:((?:\d+x)*)([a-zA-Z]\w*)=)?(.+)", re.DOTALL)

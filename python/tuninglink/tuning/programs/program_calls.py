@@ -9,7 +9,7 @@ from tuninglink.errors import CompileError
 from tuninglink.iree.given_sizes import combinations
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.spelling import did_you_mean
-from tuninglink.tuning.programs.call_options import CallOptions, FunctionWeight
+from tuninglink.tuning.programs import CallOptions, FunctionWeight
 from tuninglink.tuning.programs.compiled_program import (
     CompiledProgram,
     ParameterSource,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tuninglink.iree.given_sizes import GivenSizes, SizeCombination
-    from tuninglink.tuning.programs.call_options import GivenInput
+    from tuninglink.tuning.programs import GivenInput
     from tuninglink.tuning.programs.entry_functions import EntryFunction
 
 

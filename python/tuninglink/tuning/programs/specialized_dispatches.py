@@ -11,9 +11,9 @@ from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
 
 from tuninglink.iree.dispatches import find_root_ops
-from tuninglink.iree.dynamic_sizes import SizeEvaluator
-from tuninglink.iree.size_ranges import (
+from tuninglink.iree.dynamic_sizes import (
     SPECIALIZATION_RANGES,
+    SizeEvaluator,
     SizeRange,
     ranges_around,
     specialization_ranges,

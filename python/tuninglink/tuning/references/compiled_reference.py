@@ -19,10 +19,10 @@ from tuninglink.mlir.serialization import to_bytecode, to_text
 from tuninglink.mlir.walk import body, collect
 from tuninglink.passes.strip_configs import strip_configurations
 from tuninglink.tuning.candidates.compilation import compile_program
+from tuninglink.tuning.devices import Settings
 from tuninglink.tuning.devices.measurement import Measurer
 from tuninglink.tuning.devices.numerics import Outputs
 from tuninglink.tuning.devices.running import MeasurementError
-from tuninglink.tuning.devices.timing import Settings
 from tuninglink.tuning.programs.benchmark import Benchmark, BufferLayout
 from tuninglink.tuning.references.stored_tensors import StoredTensor, stored_tensors
 from tuninglink.tuning.references.tolerance import Expected, compare_with, perturbed_inputs

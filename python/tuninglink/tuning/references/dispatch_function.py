@@ -1,10 +1,11 @@
-"""The computation of a dispatch as a function on tensors, which the stock tools compile and run."""
+"""The computation of a dispatch as a function on tensors, and reproducers of wrong results, which the stock tools run."""
 
 from __future__ import annotations
 
+import json
 import math
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import astuple, dataclass
+from typing import TYPE_CHECKING, Final
 
 import ml_dtypes
 import numpy as np
@@ -17,6 +18,7 @@ from tuninglink.iree.structured_op import REDUCTION, StructuredOp
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.walk import collect, visit
+from tuninglink.tuning.devices.inputs import patterns
 from tuninglink.tuning.programs.benchmark import BufferLayout
 from tuninglink.tuning.programs.compiled_program import element_type, is_float
 from tuninglink.tuning.references.scalar_ops import UnsupportedOperationError
@@ -27,6 +29,11 @@ from tuninglink.tuning.references.stored_tensors import (
     StoredTensor,
     tensor_of,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tuninglink.tuning.results import OutputVerdict
 
 NAME: Final = "dispatch"
 _SUM: Final = 4.0
@@ -130,3 +137,163 @@ def _expect_whole_loads(loads: list[mlir.Operation], layout: BufferLayout) -> No
         sizes = mlir.RankedTensorType(load.results[0].type).shape
         if math.prod(sizes) != math.prod(tensor.part.shape):
             raise UnsupportedOperationError("a load of a part of a binding")
+
+
+DRAWING: Final = """\
+EIGHT_BITS = ("E4M3FN", "E4M3FNUZ", "E5M2", "E5M2FNUZ")
+
+
+def dtype(name):
+    special = {"bf16": ml_dtypes.bfloat16, "i1": np.bool_, "index": np.int64, "bytes": np.uint8}
+    special |= {"f8" + kind: getattr(ml_dtypes, "float8_" + kind.lower()) for kind in EIGHT_BITS}
+    return np.dtype(special.get(name) or name.lstrip("su").replace("f", "float").replace("i", "int"))
+
+
+def values(name, count, seed, largest):
+    random = np.random.default_rng(seed)
+    drawn = min(count, 1_048_583)
+    if name == "bytes":
+        x = random.integers(1, 256, drawn, np.uint8)
+    elif "f" in name:
+        x = random.random(drawn, np.float32) * np.float32(1.875) - np.float32(0.9375)
+        x = x + np.copysign(np.float32(0.0625), x)
+    elif dtype(name) == np.int8:
+        x = random.integers(1, 8, drawn, np.int8) * random.choice((-1, 1), drawn)
+    elif name == "i1":
+        x = random.integers(0, 2, drawn, np.uint8)
+    else:
+        x = random.integers(min(1, largest), largest + 1, drawn, dtype(name))
+    return np.resize(x.astype(dtype(name)), count)
+
+
+def content(binding):
+    length, largest, parts = BINDINGS[binding]
+    whole = np.zeros(length, np.uint8)
+    for number, (name, start, size) in enumerate(parts):
+        seed = (SEED, binding, start) if number else (SEED, binding)
+        data = values(name, size // dtype(name).itemsize, seed, largest).view(np.uint8)
+        whole[start : start + size] = data
+    return whole
+"""
+"""Functions of a script that draw the contents of `BINDINGS` for `SEED`, as `devices.inputs` does."""
+
+
+def binding_rows(layout: BufferLayout) -> list[tuple[int, int, list[tuple[str, int, int]]]]:
+    """Return `BINDINGS` of a script: bytes, the largest integer, and parts with their type, start and length."""
+    rows = []
+    for binding, parts in zip(layout.bindings, patterns(layout, 0), strict=True):
+        shown = [(part.name, part.start, part.length) for part in parts]
+        rows.append((binding.byte_length, binding.largest_integer, shown))
+    return rows
+
+
+PROGRAM: Final = "dispatch.mlir"
+UNCONFIGURED_PROGRAM: Final = "unconfigured.mlir"
+"""The program without the configurations that it holds itself, from which the expected result is compiled."""
+
+_SCRIPT: Final = '''\
+#!/usr/bin/env python3
+"""A dispatch whose result is wrong, as iree-compile {version} compiles it.
+
+    python reproduce.py [--device URI]
+
+Compiles {program} and {reference_program} with a set of flags each, runs both on the same random inputs, and prints the relative error of the
+first result against the second. Needs iree-base-compiler, iree-base-runtime, NumPy and ml_dtypes.
+
+{finding}
+"""
+
+import argparse
+import subprocess
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+
+NaN, Infinity = float("nan"), float("inf")
+HERE = Path(__file__).parent
+FLAGS = {flags}
+REFERENCE_FLAGS = {reference_flags}
+BINDINGS = {bindings}  # bytes, largest integer, parts: element type, start, bytes
+INPUTS = {inputs}  # element type, shape, binding, its offset there
+SEED = {seed}
+SAMPLES = {samples}  # binding, position, actual value, expected value
+
+
+{drawing}
+
+def run(program, flags, device, name):
+    module = HERE / f"{{name}}.vmfb"
+    subprocess.run(["iree-compile", HERE / program, "-o", module, *flags], check=True)
+    arguments = []
+    for number, (element, shape, binding, offset) in enumerate(INPUTS):
+        path = HERE / f"input{{number}}.bin"
+        length = int(np.prod(shape)) * dtype(element).itemsize
+        path.write_bytes(content(binding)[offset : offset + length].tobytes())
+        sizes = "".join(f"{{size}}x" for size in shape)
+        arguments.append(f"--input={{sizes}}{{element}}=@{{path}}")
+    outputs = [HERE / f"{{name}}.{{number}}.npy" for number in range({outputs})]
+    command = ["iree-run-module", f"--module={{module}}", "--function={function}", f"--device={{device}}"]
+    subprocess.run([*command, *arguments, *(f"--output=@{{path}}" for path in outputs)], check=True)
+    return [np.load(path).astype(np.float64) for path in outputs]
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--device", default="{device}")
+    actual = run("{program}", FLAGS, parser.parse_args().device, "actual")
+    expected = run("{reference_program}", REFERENCE_FLAGS, "local-task", "expected")
+    for number, (one, other) in enumerate(zip(actual, expected)):
+        error = np.linalg.norm(one - other) / np.linalg.norm(other)
+        print(f"output {{number}}: relative error {{error:.3g}}")
+    print("recorded: binding, position, actual value, expected value")
+    for sample in SAMPLES:
+        print(*sample)
+'''
+
+
+def reproducer_script(
+    function: TensorFunction,
+    layout: BufferLayout,
+    judgement: OutputVerdict,
+    flags: Sequence[str],
+    reference_flags: Sequence[str],
+    *,
+    device: str,
+    seed: int,
+    version: str,
+    reference_program: str = PROGRAM,
+) -> str:
+    """Return a Python script that shows a wrong result.
+
+    Args:
+        function: the dispatch as a function.
+        layout: the buffer of its benchmark.
+        judgement: what is wrong.
+        flags: the flags of the compiler that give the wrong result.
+        reference_flags: the flags that give the expected one.
+        device: the device of the runtime that runs the first.
+        seed: the seed of the inputs.
+        version: of the compiler.
+        reference_program: the file of the program for the expected result.
+    """
+    inputs = [
+        (tensor.part.element_type, list(tensor.part.shape), tensor.binding, tensor.part.offset)
+        for tensor in function.inputs
+    ]
+    return _SCRIPT.format(
+        drawing=DRAWING,
+        version=version,
+        program=PROGRAM,
+        reference_program=reference_program,
+        finding=judgement.reason,
+        flags=json.dumps(list(flags)),
+        reference_flags=json.dumps(list(reference_flags)),
+        bindings=repr(binding_rows(layout)),
+        inputs=json.dumps(inputs),
+        seed=seed,
+        samples=json.dumps([astuple(sample) for sample in judgement.samples]),
+        outputs=len(function.outputs),
+        function=NAME,
+        device=device,
+    )

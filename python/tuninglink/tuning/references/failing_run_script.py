@@ -11,7 +11,7 @@ from tuninglink.mlir import names
 from tuninglink.mlir.walk import body
 from tuninglink.tuning.devices.inputs import buffer_length
 from tuninglink.tuning.programs.benchmark import Access
-from tuninglink.tuning.references.wrong_result_script import DRAWING, binding_rows
+from tuninglink.tuning.references.dispatch_function import DRAWING, binding_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.candidates.compilation import CandidateCompiler
     from tuninglink.tuning.devices.buffers import DispatchTrace, TracedTensor
     from tuninglink.tuning.devices.device_process import Device
-    from tuninglink.tuning.programs.call_options import CallOptions
+    from tuninglink.tuning.programs import CallOptions
     from tuninglink.tuning.programs.compiled_program import CompiledProgram
     from tuninglink.tuning.programs.program_calls import FunctionCall, ProgramCalls
 

@@ -13,12 +13,12 @@ from tuninglink.files import make_directory, write_file
 from tuninglink.pages import render_page
 from tuninglink.plain_data import FLAT, named, plain, to_json, written
 from tuninglink.tuning.candidates import CandidateOrigin
-from tuninglink.tuning.deciding.decision import ConfidenceInterval
+from tuninglink.tuning.deciding import ConfidenceInterval
 from tuninglink.tuning.deciding.winner_checks import SizeComparison
 from tuninglink.tuning.flag_sets.results import SetResult
 from tuninglink.tuning.results import Correctness, FailureKind, OutputComparison
 from tuninglink.tuning.results.task_result import Ending, ModelComparison, TaskOutcome
-from tuninglink.tuning.scheduling.timeline import Stage, StageTime
+from tuninglink.tuning.scheduling import Stage, StageTime
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,7 +16,7 @@ from tuninglink.tuning.database import (
 )
 from tuninglink.tuning.database.prior_data import PriorData
 from tuninglink.tuning.deciding.contestants import BLOCKS
-from tuninglink.tuning.devices.timing import Caches
+from tuninglink.tuning.devices import Caches
 from tuninglink.tuning.results import Correctness, Failure, FailureKind
 from tuninglink.tuning.results.task_result import TrialResult
 

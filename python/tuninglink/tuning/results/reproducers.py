@@ -17,7 +17,12 @@ from tuninglink.passes.strip_configs import strip_configurations
 from tuninglink.tuning.candidates.templates import apply_candidate, apply_specs
 from tuninglink.tuning.devices.device import SYNCHRONOUS_DRIVER, THREADED_DRIVER
 from tuninglink.tuning.references.compiled_reference import program_reference_target, retarget
-from tuninglink.tuning.references.dispatch_function import tensor_function
+from tuninglink.tuning.references.dispatch_function import (
+    PROGRAM,
+    UNCONFIGURED_PROGRAM,
+    reproducer_script,
+    tensor_function,
+)
 from tuninglink.tuning.references.failing_run_script import (
     BENCHMARK,
     REFERENCE,
@@ -25,11 +30,6 @@ from tuninglink.tuning.references.failing_run_script import (
     runnable,
 )
 from tuninglink.tuning.references.scalar_ops import UnsupportedOperationError
-from tuninglink.tuning.references.wrong_result_script import (
-    PROGRAM,
-    UNCONFIGURED_PROGRAM,
-    reproducer_script,
-)
 from tuninglink.tuning.results import COMPILE_FAILURES, Failure, FailureKind
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.plain_data import FLAT, HIDDEN
-from tuninglink.tuning.deciding.decision import ConfidenceInterval
+from tuninglink.tuning.deciding import ConfidenceInterval
 from tuninglink.tuning.results import Correctness, FailureKind, OutputComparison
 
 if TYPE_CHECKING:
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from tuninglink.errors import TuninglinkError
     from tuninglink.tuning.candidates import Candidate
     from tuninglink.tuning.candidates.preparation import TunableTask
-    from tuninglink.tuning.deciding.decision import Decision
+    from tuninglink.tuning.deciding import Decision
     from tuninglink.tuning.deciding.winner_checks import SizeComparison
+    from tuninglink.tuning.devices import Timing
     from tuninglink.tuning.devices.device import DeviceDescription
-    from tuninglink.tuning.devices.timing import Timing
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.programs.dispatches import Omission, TuningTask
     from tuninglink.tuning.results import Failure, OutputVerdict
-    from tuninglink.tuning.scheduling.timeline import Stage, StageTime
+    from tuninglink.tuning.scheduling import Stage, StageTime
 
 
 WRONG_DEFAULT: Final = "the default's result is wrong"

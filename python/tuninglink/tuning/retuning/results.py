@@ -14,11 +14,11 @@ from tuninglink.specs.revision import Revision
 from tuninglink.specs.spec import Spec
 from tuninglink.specs.structure import Entry
 from tuninglink.tuning.candidates import Candidate
-from tuninglink.tuning.deciding.decision import Decision
+from tuninglink.tuning.deciding import Decision
 from tuninglink.tuning.deciding.defaults import MeasuredTask
 from tuninglink.tuning.programs.benchmark import Benchmark
 from tuninglink.tuning.results import Failure
-from tuninglink.tuning.retuning.entry_task import EntryTask, ProblemSource
+from tuninglink.tuning.retuning import EntryTask, ProblemSource
 
 _CHANGING: Final = ("compiler", "device", "driver", "default_us", "tuned_us")
 """The provenance fields whose changes since the last measurement are reported."""

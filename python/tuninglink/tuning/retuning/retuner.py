@@ -15,13 +15,13 @@ from tuninglink.payloads import PayloadError
 from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.specs.applicability import Applicability
 from tuninglink.specs.entry_settings import provenance_of
-from tuninglink.tuning.deciding.decision import Outcome
+from tuninglink.tuning.deciding import Outcome
 from tuninglink.tuning.deciding.defaults import measure_default
 from tuninglink.tuning.devices.hardware import COMPUTE_UNITS, compute_units
 from tuninglink.tuning.devices.local import may_run
 from tuninglink.tuning.results import Failure, FailureKind, FatalError, reason_of
 from tuninglink.tuning.results.task_result import TaskOutcome, TaskResult, TrialResult
-from tuninglink.tuning.retuning.entry_task import EntryProblems, RefusedError
+from tuninglink.tuning.retuning import EntryProblems, RefusedError
 from tuninglink.tuning.retuning.results import (
     EntryComparison,
     EntryResult,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from tuninglink.tuning.candidates.compilation import Compiled
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.programs.dispatches import DispatchedProgram, TuningTask
-    from tuninglink.tuning.retuning.entry_task import EntryTask
+    from tuninglink.tuning.retuning import EntryTask
     from tuninglink.tuning.scheduling.budget import Budget
     from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 

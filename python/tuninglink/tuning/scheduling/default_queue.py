@@ -18,7 +18,7 @@ from tuninglink.mlir.walk import visit
 from tuninglink.tuning.deciding.defaults import measure_default, nothing_runs
 from tuninglink.tuning.programs.dispatches import Omission
 from tuninglink.tuning.results import Failure, FatalError, reason_of
-from tuninglink.tuning.scheduling.timeline import Stage
+from tuninglink.tuning.scheduling import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.tuning.devices.device_set import Feed
 from tuninglink.tuning.results import Failure
 from tuninglink.tuning.results.task_result import TrialResult
-from tuninglink.tuning.scheduling.timeline import Stage, Timeline
+from tuninglink.tuning.scheduling import Stage, Timeline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

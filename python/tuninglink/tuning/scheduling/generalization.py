@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.emission.matcher_forms import RANGED_FORMS
+from tuninglink.emission import RANGED_FORMS
 from tuninglink.emission.spec_writer import SpecEntry, write_spec
+from tuninglink.iree.dynamic_sizes import SizeRange
 from tuninglink.iree.op_kinds import OpKind, Role
-from tuninglink.iree.size_ranges import SizeRange
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.payloads.unsized_ops import constants, tiles
 from tuninglink.specs.revision import alone

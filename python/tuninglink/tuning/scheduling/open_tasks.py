@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.tuning.programs.dispatches import Omission
 from tuninglink.tuning.results import FatalError, reason_of
 from tuninglink.tuning.results.task_result import TaskOutcome, TaskResult
+from tuninglink.tuning.scheduling import Stage
 from tuninglink.tuning.scheduling.budget import Account
 from tuninglink.tuning.scheduling.task_race import TaskRace
 from tuninglink.tuning.scheduling.task_run import NOT_RACED
 from tuninglink.tuning.scheduling.task_trials import Progress
-from tuninglink.tuning.scheduling.timeline import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tuninglink.tuning.deciding.defaults import MeasuredTask
     from tuninglink.tuning.programs.dispatches import TuningTask
+    from tuninglink.tuning.scheduling import Timeline
     from tuninglink.tuning.scheduling.budget import Ledger
     from tuninglink.tuning.scheduling.task_run import TaskRun
     from tuninglink.tuning.scheduling.task_tuner import TaskTuner
-    from tuninglink.tuning.scheduling.timeline import Timeline
 
 
 SMALL: Final = 0.03

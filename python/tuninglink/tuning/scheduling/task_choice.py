@@ -7,8 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.tuning.scheduling import Stage
 from tuninglink.tuning.scheduling.task_run import TaskRun
-from tuninglink.tuning.scheduling.timeline import Stage
 from tuninglink.tuning.search import search_named
 from tuninglink.tuning.search.base import FIRST_CANDIDATES
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.tuning.deciding.contestants import FINALISTS, Contestant, best_trials, contestant
 from tuninglink.tuning.results import Correctness, Failure, FailureKind
 from tuninglink.tuning.results.task_result import Ending, TaskOutcome, TaskResult, TrialResult
+from tuninglink.tuning.scheduling import Stage
 from tuninglink.tuning.scheduling.budget import Budget, least_race_seconds, task_race_seconds
 from tuninglink.tuning.scheduling.task_race import TaskRace
 from tuninglink.tuning.scheduling.task_trials import TaskTrials
-from tuninglink.tuning.scheduling.timeline import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -6,17 +6,17 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from tuninglink.tuning import Listener
+from tuninglink.tuning.deciding import Decision, Outcome, decide
 from tuninglink.tuning.deciding.contestants import Contestant, RaceRules, contestant
-from tuninglink.tuning.deciding.decision import Decision, Outcome, decide
 from tuninglink.tuning.deciding.defaults import DefaultJudgements
 from tuninglink.tuning.deciding.judged_outputs import JudgedOutputs
 from tuninglink.tuning.deciding.race import Race
 from tuninglink.tuning.deciding.winner_checks import SizeChecks, WinnerVerification
-from tuninglink.tuning.listener import Listener
 from tuninglink.tuning.results import Failure
 from tuninglink.tuning.results.task_result import TaskOutcome, TaskResult, TrialResult
+from tuninglink.tuning.scheduling import Stage, Timeline
 from tuninglink.tuning.scheduling.task_race import TaskRace
-from tuninglink.tuning.scheduling.timeline import Stage, Timeline
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
