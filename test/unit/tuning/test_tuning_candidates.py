@@ -182,7 +182,7 @@ def test_a_draw_in_another_process_is_the_same() -> None:
         begun = process.begin(task.task, {}, EVERYTHING, 6, 1)
         assert begun.result() == task.spaces.sample(6, seed=1)
         fresh = replace(task, spaces=copy(task.spaces))
-        fresh.spaces._sampler = SpaceSampler(
+        fresh.spaces.sampler = SpaceSampler(
             fresh.spaces.spaces, lambda _: pytest.fail("drawn here")
         )
         assert (

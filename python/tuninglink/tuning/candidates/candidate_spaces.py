@@ -17,7 +17,6 @@ from tuninglink.spaces.selection import EVERYTHING
 from tuninglink.tuning.candidates import Candidate, CandidateOrigin, SearchProblem
 from tuninglink.tuning.candidates.sampling import (
     CHECKING,
-    BeginDraw,
     CandidateMaker,
     SpaceSampler,
     near_values,
@@ -59,6 +58,7 @@ class CandidateSpaces:
         default: the compiler's choice, as a candidate.
         given: candidates from specs, other than the default.
         spaces: the selected spaces.
+        sampler: draws from them.
 
     Raises:
         SelectionError: the selection leaves no space.
@@ -85,7 +85,7 @@ class CandidateSpaces:
         fixed, selection = selection.with_options(options)
         self._fixed_options = fixed
         self.spaces: tuple[Space, ...] = tuple(selection.of(self._all_spaces))
-        self._sampler = SpaceSampler(self.spaces, self._maker)
+        self.sampler = SpaceSampler(self.spaces, self._maker)
         self.default = self._in_space(default, CandidateOrigin.DEFAULT)
         unlike = {self.default.key: self.default}
         for configuration in given:
@@ -120,23 +120,16 @@ class CandidateSpaces:
             n: the number of candidates.
             seed: the seed of the draw, which determines it unless the time limit cuts it.
         """
-        sampled = self._sampler.sample(n, seed)
-        if not self._fixed_options:
-            return sampled
-        return [self._with_options(candidate, {}) for candidate in sampled]
+        return [self._with_options(candidate, {}) for candidate in self.sampler.sample(n, seed)]
 
     def begin_sample(self, n: int, seed: int) -> None:
         """Begin a draw for a later call of `sample`, see `SpaceSampler.begin`."""
-        self._sampler.begin(n, seed)
-
-    def draw_elsewhere(self, begin: BeginDraw) -> None:
-        """Let another process draw: `begin` begins a draw there."""
-        self._sampler.begin_elsewhere = begin
+        self.sampler.begin(n, seed)
 
     @property
     def reason(self) -> str:
         """The reason for having no candidates; empty if there are some."""
-        return "; ".join(dict.fromkeys((*self._reasons, *self._sampler.reasons.values())))
+        return "; ".join(dict.fromkeys((*self._reasons, *self.sampler.reasons.values())))
 
     def neighbors(self, candidate: Candidate) -> list[Candidate]:
         """Return the valid candidates that differ by a step in one knob, or in two interdependent knobs.

@@ -58,7 +58,7 @@ class DrawingProcess:
         begin = partial(self.begin, task, limits, selection)
         begin(*self._first)
         prepared = prepare_here()
-        prepared.spaces.draw_elsewhere(begin)
+        prepared.spaces.sampler.begin_elsewhere = begin
         prepared.spaces.begin_sample(*self._first)
         return prepared
 

@@ -14,7 +14,7 @@ from tuninglink.errors import CompileError
 from tuninglink.iree.dispatches import find_dispatches
 from tuninglink.mlir.serialization import to_text
 from tuninglink.tuning.candidates.compilation import compile_program, prepare_worker
-from tuninglink.tuning.programs.dispatches import form_dispatches
+from tuninglink.tuning.programs.program_calls import form_dispatches
 from tuninglink.tuning.references.program_reference import ProgramReference
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError, do_nothing
 

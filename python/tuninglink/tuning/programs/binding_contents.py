@@ -9,9 +9,12 @@ from typing import Any, Final
 
 from iree.compiler import ir as mlir
 
+from tuninglink.iree.dispatch_cost import cost_of
 from tuninglink.iree.dynamic_sizes import SizeEvaluator
+from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.walk import collect, visit
 from tuninglink.tuning.programs.benchmark import Access, Binding, BufferLayout, TypedPart
+from tuninglink.tuning.programs.compiled_program import element_type
 
 Value = mlir.Value[Any]
 
@@ -197,3 +200,28 @@ def _is_data(index: Value) -> bool:
     if owner.name == "tensor.extract":
         return True
     return any(_is_data(operand) for operand in owner.operands)
+
+
+def weight_bytes(layout: BufferLayout, source: bytes) -> int:
+    """Return the bytes of bindings that are arguments of the program, if a dispatch mostly reads these; else 0.
+
+    Arguments are bound alone; what dispatches compute and most constants are parts of larger buffers.
+
+    Args:
+        layout: the bindings.
+        source: the dispatch at `executable-sources`, as bytecode.
+    """
+    arguments = sum(
+        binding.byte_length
+        for binding in layout.bindings
+        if binding.access is Access.READ
+        and len(binding.shape) > 1  # larger buffers have one dimension
+        and binding.byte_length == _tensor_bytes(binding)
+    )
+    used = cost_of(mlir.Module.parse(source, thread_context()).operation).bytes or 0
+    return arguments if 2 * arguments > used else 0
+
+
+def _tensor_bytes(binding: Binding) -> int:
+    dtype = element_type(binding.element_type)
+    return prod(binding.shape) * dtype.itemsize if dtype else 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,10 +13,9 @@ from iree.compiler import ir as mlir
 
 from tuninglink.compiler.compile_options import Phase
 from tuninglink.compiler.prepared_dispatches import materialize_encodings
-from tuninglink.compiler.program_sources import Run, compiler_run, refuse_spec
+from tuninglink.compiler.program_sources import compiler_run
 from tuninglink.errors import CompileError
 from tuninglink.iree.dispatch_calls import count_calls
-from tuninglink.iree.dispatch_cost import cost_of
 from tuninglink.iree.dispatches import dispatch_name
 from tuninglink.iree.dynamic_sizes import SizeRange
 from tuninglink.iree.given_sizes import GivenSizes
@@ -27,13 +25,10 @@ from tuninglink.mlir.diagnostics import error, thread_context
 from tuninglink.mlir.serialization import to_bytecode, to_text
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body, collect
-from tuninglink.passes.strip_configs import strip_configurations
 from tuninglink.plain_data import named
 from tuninglink.tuning.programs import ALL_CALLS, CallOptions
 from tuninglink.tuning.programs.benchmark import (
-    Access,
     Benchmark,
-    Binding,
     BufferLayout,
     SizedFunction,
     problem_key,
@@ -44,9 +39,9 @@ from tuninglink.tuning.programs.benchmark_building import (
     dump_benchmarks,
     is_benchmark,
 )
-from tuninglink.tuning.programs.compiled_program import element_type
+from tuninglink.tuning.programs.binding_contents import weight_bytes
 from tuninglink.tuning.programs.dynamic_benchmarks import DynamicBenchmark, dynamic_benchmarks
-from tuninglink.tuning.programs.program_calls import ProgramCalls, read_calls
+from tuninglink.tuning.programs.program_calls import ProgramCalls, form_dispatches
 
 
 @dataclass(frozen=True)
@@ -203,7 +198,7 @@ def _among_others(tasks: Sequence[TuningTask]) -> tuple[TuningTask, ...]:
     computed is in the caches, so this is for dispatches that mostly read weights. For GPUs it is not measured.
     """
     weights = {
-        task.key: _weight_bytes(task)
+        task.key: weight_bytes(task.layout, task.source)
         for task in tasks
         if task.target.backend == _CPU and not task.is_dynamic
     }
@@ -216,61 +211,6 @@ def _among_others(tasks: Sequence[TuningTask]) -> tuple[TuningTask, ...]:
             layout = replace(layout, program_bytes=used * layout.stride // own)
         result.append(replace(task, layout=layout))
     return tuple(result)
-
-
-def _weight_bytes(task: TuningTask) -> int:
-    """Return the bytes of bindings that are arguments of the program, if a dispatch mostly reads these; else 0.
-
-    Arguments are bound alone; what dispatches compute and most constants are parts of larger buffers.
-    """
-    arguments = sum(
-        binding.byte_length
-        for binding in task.layout.bindings
-        if binding.access is Access.READ
-        and len(binding.shape) > 1  # larger buffers have one dimension
-        and binding.byte_length == _tensor_bytes(binding)
-    )
-    used = cost_of(mlir.Module.parse(task.source, thread_context()).operation).bytes or 0
-    return arguments if 2 * arguments > used else 0
-
-
-def _tensor_bytes(binding: Binding) -> int:
-    dtype = element_type(binding.element_type)
-    return math.prod(binding.shape) * dtype.itemsize if dtype else 0
-
-
-def form_dispatches(
-    run: Run, *, first: Phase, sizes: Sequence[GivenSizes], options: CallOptions
-) -> ProgramCalls | None:
-    """Take a program to `executable-sources`; see `read_program`.
-
-    Returns:
-        The calls that its time is made of; None if its functions cannot be read.
-
-    Raises:
-        CompileError: see `read_program`.
-    """
-    refuse_spec(run.module)
-    is_dispatched = any(op.name == names.EXECUTABLE for op in body(run.module))
-    if not is_dispatched and first < Phase.INPUT:
-        _load_functions(run.module)
-        run.advance(first, first := Phase.INPUT)
-    if is_dispatched:
-        strip_configurations(run.module)
-        return None
-    if first < Phase.ABI:
-        run.advance(first, first := Phase.ABI)
-    calls = read_calls(run.module, options, sizes) if first is Phase.ABI else None
-    run.advance(first, Phase.EXECUTABLE_SOURCES)
-    return calls
-
-
-def _load_functions(module: mlir.Operation) -> None:
-    """Load the dialect of functions, as a program in the portable form of StableHLO has none before the first phase.
-
-    The passes of that phase do not load it; those of later ones would.
-    """
-    module.context.dialects[names.FUNCTION.partition(".")[0]]
 
 
 def _tasks(

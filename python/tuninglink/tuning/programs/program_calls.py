@@ -5,9 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from tuninglink.compiler.compile_options import Phase
+from tuninglink.compiler.program_sources import Run, refuse_spec
 from tuninglink.errors import CompileError
 from tuninglink.iree.given_sizes import combinations
+from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import error, note
+from tuninglink.mlir.walk import body
+from tuninglink.passes.strip_configs import strip_configurations
 from tuninglink.spelling import did_you_mean
 from tuninglink.tuning.programs import CallOptions, FunctionWeight
 from tuninglink.tuning.programs.compiled_program import (
@@ -253,3 +258,37 @@ def _call(entry: EntryFunction, weight: int, given: Sequence[GivenInput]) -> Fun
             )
         )
     return FunctionCall(entry.name, weight, tuple(inputs), entry.has_fences)
+
+
+def form_dispatches(
+    run: Run, *, first: Phase, sizes: Sequence[GivenSizes], options: CallOptions
+) -> ProgramCalls | None:
+    """Take a program to `executable-sources`; see `read_program`.
+
+    Returns:
+        The calls that its time is made of; None if its functions cannot be read.
+
+    Raises:
+        CompileError: see `read_program`.
+    """
+    refuse_spec(run.module)
+    is_dispatched = any(op.name == names.EXECUTABLE for op in body(run.module))
+    if not is_dispatched and first < Phase.INPUT:
+        _load_functions(run.module)
+        run.advance(first, first := Phase.INPUT)
+    if is_dispatched:
+        strip_configurations(run.module)
+        return None
+    if first < Phase.ABI:
+        run.advance(first, first := Phase.ABI)
+    calls = read_calls(run.module, options, sizes) if first is Phase.ABI else None
+    run.advance(first, Phase.EXECUTABLE_SOURCES)
+    return calls
+
+
+def _load_functions(module: mlir.Operation) -> None:
+    """Load the dialect of functions, as a program in the portable form of StableHLO has none before the first phase.
+
+    The passes of that phase do not load it; those of later ones would.
+    """
+    module.context.dialects[names.FUNCTION.partition(".")[0]]

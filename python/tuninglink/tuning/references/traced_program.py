@@ -26,7 +26,7 @@ from tuninglink.tuning.deciding.output_judge import relative_error, tolerance_of
 from tuninglink.tuning.devices.device_process import Request
 from tuninglink.tuning.devices.measurement import Measurer
 from tuninglink.tuning.devices.running import MeasurementError
-from tuninglink.tuning.programs.dispatches import form_dispatches
+from tuninglink.tuning.programs.program_calls import form_dispatches
 from tuninglink.tuning.references.compiled_reference import (
     program_reference_target,
     reference_measurer,

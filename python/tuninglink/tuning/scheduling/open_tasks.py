@@ -182,8 +182,7 @@ class TaskEndings:
         omit: Callable[[Omission], None],
         is_wrong: Callable[[TuningTask], bool],
     ) -> None:
-        self._tuner = tuner
-        self._ledger = ledger
+        self._tuner, self._ledger = tuner, ledger
         self._omit = omit
         self._is_wrong = is_wrong
         self.open: list[OpenTask] = []
