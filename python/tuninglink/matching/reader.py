@@ -136,7 +136,7 @@ def _structured_predicates(
 def _dims_equal(reading: Reading, op: mlir.Operation) -> None:
     role = reading.meaning(op)
     if not isinstance(role, RoleRef):
-        raise NotUnderstoodError("it compares something else than dimensions of a role")
+        raise NotUnderstoodError("it compares other values than dimensions of a role")
     expected = op.attributes["expected_values"]
     assert isinstance(expected, mlir.DenseI64ArrayAttr)
     sizes = list(expected)

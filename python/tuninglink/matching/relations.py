@@ -264,9 +264,9 @@ class Subsumption:
         narrow = self._index.box(position, group)
         used = self._index.used(group).union(narrow)
         is_shown = condition.root is not None and all(
-            each.size is not None for each in narrow.values()
+            interval.size is not None for interval in narrow.values()
         )
         if not is_shown and not are_independent(used):
             return SubsumptionAnswer(Verdict.NOT_DECIDED, reason=DEPENDENT)
-        witness = {each: narrow.get(each, ANYTHING).size for each in sorted(used)}
+        witness = {dimension: narrow.get(dimension, ANYTHING).size for dimension in sorted(used)}
         return SubsumptionAnswer(Verdict.REFUTED, witness=witness)

@@ -119,7 +119,7 @@ def _take_sizes(operation: mlir.Operation) -> tuple[FixedSize | None, ...]:
         if size is None:
             result.append(None)
             continue
-        first = [each.operation for each in islice(block.operations, 3)]
+        first = [op.operation for op in islice(block.operations, 3)]
         message = _asserted(first, argument, size)
         if message:
             _erase(first)
@@ -219,7 +219,9 @@ class _Answer:
         """Compare an answer with the first one."""
         if not self.is_shared:
             return
-        self.is_shared = [_resized(each, sizes) for each in self.constraints] == list(constraints)
+        self.is_shared = [_resized(constraint, sizes) for constraint in self.constraints] == list(
+            constraints
+        )
         if self.is_shared:
             self.free |= self._changed(sizes)
         else:

@@ -79,7 +79,7 @@ _UNUSED: Final = (
 PIPELINES: Final = {
     "#iree_cpu.pipeline<DoubleTilingExpert>": CpuPipeline(
         _TWICE,
-        natural=tuple(each for each in _TWICE if each is not CpuLevel.CACHE_PARALLEL),
+        natural=tuple(level for level in _TWICE if level is not CpuLevel.CACHE_PARALLEL),
         needs_distribution=True,
         separates=True,
         checks_vectors=True,

@@ -91,11 +91,11 @@ def _keep_whole(rules: CpuRules, loop: int) -> None:
 def _shape_vector(rules: CpuRules, loop: int) -> None:
     size = rules.nest.loops[loop].size
     tile = rules.tiles.vector_tile(loop)
-    tried = [each for each in _VECTOR_TILES if size is None or each < size]
+    tried = [tile_size for tile_size in _VECTOR_TILES if size is None or tile_size < size]
     if size is not None and 0 < size <= _VECTOR_TILES[-1]:
         tried.append(size)
     message = f"the vector tile of loop {loop} should be a power of two or the whole loop ({{}})"
-    rules.add(any_of(*(tile == each for each in tried or [1])), message, tile)
+    rules.add(any_of(*(tile == tile_size for tile_size in tried or [1])), message, tile)
 
 
 def _shape_cache_reduction(rules: CpuRules, loop: int) -> None:
@@ -103,9 +103,9 @@ def _shape_cache_reduction(rules: CpuRules, loop: int) -> None:
     level = CpuLevel.CACHE_REDUCTION
     tile, vector = rules.tiles.tile(level, loop), rules.tiles.vector_tile(loop)
     name = rules.tiles.name(level, loop)
-    tried = [each for each in _CACHE_REDUCTIONS if size is None or each < size]
+    tried = [tile_size for tile_size in _CACHE_REDUCTIONS if size is None or tile_size < size]
     message = f"{name} should be 0 or one of {', '.join(map(str, _CACHE_REDUCTIONS))} ({{}})"
-    rules.add(any_of(*(tile == each for each in (0, *tried))), message, tile)
+    rules.add(any_of(*(tile == tile_size for tile_size in (0, *tried))), message, tile)
     message = f"{name} should be 0 or no smaller than the vector tile ({{}}, {{}})"
     rules.add(any_of(tile == 0, tile >= vector), message, tile, vector)
 
@@ -190,7 +190,7 @@ class CpuSpace(Space):
             text = f"'lowering_config' is {configuration.lowering_config}"
             raise MismatchError(text)
         self._expect_levels(levels)
-        strange = [each for each in levels if each not in {level.value for level in CpuLevel}]
+        strange = [name for name in levels if name not in {level.value for level in CpuLevel}]
         if strange:
             raise MismatchError(f"'{strange[0]}' is not a level of tiling")
         result = {LOOP_PEELING: int(_peels(configuration))}
@@ -209,9 +209,9 @@ class CpuSpace(Space):
             for level in CpuLevel
         }
         used = {
-            level: each
-            for level, each in sizes.items()
-            if any(each) or level is CpuLevel.DISTRIBUTION or level in self._verified
+            level: tiling
+            for level, tiling in sizes.items()
+            if any(tiling) or level is CpuLevel.DISTRIBUTION or level in self._verified
         }
         try:
             lowering = cpu_lowering_config(used, context)
@@ -223,9 +223,9 @@ class CpuSpace(Space):
         return iree_codegen.CompilationInfoAttr.get(lowering, translation, ctx=context)
 
     def _expect_levels(self, levels: Mapping[str, Tiling | None]) -> None:
-        for each in CpuLevel:
-            if each in self._verified and each.value not in levels:
-                raise InvalidFormError(f"'{each.value}' is missing")
+        for level in CpuLevel:
+            if level in self._verified and level.value not in levels:
+                raise InvalidFormError(f"'{level.value}' is missing")
         outermost = CpuLevel.DISTRIBUTION.value
         if outermost not in levels:
             # The pipeline takes the level from any operation that has it.

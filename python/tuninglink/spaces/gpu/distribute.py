@@ -168,9 +168,9 @@ def _alone(workload: Workload, name: str) -> mlir.Operation:
     root = workload.root
     if root.name != name:
         raise UndecidedError(f"no constraints are known for {root.name}")
-    for each in function_ops(workload.function).computing:
-        if each != root and each.name != names.FILL:
-            raise UndecidedError(f"{each.name} is beside {root.name}")
+    for op in function_ops(workload.function).computing:
+        if op != root and op.name != names.FILL:
+            raise UndecidedError(f"{op.name} is beside {root.name}")
     return root
 
 

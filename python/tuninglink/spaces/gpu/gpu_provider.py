@@ -89,8 +89,8 @@ def _computed_types(workload: Workload) -> Iterator[str]:
 
     for region in workload.root.regions:
         for block in region.blocks:
-            for each in block.operations:
-                visit(each.operation, add)
+            for op in block.operations:
+                visit(op.operation, add)
     return (type_ for type_ in types if type_ in _BYTES)
 
 
@@ -98,7 +98,9 @@ def _is_missing(type_: str, device: Gpu) -> bool:
     capability = re.match(r"sm_(\d+)", device.architecture)
     if capability is not None:
         return type_.endswith(_OF_AMD) or int(capability[1]) < _CONVERTING
-    supported = {each for intrinsic in device.intrinsics for each in intrinsic.element_types}
+    supported = {
+        element_type for intrinsic in device.intrinsics for element_type in intrinsic.element_types
+    }
     return device.architecture.startswith("gfx") and type_ not in supported
 
 
