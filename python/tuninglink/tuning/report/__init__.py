@@ -15,6 +15,7 @@ from tuninglink.plain_data import FLAT, named, plain, to_json, written
 from tuninglink.tuning.candidates import CandidateOrigin
 from tuninglink.tuning.deciding import ConfidenceInterval
 from tuninglink.tuning.deciding.winner_checks import SizeComparison
+from tuninglink.tuning.devices import Conditions
 from tuninglink.tuning.flag_sets.results import SetResult
 from tuninglink.tuning.results import Correctness, FailureKind, OutputComparison
 from tuninglink.tuning.results.task_result import Ending, ModelComparison, TaskOutcome
@@ -164,6 +165,8 @@ class TuningReport:
         spec: the spec, as MLIR text.
         flag_sets: the compared sets of flags: first alone, then with the specs tuned under them if there are several.
         outputs: the errors of the whole program's outputs; None if it was not run.
+        conditions: the clock, the power and the temperature of the devices while candidates were measured; None if their
+            drivers report nothing.
         format: the kind of the document.
         version: its version. What is added does not change it; what is changed or removed does.
     """
@@ -185,6 +188,7 @@ class TuningReport:
     spec: str
     flag_sets: tuple[FlagSetReport, ...] = ()
     outputs: OutputComparison | None = None
+    conditions: Conditions | None = None
 
 
 def report_of(program: str, device: DeviceDescription, result: TuningResult) -> TuningReport:
@@ -221,6 +225,13 @@ def report_of(program: str, device: DeviceDescription, result: TuningResult) -> 
         notes=tuple(notes),
         spec=result.spec,
         outputs=result.outputs,
+        conditions=Conditions.of(
+            reading
+            for task in result.tasks
+            for trial in task.trials
+            if trial.timing is not None
+            for reading in trial.timing.readings
+        ),
     )
 
 
