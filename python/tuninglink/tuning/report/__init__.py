@@ -12,6 +12,7 @@ from tuninglink.files import make_directory, write_file
 from tuninglink.iree.peak_rates import PeakRates, peaks_of_device
 from tuninglink.pages import render_page
 from tuninglink.plain_data import FLAT, named, plain, to_json, written
+from tuninglink.tuning.devices import Conditions
 from tuninglink.tuning.flag_sets.results import SetResult
 from tuninglink.tuning.report.problem_report import ProblemReport, problem_report
 from tuninglink.tuning.results import OutputComparison
@@ -73,6 +74,8 @@ class TuningReport:
         spec: the spec, as MLIR text.
         flag_sets: the compared sets of flags: first alone, then with the specs tuned under them if there are several.
         outputs: the errors of the whole program's outputs; None if it was not run.
+        conditions: the clock, the power and the temperature of the devices while candidates were measured; None if their
+            drivers report nothing.
         format: the kind of the document.
         version: its version. What is added does not change it; what is changed or removed does.
     """
@@ -94,6 +97,7 @@ class TuningReport:
     spec: str
     flag_sets: tuple[FlagSetReport, ...] = ()
     outputs: OutputComparison | None = None
+    conditions: Conditions | None = None
 
     @property
     @written()
@@ -137,6 +141,13 @@ def report_of(program: str, device: DeviceDescription, result: TuningResult) -> 
         notes=tuple(notes),
         spec=result.spec,
         outputs=result.outputs,
+        conditions=Conditions.of(
+            reading
+            for task in result.tasks
+            for trial in task.trials
+            if trial.timing is not None
+            for reading in trial.timing.readings
+        ),
     )
 
 
