@@ -14,14 +14,18 @@ from tuninglink.cli.explanation_output import to_html
 from tuninglink.explaining.dispatch_report import (
     ConfigurationText,
     DispatchReport,
-    EntryReference,
     KnobRow,
-    Match,
-    NearMiss,
     OperationReport,
     Status,
 )
-from tuninglink.explaining.explanation import EntryUsage, Explanation, SpecSummary
+from tuninglink.explaining.explanation import Explanation
+from tuninglink.explaining.spec_report import (
+    EntryReference,
+    EntryUsage,
+    Match,
+    NearMiss,
+    SpecSummary,
+)
 from tuninglink.iree.dispatch_cost import DispatchCost
 from tuninglink.matching.differences import Difference
 from tuninglink.mlir.diagnostics import Place

@@ -13,6 +13,8 @@ import pytest
 from browser import AS_IT_SHOULD_BE, CLIPPED, DARK, NASTY, WIDE, browse, needs_chromium, of_width
 
 from tuninglink.errors import TuninglinkError
+from tuninglink.iree.dispatch_cost import DispatchCost
+from tuninglink.iree.peak_rates import peaks_of_device
 from tuninglink.json_schema import schema_of
 from tuninglink.plain_data import plain
 from tuninglink.tuning.candidates import CandidateOrigin
@@ -23,13 +25,11 @@ from tuninglink.tuning.flag_sets.results import SetResult
 from tuninglink.tuning.report import (
     FlagSetReport,
     OmittedDispatch,
-    ProblemReport,
-    SizeReport,
-    TrialPoint,
     TuningReport,
     to_html,
     write_report,
 )
+from tuninglink.tuning.report.problem_report import ProblemReport, SizeReport, TrialPoint
 from tuninglink.tuning.results import Correctness, FailureKind, OutputComparison
 from tuninglink.tuning.results.task_result import FunctionComparison, ModelComparison, TaskOutcome
 from tuninglink.tuning.scheduling import DeviceUse, Stage, StageTime
@@ -69,6 +69,9 @@ WON = ProblemReport(
         ),
         SizeReport(SizeComparison("0.0=64", 2, 1343.0, 729.0, ConfidenceInterval(1.8, 1.84, 1.9))),
     ),
+    calls=3,
+    cost=DispatchCost(2 * 2048 * 1280 * 5120, 23_592_960, "f16"),
+    peaks=peaks_of_device("NVIDIA H200"),
 )
 KEPT = dataclasses.replace(
     WON,
@@ -133,6 +136,10 @@ def test_a_report_fits_its_schema(tmp_path: Path) -> None:
         [1.88, 1.95],
     )
     assert written["model"]["tuned_ms"] == 7.25
+    assert first["saved_us"] == pytest.approx(3 * 130)
+    assert first["tuned_rates"]["gflops"] == pytest.approx(2 * 2048 * 1280 * 5120 / 141.4e3)
+    assert first["tuned_rates"]["roofline"] == pytest.approx(0.192, abs=0.001)
+    assert written["peaks"]["sm_80"]["tbps"] == 4.8
     assert [(each["sizes"], each["range"]) for each in first["sizes"]] == [
         ("0.0=1", "d0 = 1"),
         ("0.0=64", None),
