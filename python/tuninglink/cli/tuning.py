@@ -17,7 +17,7 @@ from tuninglink.cli.flag_choice import choose_flags, say, write_flags
 from tuninglink.cli.measuring import check_outputs, stopping
 from tuninglink.cli.startup import end_with, exit_on_interrupt
 from tuninglink.cli.terminal import Verbosity, set_verbosity, verbosity
-from tuninglink.cli.tune_run import tune
+from tuninglink.cli.tune_run import check_named_devices, tune
 from tuninglink.cli.tune_stages import run_stages
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.emission.spec_writer import write_spec
@@ -62,6 +62,7 @@ def tune_program(options: TuneOptions, command: str) -> TuninglinkError | None:
     check_outputs(options)
     if options.report:
         check_directory(options.report)
+    check_named_devices(options)
     choice = choose_flags(options)
     if options.only_flags:
         write_flags(options, choice.result)
