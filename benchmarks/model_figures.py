@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from program_files import FIGURES
 
+from tuninglink.tuning.devices.device import physical_cores
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
@@ -98,7 +100,13 @@ class Model:
             f"--input=@{self.directory / f'{function}.input.{position}.npy'}"
             for position in range(self.framework[function]["inputs"])
         ]
-        return [f"--module={module}", f"--function={function}", f"--device={self.device}", *inputs]
+        return [
+            f"--module={module}",
+            f"--function={function}",
+            f"--device={self.device}",
+            f"--task_topology_cpu_ids={','.join(map(str, physical_cores()))}",
+            *inputs,
+        ]
 
     def milliseconds(self, module: Path) -> float:
         """Returns the time of a call of all functions; on a CPU with one thread, that thread's processor time."""
