@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import random
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -148,15 +149,16 @@ class Model:
 
 
 def measure(model: Model, modules: Mapping[str, Path]) -> dict[str, Figures]:
-    """Measures modules in turn, in several rounds; equal ones once."""
+    """Measures modules in several rounds, each in random order; equal ones once."""
+    chance = random.Random(0)
     names: dict[bytes, str] = {}
     originals = {
         name: names.setdefault(module.read_bytes(), name) for name, module in modules.items()
     }
     figures = {name: Figures() for name in names.values()}
     for _ in range(_ROUNDS):
-        for name, figure in figures.items():
-            figure.rounds.append(model.milliseconds(modules[name]))
+        for name in chance.sample(list(figures), len(figures)):
+            figures[name].rounds.append(model.milliseconds(modules[name]))
     for name, figure in figures.items():
         figure.error = model.error(modules[name])
     return {name: figures[original] for name, original in originals.items()}
