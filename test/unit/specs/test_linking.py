@@ -225,6 +225,24 @@ def test_kinds() -> None:
     }
 
 
+@pytest.mark.parametrize("comment", [False, True])
+def test_a_matcher_that_is_used_twice_is_an_error_at_its_place(*, comment: bool) -> None:
+    """The compiler crashes on it in a process that quotes operations in diagnostics, as this one does."""
+    text = generated("a", Shape.DEFAULT, 1).text()
+    action = re.search("@m0 -> (@[a-z0-9]+)", text)
+    assert action
+    again = f"\n// {action[0]}\n" if comment else f", {action[0]}"
+    text = text.replace(action[0], action[0] + again)
+    if comment:
+        assert len(load_spec(text.encode()).entries) == 1
+        return
+    with pytest.raises(SpecError, match="matcher '@m0' is used more than once") as raised:
+        load_spec(text.encode())
+    place = raised.value.diagnostics[0].place
+    assert place
+    assert text.splitlines()[place.line - 1][: place.column - 1].endswith(f"{action[0]}, ")
+
+
 def test_quoted_symbols() -> None:
     text = generated("a", Shape.DEFAULT, 1).text().replace("@m0", '@"match this"')
     linked = link_specs([load_spec(text.encode()), load_spec(text.encode())]).spec
