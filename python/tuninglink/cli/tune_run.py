@@ -19,6 +19,7 @@ from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.report import report_of
 from tuninglink.tuning.scheduling import Stage, Timeline
 from tuninglink.tuning.scheduling.budget import Ledger
+from tuninglink.tuning.search import begin_loading
 from tuninglink.tuning.tuner import Tuner
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ def run_tuner(
     settings = options.settings
     ledger = Ledger(time_left(settings.seconds), settings.trials)
     timeline = Timeline()
+    begin_loading(settings.search)
     with progress(f"compiling {options.title}"), timeline.stage(Stage.PROGRAM):
         program = read_input(options)
     warning = generic_cpu_warning(task.target for task in program.tasks)
