@@ -82,6 +82,8 @@ class ProblemReport:
             are the geometric means.
         calls: how often the functions of the program call the dispatches in all; 0 if only its initialization does.
         cost: the cost of a call; unknown for a dynamic dispatch.
+        profiled_us: the time of all its calls in a run of the program, by the profile that weighs dispatches, in
+            microseconds; None if no profile has it, and its time alone counts.
         peaks: the peak rates of the device; None if unknown.
     """
 
@@ -102,6 +104,7 @@ class ProblemReport:
     sizes: tuple[SizeReport, ...] = ()
     calls: int = 1
     cost: DispatchCost = field(default=DispatchCost(None, None), metadata=FLAT)
+    profiled_us: float | None = None
     peaks: PeakRates | None = field(default=None, metadata=HIDDEN)
 
     @property
@@ -122,6 +125,8 @@ class ProblemReport:
         """The time that the entry saves in all calls of one run of the program; None without an entry."""
         if self.outcome is not TaskOutcome.WON or self.tuned_us is None:
             return None
+        if self.profiled_us is not None:
+            return self.profiled_us * (1 - self.tuned_us / self.default_us)
         return self.calls * (self.default_us - self.tuned_us)
 
     @property
@@ -164,6 +169,7 @@ def problem_report(result: TaskResult, began: float, peaks: PeakRates | None) ->
         sizes=tuple(_sizes(result)),
         calls=result.task.calls,
         cost=task_cost(result.task),
+        profiled_us=result.task.profiled_us,
         peaks=peaks or result.task.target.peaks,
     )
 
