@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
+from tuninglink.cli.flag_choice import backend_of
 from tuninglink.cli.measuring import Measuring, stopping, time_left
 from tuninglink.cli.terminal import progress
 from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note, thread_context
 from tuninglink.specs.default_library import DefaultLibrary
 from tuninglink.specs.sources import SpecFiles, read_specs
+from tuninglink.tuning.devices.device import check_devices
 from tuninglink.tuning.devices.local import default_device
 from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.report import report_of
@@ -101,6 +103,19 @@ def run_tuner(
         )
         result = whole.run()
     return result, descriptions[0], ledger.whole.is_stopped
+
+
+def check_named_devices(options: TuneOptions) -> None:
+    """Check the devices that the options name, or that run code for the flags, before anything is compiled.
+
+    Raises:
+        DeviceError: there is no such driver or device.
+    """
+    if options.cluster:
+        return
+    backend = backend_of(options.flags)
+    named = (default_device(backend),) if backend else ()
+    check_devices(options.settings.devices or named)
 
 
 def read_input(options: TuneOptions) -> DispatchedProgram:

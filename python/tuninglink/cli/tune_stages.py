@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.cli import process
 from tuninglink.cli.measuring import check_outputs
 from tuninglink.cli.terminal import print_table, progress
-from tuninglink.cli.tune_run import candidate_specs, read_input, run_tuner
+from tuninglink.cli.tune_run import candidate_specs, check_named_devices, read_input, run_tuner
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import STANDARD_STREAM, check_directory, check_output_directory, write_file
@@ -171,6 +171,7 @@ def _measure(options: TuneOptions, command: str) -> TuninglinkError | None:
     check_outputs(replace(options, output=STANDARD_STREAM))
     if options.report:
         check_directory(options.report)
+    check_named_devices(options)
     result, device, _ = run_tuner(options, (), command)
     measured = []
     for task in result.tasks:

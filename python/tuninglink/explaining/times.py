@@ -15,6 +15,7 @@ from tuninglink.errors import TuninglinkError
 from tuninglink.explaining.dispatch_report import DispatchReport
 from tuninglink.explaining.explanation import Explanation
 from tuninglink.files import cannot
+from tuninglink.iree.peak_rates import peaks_of_device
 from tuninglink.mlir.diagnostics import error, note
 
 _MICROSECONDS: Final = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
@@ -24,18 +25,33 @@ _MICROSECONDS: Final = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
 class MeasuredTimes(Protocol):
     """A source of measured times of dispatches."""
 
+    @property
+    def device(self) -> str:
+        """The device that was measured; empty if unknown."""
+
     def microseconds(self, dispatch: DispatchReport) -> float | None:
         """Return the time of one call; None if it was not measured."""
+
+    def default_microseconds(self, dispatch: DispatchReport) -> float | None:
+        """Return the time of one call with the compiler's choice; None if it was not measured."""
 
 
 def with_times(explanation: Explanation, times: Iterable[MeasuredTimes]) -> Explanation:
     """Return an explanation with times; the first source that has a dispatch wins."""
     sources = list(times)
-    dispatches = []
-    for dispatch in explanation.dispatches:
-        measured = (one.microseconds(dispatch) for one in sources)
-        time = next((one for one in measured if one is not None), None)
-        dispatches.append(replace(dispatch, microseconds=time))
+    device = next((source.device for source in sources if source.device), "")
+    peaks = peaks_of_device(device)
+    dispatches = [
+        replace(
+            dispatch,
+            microseconds=_first(source.microseconds(dispatch) for source in sources),
+            default_microseconds=_first(
+                source.default_microseconds(dispatch) for source in sources
+            ),
+            peaks=peaks or dispatch.peaks,
+        )
+        for dispatch in explanation.dispatches
+    ]
     if sources and not any(each.microseconds is not None for each in dispatches):
         notes = (*explanation.notes, "no time is known of any dispatch of the program")
         return replace(explanation, notes=notes)
@@ -47,7 +63,11 @@ def with_times(explanation: Explanation, times: Iterable[MeasuredTimes]) -> Expl
             *notes,
             f"times are known of {of_all}; shares of the measured time leave out the others",
         )
-    return replace(explanation, dispatches=tuple(dispatches), notes=notes)
+    return replace(explanation, dispatches=tuple(dispatches), notes=notes, device=device)
+
+
+def _first(times: Iterable[float | None]) -> float | None:
+    return next((time for time in times if time is not None), None)
 
 
 @dataclass(frozen=True)
@@ -56,9 +76,11 @@ class Profile:
 
     Attributes:
         by_name: microseconds per call, by the name of a dispatch's function or of its benchmark.
+        device: see `MeasuredTimes`.
     """
 
     by_name: Mapping[str, float]
+    device: str = ""
 
     def microseconds(self, dispatch: DispatchReport) -> float | None:
         """See `MeasuredTimes`."""
@@ -68,6 +90,10 @@ class Profile:
             for name in (function, f"{executable}_{variant}_{function}"):
                 if name in self.by_name:
                     return self.by_name[name]
+        return None
+
+    def default_microseconds(self, dispatch: DispatchReport) -> float | None:  # noqa: ARG002 - a profile is of one run
+        """See `MeasuredTimes`."""
         return None
 
 
