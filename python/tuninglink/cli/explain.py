@@ -9,7 +9,8 @@ from tuninglink.cli import process
 from tuninglink.cli.compile import USAGE as COMPILE_USAGE
 from tuninglink.cli.compile import specs_of
 from tuninglink.cli.explain_device import DEVICE_FLAGS, Measurement, device_options
-from tuninglink.cli.explanation_output import format_for, render
+from tuninglink.cli.explanation_output import render
+from tuninglink.cli.page_output import format_for
 from tuninglink.cli.project_options import PROJECT_FLAGS, with_project
 from tuninglink.cli.terminal import progress
 from tuninglink.cli.usage import Usage

@@ -136,7 +136,10 @@ def _tune_bases(
     if choice.options.output != STANDARD_STREAM:
         _write(choice.options, tuned[best], result)  # keep it if the comparison is interrupted
     left = end + choice.final_seconds - time.monotonic()
-    return _fastest_pair(choice, [_contestant(base, tuned) for base in bases], tuned, left)
+    contestants = [_contestant(base, tuned) for base in bases]
+    if contestants[0].entries:
+        contestants.insert(0, TunedSet(bases[0]))
+    return _fastest_pair(choice, contestants, tuned, left)
 
 
 def _fastest_pair(
@@ -150,9 +153,8 @@ def _fastest_pair(
     best = next(iter(tuned))
     if result.reason:
         return tuned[best], replace(result, best=choice.set_result(best))
-    for base, pair in tuned.items():
-        if base.flags == result.flags:
-            return pair, result
+    if result.best is not None and result.best.entries:
+        return tuned[result.best.flag_set], result
     # The flags alone are the fastest.
     return replace(tuned[best], spec=write_spec("tuned", []), entries=0), result
 

@@ -80,6 +80,8 @@ class ProblemReport:
         default_finding: the figures for it.
         sizes: the times of a dynamic dispatch with a winner at each of its sizes, of which `default_us` and `tuned_us`
             are the geometric means.
+        default_interval: the bounds of `default_us` by the race; None without one.
+        tuned_interval: the bounds of `tuned_us`.
         calls: how often the functions of the program call the dispatches in all; 0 if only its initialization does.
         cost: the cost of a call; unknown for a dynamic dispatch.
         profiled_us: the time of all its calls in a run of the program, by the profile that weighs dispatches, in
@@ -102,6 +104,8 @@ class ProblemReport:
     default_result: Correctness | None = None
     default_finding: str = ""
     sizes: tuple[SizeReport, ...] = ()
+    default_interval: tuple[float, float] | None = None
+    tuned_interval: tuple[float, float] | None = None
     calls: int = 1
     cost: DispatchCost = field(default=DispatchCost(None, None), metadata=FLAT)
     profiled_us: float | None = None
@@ -167,6 +171,8 @@ def problem_report(result: TaskResult, began: float, peaks: PeakRates | None) ->
         default_result=result.judgement.correctness if result.judgement else None,
         default_finding=result.judgement.reason if result.judgement else "",
         sizes=tuple(_sizes(result)),
+        default_interval=decision.default_interval if decision else None,
+        tuned_interval=decision.tuned_interval if decision and winner else None,
         calls=result.task.calls,
         cost=task_cost(result.task),
         profiled_us=result.task.profiled_us,
