@@ -150,7 +150,7 @@ class Measurement:
         uri = self.device.device
         if self.is_profiled:
             step(f"running the program on {uri}")
-            profile, notes = self._recorded(image), ()
+            profile, notes = self._recorded(image), tuple[str, ...]()
             how = "inside the program"
         else:
             profile, notes = self._alone(choice, step)

@@ -123,7 +123,7 @@ def _weighed(program: DispatchedProgram, path: str) -> DispatchedProgram:
             "record it with the flags and the specs with which the program is compiled here"
         )
         message = f"'{path}' has no dispatch of the program; all are weighed by their times alone"
-        process.show(Diagnostic(Severity.WARNING, message, notes=[remedy]))
+        process.show(Diagnostic(Severity.WARNING, message, notes=(remedy,)))
     return result
 
 

@@ -167,7 +167,7 @@ def dispatch_events(path: str) -> Iterator[DispatchEvent]:
     Raises:
         TuninglinkError: the runtime's reader is not installed, or cannot read the file.
     """
-    command = [runtime_tool("iree-profile"), "export", "--format=ireeperf-jsonl", path]
+    command = [str(runtime_tool("iree-profile")), "export", "--format=ireeperf-jsonl", path]
     with subprocess.Popen(  # noqa: S603 - the runtime's own tool
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as export:
@@ -205,7 +205,7 @@ def runtime_tool(name: str) -> Path:
         TuninglinkError: the runtime is not installed, or does not have it.
     """
     try:
-        from iree import _runtime_libs  # noqa: PLC0415 - an extra
+        from iree import _runtime_libs  # type: ignore[attr-defined] # noqa: PLC0415 - an extra
     except ImportError:
         path = None
     else:
