@@ -126,7 +126,7 @@ def compile_sets(
             return None
         return module
 
-    with ThreadPoolExecutor(os.cpu_count()) as threads:
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as threads:
         modules = dict(zip(sets, threads.map(compile_set, sets), strict=True))
     return {name: module for name, module in modules.items() if module is not None}
 

@@ -186,7 +186,7 @@ def _source(options: TuneOptions) -> ProgramSource:
 
 
 def _jobs(options: TuneOptions) -> int:
-    return options.settings.jobs or os.cpu_count() or 1
+    return options.settings.jobs or len(os.sched_getaffinity(0))
 
 
 def _device(uri: str, options: TuneOptions) -> DeviceProcess:

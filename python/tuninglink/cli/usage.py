@@ -36,7 +36,7 @@ SUMMARIES: Final = {
     "verify": "Compare what a program's dispatches compute with a reference for another target, and with NumPy.",
     "retune": "Measure the entries of specs again, and drop, keep or improve each.",
     "check": "Check specs, entry by entry: structure, matchers, configurations, and what is never reached.",
-    "diff": "Say what changed from one report to a later one: dispatches that are not tuned any more, and times.",
+    "diff": "Say what changed from one report or spec to a later one: dispatches that are not tuned any more, and times.",
     "dump": "Write the specs that the dispatches of a program carry, each distinct content once.",
     "targets": "List the default specs, their entries in order, the sources of the configurations, and the libraries.",
     "lock": "Pin the specs of a project: write their hashes to `tuninglink.lock` next to the project file.",
