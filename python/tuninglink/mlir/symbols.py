@@ -182,7 +182,7 @@ class SymbolRenaming:
         if operation.name == names.MODULE:
             self._rename_in_table(operation)
         else:
-            visit(operation, self._rename_in_op)
+            visit(operation, self.rename_attributes)
 
     def _rename_in_table(self, table: mlir.Operation) -> None:
         """Rename the references in a nested table, whose own symbols hide outer ones."""
@@ -195,9 +195,10 @@ class SymbolRenaming:
             if operation.name == names.MODULE:
                 inner._rename_in_table(operation)
             else:
-                visit(operation, inner._rename_in_op)
+                visit(operation, inner.rename_attributes)
 
-    def _rename_in_op(self, operation: mlir.Operation) -> mlir.WalkResult | None:
+    def rename_attributes(self, operation: mlir.Operation) -> mlir.WalkResult | None:
+        """Rename the references in the attributes of one op in the table; a walk skips what the op shows."""
         attributes = operation.attributes
         for name, attribute in attributes.items():
             replaced = self.replace(attribute)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from iree.compiler import ir as mlir
+
+from tuninglink.errors import SpecError
+from tuninglink.mlir.serialization import repeated_matcher
+from tuninglink.mlir.symbols import reference
 
 Pair = tuple[mlir.Attribute, mlir.Attribute]
 """References to a matcher and an action."""
@@ -42,6 +47,25 @@ def set_pairs(foreach_match: mlir.Operation, pairs: Iterable[Pair]) -> None:
     with foreach_match.context:
         for name, attribute in pair_attributes(pairs).items():
             foreach_match.attributes[name] = attribute
+
+
+def repeated_matchers(foreach_match: mlir.Operation) -> list[mlir.Attribute]:
+    """Return the matchers that a list uses more than once."""
+    matchers = foreach_match.attributes["matchers"]
+    assert isinstance(matchers, mlir.ArrayAttr)
+    if len(set(matchers)) == len(matchers):
+        return []
+    return [matcher for matcher, uses in Counter(matchers).items() if uses > 1]
+
+
+def check_matchers_differ(foreach_match: mlir.Operation) -> None:
+    """Check that a list uses no matcher twice.
+
+    Raises:
+        SpecError: it does.
+    """
+    for matcher in repeated_matchers(foreach_match):
+        raise SpecError(repeated_matcher(reference(matcher), foreach_match))
 
 
 def drop_repeated_matchers(foreach_match: mlir.Operation) -> None:

@@ -14,7 +14,7 @@ from tuninglink.mlir.attributes import entries_of
 from tuninglink.mlir.symbols import join_path, reference, references_in, split_path
 from tuninglink.mlir.walk import body, collect, postorder
 from tuninglink.specs.foreach_match import pairs_of
-from tuninglink.specs.module_scan import ModuleScan, scan_module
+from tuninglink.specs.module_scan import ModuleScan
 
 Handle = mlir.Value[mlir.Type]
 _Resolved = tuple["SequenceTable", mlir.Operation]
@@ -129,7 +129,7 @@ class SequenceTable:
     @cached_property
     def scan(self) -> ModuleScan:
         """The scan of the module for linking."""
-        return scan_module(self.module)
+        return ModuleScan(self.module)
 
     def consumes_argument(self, sequence: mlir.Operation, index: int) -> bool:
         """Return whether the body of `sequence` invalidates the handle in argument `index`."""

@@ -16,6 +16,7 @@ from tuninglink.mlir.diagnostics import (
     once,
     place_of,
 )
+from tuninglink.mlir.serialization import repeated_matcher
 from tuninglink.mlir.symbols import reference, symbol_name
 from tuninglink.mlir.walk import body, collect
 from tuninglink.specs.bindings import check_bindings
@@ -130,11 +131,7 @@ def _report_repeated_matchers(module: mlir.Operation, diagnostics: DiagnosticSin
         count = Counter(_matchers(foreach_match))
         for matcher in (matcher for matcher, uses in count.items() if uses > 1):
             repeated_matchers = True
-            diagnostics.error(
-                f"matcher '@{reference(matcher)}' is used more than once: only its first entry can "
-                "apply, and the compiler crashes on this operation; remove the later entries",
-                foreach_match,
-            )
+            diagnostics.emit(repeated_matcher(reference(matcher), foreach_match))
     return repeated_matchers
 
 
