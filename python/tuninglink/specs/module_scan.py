@@ -8,6 +8,9 @@ from typing import Final
 
 from iree.compiler import ir as mlir
 
+# `iree.compiler.dialects.transform` re-exports this, but takes longer to build the classes of the ops.
+from iree.compiler._mlir_libs._mlirDialectsTransform import AnyOpType
+
 from tuninglink.mlir import names
 from tuninglink.mlir.symbols import reference, references, references_in, symbol_name
 from tuninglink.mlir.walk import body
@@ -152,7 +155,7 @@ def has_entry_point(module: mlir.Operation) -> bool:
 
 def is_any_op(kind: mlir.Type) -> bool:
     """Return whether `kind` is `!transform.any_op`, a handle to ops of any name."""
-    return str(kind) == "!transform.any_op"
+    return isinstance(kind, AnyOpType)
 
 
 def signature(sequence: mlir.Operation) -> mlir.FunctionType:

@@ -78,7 +78,8 @@ class SequenceTable:
     def referenced(self, name: str) -> tuple[str, ...]:
         """Return the symbols of the module that the definition of a symbol refers to, with repetitions."""
         if name not in self._referenced:
-            references = references_in(self.scan.symbols[name])
+            scan = self.scan
+            references = references_in(scan.symbols[name]) if scan.may_refer(name) else ()
             self._referenced[name] = tuple(path[0] for path in references)
         return self._referenced[name]
 
