@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tuninglink.compiler.compile_options import ExplanationFormat
@@ -21,16 +20,6 @@ if TYPE_CHECKING:
     from tuninglink.explaining.spec_report import EntryReference, Match, SpecSummary
 
     Fact = tuple[str, str]
-
-
-def format_for(path: str, wanted: ExplanationFormat | None) -> ExplanationFormat:
-    """Return the format of an explanation: the requested one, or the one for the suffix of its file."""
-    by_name = {
-        ".json": ExplanationFormat.JSON,
-        ".html": ExplanationFormat.HTML,
-        ".htm": ExplanationFormat.HTML,
-    }
-    return wanted or by_name.get(Path(path).suffix.lower(), ExplanationFormat.TABLE)
 
 
 def render(

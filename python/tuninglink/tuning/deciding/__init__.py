@@ -72,6 +72,8 @@ class Decision:
         blocks: the speedup in each block.
         contrary: the block that left the decision open although the speedup over all rounds is above the threshold;
             None if there is none.
+        default_interval: the bounds of the median time of the default.
+        tuned_interval: the bounds of the median time of the candidate.
     """
 
     outcome: Outcome = field(metadata=HIDDEN)
@@ -80,6 +82,8 @@ class Decision:
     tuned_us: float
     blocks: tuple[ConfidenceInterval, ...] = field(metadata=HIDDEN)
     contrary: ConfidenceInterval | None = field(default=None, metadata=HIDDEN)
+    default_interval: tuple[float, float] | None = field(default=None, metadata=HIDDEN)
+    tuned_interval: tuple[float, float] | None = field(default=None, metadata=HIDDEN)
 
     def __str__(self) -> str:
         if self.contrary is None:
@@ -145,8 +149,17 @@ def decide(
         outcome, contrary = Outcome.UNDECIDED, slowest
     else:
         outcome = Outcome.FASTER
-    default, tuned = (float(median) for median in np.median(rounds, axis=0))
-    return Decision(outcome, speedup, default, tuned, intervals, contrary)
+    default, tuned = (interval(times, seed) for times in rounds.T)
+    return Decision(
+        outcome,
+        speedup,
+        default.median,
+        tuned.median,
+        intervals,
+        contrary,
+        default.interval,
+        tuned.interval,
+    )
 
 
 def survivors(
