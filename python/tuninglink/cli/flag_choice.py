@@ -136,7 +136,7 @@ def _compare(options: TuneOptions) -> FlagChoice:
     comparison = _comparison(options, seconds, judge)
     with SetCompiler(_jobs(options)) as compiler:
         job = comparison.begin(compiler, DEFAULT)
-        expected = _backend_of(options.flags)
+        expected = backend_of(options.flags)
         # The sets for the named backend are compiled along with the default.
         jobs = {set_: comparison.begin(compiler, set_) for set_ in _sets(expected, options)}
         default = job.result()
@@ -186,7 +186,7 @@ def _source(options: TuneOptions) -> ProgramSource:
 
 
 def _jobs(options: TuneOptions) -> int:
-    return options.settings.jobs or os.cpu_count() or 1
+    return options.settings.jobs or len(os.sched_getaffinity(0))
 
 
 def _device(uri: str, options: TuneOptions) -> DeviceProcess:
@@ -194,7 +194,7 @@ def _device(uri: str, options: TuneOptions) -> DeviceProcess:
     return DeviceProcess(uri, settings=Settings(seed=settings.seed), timeout=settings.timeout)
 
 
-def _backend_of(flags: Sequence[str]) -> str:
+def backend_of(flags: Sequence[str]) -> str:
     """Return the backend that flags name; empty if they name none."""
     values = {value for flag in flags for value in flag.partition("=")[2].split(",")}
     return next((backend for name, backend in _BACKENDS.items() if name in values), "")

@@ -16,7 +16,7 @@ from tuninglink.mlir.diagnostics import Place, collected_diagnostics, error, fro
 from tuninglink.spelling import nearest
 
 if TYPE_CHECKING:
-    from tuninglink.mlir.diagnostics import Diagnostic
+    from tuninglink.mlir.diagnostics import Anchor, Diagnostic
 
 
 BYTECODE_MAGIC = b"ML\xefR"
@@ -181,6 +181,19 @@ _TRANSFORM_OPS: Final = [
 ]
 _WORD: Final = re.compile(r"\w+")
 _SEQUENCE: Final = re.compile(r"transform\.named_sequence\s+(?:\w+\s+)?@([\w$.\-]+)")
+
+
+def repeated_matcher(matcher: str, at: Anchor) -> Diagnostic:
+    """Return an error for a matcher that a `foreach_match` uses more than once.
+
+    The compiler only warns about it, but overflows its stack when it prints the op in the warning, since printing
+    verifies the op again. Its flag `--mlir-print-op-on-diagnostic=false` prevents that, once in a process.
+    """
+    message = (
+        f"matcher '@{matcher}' is used more than once: only its first entry can apply, and the compiler crashes on "
+        "this operation; remove the later entries"
+    )
+    return error(message, at)
 
 
 def with_remedy(diagnostic: Diagnostic, text: str) -> Diagnostic:

@@ -14,7 +14,7 @@ from tuninglink.mlir.attributes import entries_of
 from tuninglink.mlir.symbols import join_path, reference, references_in, split_path
 from tuninglink.mlir.walk import body, collect, postorder
 from tuninglink.specs.foreach_match import pairs_of
-from tuninglink.specs.module_scan import ModuleScan, scan_module
+from tuninglink.specs.module_scan import ModuleScan
 
 Handle = mlir.Value[mlir.Type]
 _Resolved = tuple["SequenceTable", mlir.Operation]
@@ -130,7 +130,7 @@ class SequenceTable:
     @cached_property
     def scan(self) -> ModuleScan:
         """The scan of the module for linking."""
-        return scan_module(self.module)
+        return ModuleScan(self.module)
 
     def consumes_argument(self, sequence: mlir.Operation, index: int) -> bool:
         """Return whether the body of `sequence` invalidates the handle in argument `index`."""
@@ -145,13 +145,12 @@ class SequenceTable:
             effects = mlir.MemoryEffectsOpInterface(operation).get_effects()
         return any(e.effect == mlir.MemoryEffect.Free and e.value == handle for e in effects)
 
-    def closure(self, path: str) -> Iterator[_Resolved]:
-        """Yield the sequence at `path` and those that it runs, by includes and as actions.
+    def closure(self, *paths: str) -> Iterator[_Resolved]:
+        """Yield the sequences at `paths` and those that they run, by includes and as actions.
 
         Each is paired with the table of its module, and follows the sequences that it runs itself, except in cycles.
         """
-        result = self.resolve(path)
-        return postorder([result] if result else [], _callees)
+        return postorder(filter(None, map(self.resolve, paths)), _callees)
 
     def run_by(self, path: str) -> Iterator[tuple[str, mlir.Operation]]:
         """Yield the sequences that the one at `path` runs, including matchers, each with a reference to it."""

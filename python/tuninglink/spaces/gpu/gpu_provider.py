@@ -32,7 +32,7 @@ from tuninglink.spaces.gpu.gpu_rules import PROVIDER, GpuRules
 from tuninglink.spaces.gpu.lanes import lanes_spaces
 from tuninglink.spaces.gpu.shared_spaces import FamilySpaces
 from tuninglink.spaces.gpu.threads import threads_spaces
-from tuninglink.spaces.gpu.tile_and_fuse import tile_and_fuse_spaces
+from tuninglink.spaces.gpu.tile_and_fuse import tile_and_fuse_spaces, tiled_convolution_spaces
 from tuninglink.spaces.gpu.vector_distribute import vector_distribute_spaces
 from tuninglink.spaces.providers import Provider, Space
 from tuninglink.spaces.workload import Workload
@@ -196,7 +196,7 @@ _Form = Callable[["Workload", "Gpu", mlir.Attribute], "Sequence[Space]"]
 _FORMS: Final[Mapping[str, Mapping[OpKind, Sequence[_Form]]]] = {
     TILE_AND_FUSE: {
         OpKind.CONTRACTION: (tile_and_fuse_spaces, threads_spaces),
-        OpKind.CONVOLUTION: (tile_and_fuse_spaces, threads_spaces),
+        OpKind.CONVOLUTION: (tile_and_fuse_spaces, tiled_convolution_spaces, threads_spaces),
         OpKind.REDUCTION: (threads_spaces,),
         OpKind.ELEMENTWISE: (threads_spaces,),
         OpKind.OTHER: (scatter_spaces,),

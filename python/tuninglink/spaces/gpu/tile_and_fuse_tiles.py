@@ -41,6 +41,13 @@ class TileAndFuseTiles(ContractionTiles):
         """The reduction loops; that of the intrinsic comes last."""
         return (*self.contraction.outer_k, self.contraction.k)
 
+    @property
+    def is_one_step(self) -> Number:
+        """The condition that the reduction takes a single step."""
+        return all_of(
+            *(self.tiles[loop] >= self.contraction.size(loop) for loop in self.reductions)
+        )
+
     def tile_loops(self) -> None:
         """Add the knobs and the rules of every loop."""
         contraction = self.contraction
@@ -145,9 +152,7 @@ class TileAndFuseTiles(ContractionTiles):
 
     def _divide(self) -> None:
         """Require tiles to divide the result, which is necessary if the reduction takes several steps."""
-        is_one_step = all_of(
-            *(self.tiles[loop] >= self.contraction.size(loop) for loop in self.reductions)
-        )
+        is_one_step = self.is_one_step
         sides = (self.contraction.m, self.contraction.n)
         for loop in (*self.contraction.outer, *sides):
             tile, size = self.tiles[loop], self.contraction.sizes[loop]

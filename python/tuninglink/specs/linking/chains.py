@@ -20,8 +20,9 @@ from tuninglink.mlir.walk import body
 from tuninglink.specs.linking.guard_analysis import configures, restrictions
 from tuninglink.specs.linking.guards import guard
 from tuninglink.specs.linking.modernization import free_kernel_config, modernize
+from tuninglink.specs.linking.rewriting import declare_ownership
 from tuninglink.specs.module_scan import is_entry_point
-from tuninglink.specs.sequences import Handle
+from tuninglink.specs.sequences import Handle, SequenceTable
 from tuninglink.specs.structure import Anatomy
 from tuninglink.specs.transform_ops import (
     FAILURES_SUPPRESS,
@@ -63,11 +64,11 @@ def chain(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
             if names.SYMBOL_VISIBILITY in entry_point.sequence.attributes:
                 del entry_point.sequence.attributes[names.SYMBOL_VISIBILITY]
     modules = [member.module for member in members]
-    consumes = members[0].entry_points[0].consumes and not are_guarded
     if are_guarded:
         for module in modules:
             _guard(Anatomy(module))
-    block = add_kernel_config(container, consumes=consumes).regions[0].blocks[0]
+    sequence = add_kernel_config(container, consumes=False)
+    block = sequence.regions[0].blocks[0]
     root: Handle = block.arguments[0]
     with container.context, container.location, mlir.InsertionPoint(block):
         if are_guarded:
@@ -76,6 +77,7 @@ def chain(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
             for path in paths:
                 root = include(path, [root], [root.type], FAILURES_SUPPRESS).results[0]
         yield_([root])
+        declare_ownership(SequenceTable(container), sequence)
 
 
 def chained_modules(module: mlir.Operation) -> list[mlir.Operation] | None:

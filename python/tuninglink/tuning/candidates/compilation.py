@@ -93,7 +93,7 @@ class CandidateCompiler:
         jobs: int | None = None,
         start: Callable[[int, Callable[..., object], tuple[Any, ...]], JobPool] = Pool,
     ) -> None:
-        self.jobs = jobs or os.cpu_count() or 1
+        self.jobs = jobs or len(os.sched_getaffinity(0))
         self._pool = start(self.jobs, prepare_worker, (tuple(flags),))
         self._whole_pool = start(_WHOLE_AT_ONCE, prepare_whole_worker, (tuple(flags),))
         for _ in range(self.jobs):
