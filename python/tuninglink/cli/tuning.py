@@ -22,6 +22,7 @@ from tuninglink.cli.tune_stages import run_stages
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.emission.spec_writer import write_spec
 from tuninglink.errors import TuninglinkError
+from tuninglink.explaining.profiles import read_profile
 from tuninglink.files import STANDARD_STREAM, check_directory, write_output
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
 from tuninglink.tuning.flag_sets.comparison import TunedSet
@@ -62,6 +63,8 @@ def tune_program(options: TuneOptions, command: str) -> TuninglinkError | None:
     check_outputs(options)
     if options.report:
         check_directory(options.report)
+    if options.profile:
+        read_profile(options.profile)  # a mistake in it is reported before anything is compiled
     check_named_devices(options)
     choice = choose_flags(options)
     if options.only_flags:

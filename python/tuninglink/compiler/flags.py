@@ -152,8 +152,8 @@ EXPLAIN_FLAGS: Final = {
         "profile",
         read_name,
         metavar="FILE",
-        help="Measured times: the JSON or CSV of iree-benchmark-module, of dispatch benchmarks or with "
-        "--dispatch_statistics, or the CSV of tracy-csvexport.",
+        help="Measured times: a .ireeprof of --device_profiling_output, the JSON or CSV of iree-benchmark-module, of dispatch "
+        "benchmarks or with --dispatch_statistics, or the CSV of tracy-csvexport.",
     ),
     "database": Flag(
         "database",
@@ -176,11 +176,6 @@ EXPLAIN_FLAGS: Final = {
 """The flags that `tuninglink explain` implements."""
 
 
-def parse_explain_arguments(arguments: Iterable[str]) -> CompileOptions:
-    """Read the arguments of `tuninglink explain`; see `parse_arguments`."""
-    return _options(FlagReader(EXPLAIN_FLAGS, arguments))
-
-
 def parse_arguments(arguments: Iterable[str]) -> CompileOptions:
     """Read the arguments of `tuninglink compile` after the program's name.
 
@@ -188,10 +183,11 @@ def parse_arguments(arguments: Iterable[str]) -> CompileOptions:
         CompileError: a value is malformed or missing, a flag is given twice, there is more than one input,
             or a flag is unknown.
     """
-    return _options(FlagReader(COMPILE_FLAGS, arguments))
+    return compile_options(FlagReader(COMPILE_FLAGS, arguments))
 
 
-def _options(reader: FlagReader) -> CompileOptions:
+def compile_options(reader: FlagReader) -> CompileOptions:
+    """Return the options of a compilation with the values of flags."""
     values: dict[str, Any] = reader.values
     return CompileOptions(input=reader.input, flags=reader.flags, **values)
 

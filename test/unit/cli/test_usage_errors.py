@@ -109,7 +109,7 @@ CASES = {
     "tune program.mlir": "error: no target; name what the program is compiled for\n"
     f"note: for this CPU: {HOST}\nnote: for CUDA: {CUDA}\n"
     "note: for HIP: --iree-hal-target-device=hip --iree-rocm-target=gfx942",
-    f"tune program.mlir {GENERIC} --device cuda --flag-sets none": "warning: the target is a generic x86_64 CPU; for this machine's, "
+    f"tune program.mlir {GENERIC} --device local-sync --only nothing --flag-sets none": "warning: the target is a generic x86_64 CPU; for this machine's, "
     "add --iree-llvmcpu-target-cpu=host",
     f"tune program.mlir {CUDA} --device local-sync --flag-sets none": "error: there is no dispatch to tune\n"
     "note: @add_dispatch_0::@cuda_nvptx_fb: driver 'local-sync' does not run what 'cuda' compiles",
