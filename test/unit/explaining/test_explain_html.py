@@ -257,7 +257,7 @@ def test_times_bring_rates_and_what_an_entry_saves(tmp_path: Path) -> None:
         "Status",
     ]
     assert [row[1:8] for row in found["rows"]] == [
-        ["66.7 %", "2", "2", "8.19", "2.18", "8 %", "6"],
+        ["66.7 %", "2", "2", "8.19", "2.18", "8.2 %", "6"],
         ["33.3 %", "2", "1", "32.8", "4.61", "33 %", "1 *"],
         ["", "2", "", "", "", "", ""],
     ]
