@@ -1,13 +1,12 @@
 """Linking: many specs in, one out, in order of precedence.
 
-The way of a spec through the modules, from the top to the linked spec:
+A spec comes from `cli/link`, from pruning, or from the pass `tuninglink-link-specs`. Its way to the linked module:
 
-    cli/link, pruning: link_specs, link_parts     the pass: link_nested_specs     linker
-                                  choose_form                                     link_form, dependence
-                          a list /           \\ any other spec
-                           flatten           chain                                flat, chains
-                                               | specs after others
-                                             guard                                guards, guard_analysis
-
-`modernization` brings older entry points to the current form; `rewriting` and `helper_sequences` build what guards add.
+1. `linker` is the entrance. It passes the specs on, or those nested in a module.
+2. `link_form` checks each spec and decides the form once: the only spec as it is, one list, or a chain. For that,
+   `dependence` tells whether a matcher reads what another spec configures.
+3. `flat` copies the sequences of matcher lists and merges their entries into one list, or `chains` runs the entry points
+   of nested modules in order, which `modernization` brings to the current form.
+4. Where a later spec of a chain configures anything, `guards` keeps the ops that earlier specs decided from it. It asks
+   `guard_analysis` what a guard covers, and builds with `rewriting` and `helper_sequences`.
 """
