@@ -78,7 +78,8 @@ class SequenceTable:
     def referenced(self, name: str) -> tuple[str, ...]:
         """Return the symbols of the module that the definition of a symbol refers to, with repetitions."""
         if name not in self._referenced:
-            references = references_in(self.scan.symbols[name])
+            symbol, shape = self.scan.symbols[name], self.scan.shapes.get(name)
+            references = references_in(symbol) if shape is None else shape.references(symbol)
             self._referenced[name] = tuple(path[0] for path in references)
         return self._referenced[name]
 
