@@ -15,6 +15,7 @@ from tuninglink.compiler.prepared_dispatches import materialize_encodings
 from tuninglink.compiler.program_sources import compiler_run
 from tuninglink.iree.dispatches import find_root_ops
 from tuninglink.mlir import names
+from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.serialization import to_text
 from tuninglink.mlir.walk import collect
 from tuninglink.passes.strip_configs import strip_configurations
@@ -217,3 +218,15 @@ def test_a_candidate_whose_result_is_packed_is_what_a_spec_gives(tmp_path: Path)
         assert compiled
         for candidate, image in compiled:
             WinnerVerification(task, compiler, 60.0).finish(candidate, image)
+
+
+def test_packs_with_padding_can_be_configured(tmp_path: Path) -> None:
+    path = tmp_path / "program.mlir"
+    path.write_text(ALONE.replace("<96x", "<37x"))
+    flags = [*flags_for("znver4"), "--iree-opt-data-tiling"]
+    forms = [
+        prepare(task, flags, (), registry(), {}).form
+        for task in read_program(str(path), flags).tasks
+        if collect(mlir.Module.parse(task.source, thread_context()).operation, names.PACK)
+    ]
+    assert forms == ["dag", "dag"]

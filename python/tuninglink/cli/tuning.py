@@ -22,6 +22,7 @@ from tuninglink.cli.tune_stages import run_stages
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.emission.spec_writer import write_spec
 from tuninglink.errors import TuninglinkError
+from tuninglink.explaining.profiles import read_profile
 from tuninglink.files import STANDARD_STREAM, check_directory, write_output
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
 from tuninglink.tuning.flag_sets.comparison import TunedSet
@@ -62,13 +63,15 @@ def tune_program(options: TuneOptions, command: str) -> TuninglinkError | None:
     check_outputs(options)
     if options.report:
         check_directory(options.report)
+    if options.profile:
+        read_profile(options.profile)  # a mistake in it is reported before anything is compiled
     check_named_devices(options)
     choice = choose_flags(options)
     if options.only_flags:
         write_flags(options, choice.result)
         return None
     bases = choice.bases
-    if len(bases) == 1:
+    if len(bases) == 1 and not choice.rivals:
         (base,) = bases
         set_up_command_line(command, (*options.flags, *base.flags))
         tuned = tune(_with_flags(options, base, options.settings.seconds), base.flags, command)
@@ -134,9 +137,9 @@ def _tune_bases(
         _write(choice.options, tuned[best], result)  # keep it if the comparison is interrupted
     left = end + choice.final_seconds - time.monotonic()
     contestants = [_contestant(base, tuned) for base in bases]
-    if contestants[0].entries:
-        contestants.insert(0, TunedSet(bases[0]))
-    return _fastest_pair(choice, contestants, tuned, left)
+    alone = [bases[0]] if contestants[0].entries else []
+    alone += [rival for rival in choice.rivals if rival not in bases]
+    return _fastest_pair(choice, [*map(TunedSet, alone), *contestants], tuned, left)
 
 
 def _fastest_pair(

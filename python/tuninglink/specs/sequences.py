@@ -78,7 +78,8 @@ class SequenceTable:
     def referenced(self, name: str) -> tuple[str, ...]:
         """Return the symbols of the module that the definition of a symbol refers to, with repetitions."""
         if name not in self._referenced:
-            references = references_in(self.scan.symbols[name])
+            symbol, shape = self.scan.symbols[name], self.scan.shapes.get(name)
+            references = references_in(symbol) if shape is None else shape.references(symbol)
             self._referenced[name] = tuple(path[0] for path in references)
         return self._referenced[name]
 
@@ -144,13 +145,12 @@ class SequenceTable:
             effects = mlir.MemoryEffectsOpInterface(operation).get_effects()
         return any(e.effect == mlir.MemoryEffect.Free and e.value == handle for e in effects)
 
-    def closure(self, path: str) -> Iterator[_Resolved]:
-        """Yield the sequence at `path` and those that it runs, by includes and as actions.
+    def closure(self, *paths: str) -> Iterator[_Resolved]:
+        """Yield the sequences at `paths` and those that they run, by includes and as actions.
 
         Each is paired with the table of its module, and follows the sequences that it runs itself, except in cycles.
         """
-        result = self.resolve(path)
-        return postorder([result] if result else [], _callees)
+        return postorder(filter(None, map(self.resolve, paths)), _callees)
 
     def run_by(self, path: str) -> Iterator[tuple[str, mlir.Operation]]:
         """Yield the sequences that the one at `path` runs, including matchers, each with a reference to it."""

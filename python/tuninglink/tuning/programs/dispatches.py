@@ -52,7 +52,7 @@ class TuningTask:
         key: what tells the problem from others: a hash of the dispatch without configuration and symbols, and of
             its target.
         dispatches: the dispatches, such as `@executable::@variant`.
-        label: the name of the function of the first one, which says what it computes.
+        functions: the names of their functions, in the same order, which say what they compute.
         calls: how often the functions of the program call them; 0 if only its initialization does. See `count_calls`.
         target: what they are compiled for.
         source: the benchmark at `executable-sources`, as bytecode.
@@ -60,11 +60,12 @@ class TuningTask:
         layout: the buffer that it runs on.
         sized: of a dynamic dispatch, the functions of the benchmark for all sizes; empty for a static one.
         bounds: the sizes of loops for which the dispatch is specialized; none for all sizes.
+        profiled_us: the time of all their calls in a run of the program, by a profile; None without one.
     """
 
     key: str
     dispatches: tuple[str, ...]
-    label: str
+    functions: tuple[str, ...]
     calls: int
     target: Target
     source: bytes
@@ -72,6 +73,12 @@ class TuningTask:
     layout: BufferLayout
     sized: tuple[SizedFunction, ...] = ()
     bounds: Mapping[int, SizeRange] = field(default_factory=dict, hash=False)
+    profiled_us: float | None = None
+
+    @property
+    def label(self) -> str:
+        """The name of the first function."""
+        return self.functions[0]
 
     @property
     def short_name(self) -> str:
@@ -103,7 +110,7 @@ class TuningTask:
 
     def is_meant(self, patterns: Sequence[str]) -> bool:
         """Return whether a pattern is part of the name of a dispatch or of its function; `*` and `?` match."""
-        subjects = (*self.dispatches, self.label)
+        subjects = (*self.dispatches, *self.functions)
         return any(
             fnmatchcase(subject, f"*{pattern}*") for pattern in patterns for subject in subjects
         )
@@ -141,6 +148,11 @@ class DispatchedProgram:
     calls: ProgramCalls | None
     tasks: tuple[TuningTask, ...]
     omissions: tuple[Omission, ...]
+
+    @property
+    def profiled(self) -> list[TuningTask]:
+        """The problems whose times are in a profile."""
+        return [task for task in self.tasks if task.profiled_us is not None]
 
 
 def read_program(
@@ -232,8 +244,12 @@ def _tasks(
     def add(task: TuningTask) -> None:
         equal = tasks.get(task.key)
         if equal is not None:
-            dispatches = (*equal.dispatches, *task.dispatches)
-            task = replace(equal, dispatches=dispatches, calls=equal.calls + task.calls)
+            task = replace(
+                equal,
+                dispatches=(*equal.dispatches, *task.dispatches),
+                functions=(*equal.functions, *task.functions),
+                calls=equal.calls + task.calls,
+            )
         tasks[task.key] = task
 
     for module in benchmarks:
@@ -284,7 +300,7 @@ def _task(
     return TuningTask(
         key=problem_key(variant, function.layout, sized),
         dispatches=(dispatch_name(variant),),
-        label=symbol_name(collect(variant, names.FUNCTION)[0]) or "",
+        functions=(symbol_name(collect(variant, names.FUNCTION)[0]) or "",),
         calls=calls,
         target=Target.from_attribute(variant.attributes["target"]),
         source=to_bytecode(module),

@@ -76,6 +76,8 @@ class TuningReport:
         outputs: the errors of the whole program's outputs; None if it was not run.
         conditions: the clock, the power and the temperature of the devices while candidates were measured; None if their
             drivers report nothing.
+        profile: the path of the profile whose times weigh the dispatches with a `profiled_us`; empty if the times of
+            dispatches alone do.
         format: the kind of the document.
         version: its version. What is added does not change it; what is changed or removed does.
     """
@@ -98,6 +100,7 @@ class TuningReport:
     flag_sets: tuple[FlagSetReport, ...] = ()
     outputs: OutputComparison | None = None
     conditions: Conditions | None = None
+    profile: str = ""
 
     @property
     @written()
@@ -106,13 +109,16 @@ class TuningReport:
         return {problem.target: problem.peaks for problem in self.dispatches if problem.peaks}
 
 
-def report_of(program: str, device: DeviceDescription, result: TuningResult) -> TuningReport:
+def report_of(
+    program: str, device: DeviceDescription, result: TuningResult, profile: str = ""
+) -> TuningReport:
     """Return a report.
 
     Args:
         program: the path of the program.
         device: what measured.
         result: what came of tuning it.
+        profile: the path of the profile whose times are the weights; empty without one.
     """
     notes = (
         [f"the whole program was not compared: {result.model_note}"] if result.model_note else []
@@ -148,6 +154,7 @@ def report_of(program: str, device: DeviceDescription, result: TuningResult) -> 
             if trial.timing is not None
             for reading in trial.timing.readings
         ),
+        profile=profile,
     )
 
 

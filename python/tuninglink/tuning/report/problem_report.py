@@ -84,6 +84,8 @@ class ProblemReport:
         tuned_interval: the bounds of `tuned_us`.
         calls: how often the functions of the program call the dispatches in all; 0 if only its initialization does.
         cost: the cost of a call; unknown for a dynamic dispatch.
+        profiled_us: the time of all its calls in a run of the program, by the profile that weighs dispatches, in
+            microseconds; None if no profile has it, and its time alone counts.
         peaks: the peak rates of the device; None if unknown.
     """
 
@@ -106,6 +108,7 @@ class ProblemReport:
     tuned_interval: tuple[float, float] | None = None
     calls: int = 1
     cost: DispatchCost = field(default=DispatchCost(None, None), metadata=FLAT)
+    profiled_us: float | None = None
     peaks: PeakRates | None = field(default=None, metadata=HIDDEN)
 
     @property
@@ -126,6 +129,8 @@ class ProblemReport:
         """The time that the entry saves in all calls of one run of the program; None without an entry."""
         if self.outcome is not TaskOutcome.WON or self.tuned_us is None:
             return None
+        if self.profiled_us is not None:
+            return self.profiled_us * (1 - self.tuned_us / self.default_us)
         return self.calls * (self.default_us - self.tuned_us)
 
     @property
@@ -170,6 +175,7 @@ def problem_report(result: TaskResult, began: float, peaks: PeakRates | None) ->
         tuned_interval=decision.tuned_interval if decision and winner else None,
         calls=result.task.calls,
         cost=task_cost(result.task),
+        profiled_us=result.task.profiled_us,
         peaks=peaks or result.task.target.peaks,
     )
 
