@@ -46,6 +46,7 @@ SUMMARIES: Final = {
     "database merge": "Add the trials of other databases; what is there already is not added again.",
     "database export": "Write all trials of a database.",
     "database insights": "Say what fast candidates have in common that the compiler's choice lacks, and what failures have in common.",
+    "database history": "Show the times of problems over compilers and drivers, and which of them changed.",
     "database import": "Add the trials of recorded tables and of exports.",
     "doctor": "Show versions, extras, drivers, devices and caches, and check the compiler.",
 }

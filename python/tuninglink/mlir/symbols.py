@@ -182,7 +182,7 @@ class SymbolRenaming:
         if operation.name == names.MODULE:
             self._rename_in_table(operation)
         else:
-            visit(operation, self.rename_attributes)
+            visit(operation, self._rename_in_op)
 
     def _rename_in_table(self, table: mlir.Operation) -> None:
         """Rename the references in a nested table, whose own symbols hide outer ones."""
@@ -195,10 +195,18 @@ class SymbolRenaming:
             if operation.name == names.MODULE:
                 inner._rename_in_table(operation)
             else:
-                visit(operation, inner.rename_attributes)
+                visit(operation, inner._rename_in_op)
 
-    def rename_attributes(self, operation: mlir.Operation) -> mlir.WalkResult | None:
-        """Rename the references in the attributes of one op in the table; a walk skips what the op shows."""
+    def rename_attribute(self, operation: mlir.Operation | mlir.OpView, name: str) -> None:
+        """Rename the references in an attribute of an op in the table, if the op has it."""
+        attributes = operation.attributes
+        attribute = attributes.get(name)
+        if attribute is not None:
+            replaced = self.replace(attribute)
+            if replaced is not attribute:
+                attributes[name] = replaced
+
+    def _rename_in_op(self, operation: mlir.Operation) -> mlir.WalkResult | None:
         attributes = operation.attributes
         for name, attribute in attributes.items():
             replaced = self.replace(attribute)

@@ -20,9 +20,9 @@ function ordered(a, b, direction) {
  *
  * A column has a `title`, a `key` to sort by, and a `cell` that returns what is shown, the key by default. `number` aligns it
  * to the right, `className` is that of its cells, and `hint` says what it is. A column without any key is left out. With
- * `details`, which returns elements, rows can be opened. Two rows are not sorted.
+ * `details`, which returns elements, rows can be opened. Two rows, and rows whose order matters (`isOrdered`), are not sorted.
  */
-function fillTable(table, allColumns, items, details = null) {
+function fillTable(table, allColumns, items, details = null, { isOrdered = false } = {}) {
   const columns = allColumns.filter((column, index) => !index || items.some((item) => column.key(item) != null));
   const entries = items.map((item, position) => entryOf(item, position, columns, details));
   const body = table.tBodies[0] ?? table.createTBody(), head = (table.tHead ?? table.createTHead()).insertRow();
@@ -38,7 +38,7 @@ function fillTable(table, allColumns, items, details = null) {
   for (const column of columns) {
     const cell = element("th", { scope: "col", role: "columnheader", className: column.number ? "number" : "", title: column.hint ?? "" });
     head.append(cell);
-    if (items.length <= 2) {
+    if (isOrdered || items.length <= 2) {
       cell.append(column.title);
       continue;
     }

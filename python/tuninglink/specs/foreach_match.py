@@ -49,33 +49,14 @@ def set_pairs(foreach_match: mlir.Operation, pairs: Iterable[Pair]) -> None:
             foreach_match.attributes[name] = attribute
 
 
-def repeated_matchers(foreach_match: mlir.Operation) -> list[mlir.Attribute]:
-    """Return the matchers that a list uses more than once."""
-    matchers = foreach_match.attributes["matchers"]
-    assert isinstance(matchers, mlir.ArrayAttr)
-    if len(set(matchers)) == len(matchers):
-        return []
-    return [matcher for matcher, uses in Counter(matchers).items() if uses > 1]
-
-
 def check_matchers_differ(foreach_match: mlir.Operation) -> None:
     """Check that a list uses no matcher twice.
 
     Raises:
         SpecError: it does.
     """
-    for matcher in repeated_matchers(foreach_match):
+    matchers = foreach_match.attributes["matchers"]
+    assert isinstance(matchers, mlir.ArrayAttr)
+    if len(set(matchers)) < len(matchers):
+        matcher = next(matcher for matcher, uses in Counter(matchers).items() if uses > 1)
         raise SpecError(repeated_matcher(reference(matcher), foreach_match))
-
-
-def drop_repeated_matchers(foreach_match: mlir.Operation) -> None:
-    """Remove the unreachable pairs, whose matcher is that of an earlier pair.
-
-    The compiler crashes when it warns about them.
-    """
-    pairs = pairs_of(foreach_match)
-    first: dict[mlir.Attribute, mlir.Attribute] = {}
-    for matcher, action in pairs:
-        first.setdefault(matcher, action)
-    if len(first) < len(pairs):
-        set_pairs(foreach_match, first.items())

@@ -82,10 +82,11 @@ class SequenceShape:
             return
         # The sequence has the same discardable attributes as the example. Of the other ones, those of its arguments
         # and results may refer to symbols, and the values of its constants.
-        renaming.rename_attributes(sequence)
+        renaming.rename_attribute(sequence, "arg_attrs")
+        renaming.rename_attribute(sequence, "res_attrs")
         operations = sequence.regions[0].blocks[0].operations
         for position in self._constants:
-            renaming.rename_attributes(operations[position].operation)
+            renaming.rename_attribute(operations[position], "value")
 
 
 class ModuleScan:

@@ -144,13 +144,12 @@ class SequenceTable:
             effects = mlir.MemoryEffectsOpInterface(operation).get_effects()
         return any(e.effect == mlir.MemoryEffect.Free and e.value == handle for e in effects)
 
-    def closure(self, path: str) -> Iterator[_Resolved]:
-        """Yield the sequence at `path` and those that it runs, by includes and as actions.
+    def closure(self, *paths: str) -> Iterator[_Resolved]:
+        """Yield the sequences at `paths` and those that they run, by includes and as actions.
 
         Each is paired with the table of its module, and follows the sequences that it runs itself, except in cycles.
         """
-        result = self.resolve(path)
-        return postorder([result] if result else [], _callees)
+        return postorder(filter(None, map(self.resolve, paths)), _callees)
 
     def run_by(self, path: str) -> Iterator[tuple[str, mlir.Operation]]:
         """Yield the sequences that the one at `path` runs, including matchers, each with a reference to it."""

@@ -49,29 +49,18 @@ def choose_form(specs: Sequence[Spec], *, diagnostics: DiagnosticSink | None = N
     if not specs:
         raise SpecError(error("nothing to link: no spec was given"))
     members = [spec.anatomy for spec in specs]
-    if len(specs) == 1 and members[0].has_default_entry_point:
-        _check_can_run(members[0])
-        return LinkForm.UNTOUCHED
-    return form_of(members, [spec.name for spec in specs], diagnostics)
-
-
-def form_of(
-    members: Sequence[Anatomy], labels: Sequence[str], diagnostics: DiagnosticSink | None
-) -> LinkForm:
-    """Return the form for specs in modules; `labels` are their names in diagnostics.
-
-    Raises:
-        SpecError: one cannot be linked.
-    """
     for member in members:
         _check_can_run(member)
+    if len(specs) == 1 and members[0].has_default_entry_point:
+        return LinkForm.UNTOUCHED
+    for member in members:
         for entry_point in member.entry_points:
             check_can_modernize(entry_point, member.table)
     if _can_be_flat(members):
         return LinkForm.FLAT
     if diagnostics:
-        _warn_about_failures(members, labels, diagnostics)
-        _warn_about_overriding(members, labels, diagnostics)
+        _warn_about_failures(specs, diagnostics)
+        _warn_about_overriding(specs, diagnostics)
     return LinkForm.CHAINED
 
 
@@ -106,32 +95,28 @@ def _can_be_flat(members: Sequence[Anatomy]) -> bool:
     )
 
 
-def _warn_about_failures(
-    members: Sequence[Anatomy], labels: Sequence[str], diagnostics: DiagnosticSink
-) -> None:
+def _warn_about_failures(specs: Sequence[Spec], diagnostics: DiagnosticSink) -> None:
     """Warn about checks of entry points: a chain suppresses what is an error in a spec alone."""
-    for member, label in zip(members, labels, strict=True):
-        for entry_point in member.entry_points:
-            check = next(failing_checks(member.table, entry_point.sequence), None)
+    for spec in specs:
+        for entry_point in spec.anatomy.entry_points:
+            check = next(failing_checks(spec.anatomy.table, entry_point.sequence), None)
             if check is not None:
                 diagnostics.warning(
-                    f"entry point '@{entry_point.name}' of '{label}' may fail here, which is an error where the "
+                    f"entry point '@{entry_point.name}' of '{spec.name}' may fail here, which is an error where the "
                     "spec is applied alone; linked, it goes on without a diagnostic",
                     check,
                 )
 
 
-def _warn_about_overriding(
-    members: Sequence[Anatomy], labels: Sequence[str], diagnostics: DiagnosticSink
-) -> None:
+def _warn_about_overriding(specs: Sequence[Spec], diagnostics: DiagnosticSink) -> None:
     """Warn about later specs that guards do not keep from changing what earlier ones configured."""
-    for position, member in enumerate(members):
-        reason = chain_restriction(member) if position else None
+    for position, spec in enumerate(specs):
+        reason = chain_restriction(spec.anatomy) if position else None
         if reason:
-            earlier = ", ".join(f"'{label}'" for label in labels[:position])
+            earlier = ", ".join(f"'{other.name}'" for other in specs[:position])
             diagnostics.warning(
-                f"opaque spec '{labels[position]}' may override what {earlier} configured: "
+                f"opaque spec '{spec.name}' may override what {earlier} configured: "
                 "it cannot be guarded",
-                member.module,
-                [reason, note(f"'{labels[0]}' comes first", members[0].module)],
+                spec.module,
+                [reason, note(f"'{specs[0].name}' comes first", specs[0].module)],
             )

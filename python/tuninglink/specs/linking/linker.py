@@ -18,7 +18,7 @@ from tuninglink.specs.bindings import bind_entries, binding_of
 from tuninglink.specs.default_library import default_spec
 from tuninglink.specs.linking.chains import chain, chained_modules
 from tuninglink.specs.linking.flat import flatten
-from tuninglink.specs.linking.link_form import LinkForm, choose_form, form_of
+from tuninglink.specs.linking.link_form import LinkForm, choose_form
 from tuninglink.specs.module_scan import has_entry_point, is_entry_point
 from tuninglink.specs.spec import Spec, in_context
 from tuninglink.specs.structure import Anatomy, Entry
@@ -201,11 +201,9 @@ def link_nested_specs(
         return
     for entry_point in own:
         _check_not_run(entry_point, nested[0], diagnostics)
-    labels = [symbol_name(op) or "unnamed" for op in nested]
-    members = [Anatomy(op) for op in nested]
-    # Flat specs are in default-entrypoint form, which has no second entry point.
-    form = form_of(members, labels, diagnostics)
-    if form is LinkForm.FLAT and not own:
+    form = choose_form([Spec(op, "unnamed") for op in nested], diagnostics=diagnostics)
+    # A flat spec is in default-entrypoint form, which has no second entry point.
+    if form is not LinkForm.CHAINED and not own:
         for op in nested:
             op.detach_from_parent()
         flatten(module, list(map(_bind, nested)))

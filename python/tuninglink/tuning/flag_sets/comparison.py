@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -173,9 +174,13 @@ class FlagComparison:
         return FlagsResult(tuple(results), best, times.default_ms, times.noise)
 
     def _is_shown(self, result: SetResult, noise: ConfidenceInterval) -> bool:
-        """Return whether the gain of a set suffices and is larger than that of the default against itself."""
+        """Return whether the gain of a set suffices and is larger than that of the default against itself.
+
+        Of several sets that are equal to the default, the fastest one may have an interval above 1.
+        """
         assert result.speedup is not None
-        return result.median > max(1 + self.min_gain, noise.high) and result.speedup.low > 1.0
+        is_enough = result.median > max(1 + self.min_gain, noise.high)
+        return is_enough and result.speedup.low > math.sqrt(max(1.0, noise.high))
 
     @property
     def _left(self) -> float:
