@@ -86,8 +86,7 @@ def select_constants(
 
 def constant_operation(kind: mlir.Type, value: int) -> Value:
     """Return a constant before the current insertion point."""
-    attributes = {"value": mlir.IntegerAttr.get(kind, value)}
     result: Value = mlir.Operation.create(
-        "arith.constant", results=[kind], attributes=attributes
+        "arith.constant", results=[kind], attributes={"value": mlir.IntegerAttr.get(kind, value)}
     ).result
     return result
