@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Final
 
 from iree.compiler import ir as mlir
 
+# `iree.compiler.dialects.transform` re-exports this, but takes longer to build the classes of the ops.
+from iree.compiler._mlir_libs._mlirDialectsTransform import AnyOpType
+
 from tuninglink.mlir import names
-from tuninglink.mlir.symbols import SymbolRenaming, reference, references_in, symbol_name
+from tuninglink.mlir.symbols import (
+    SymbolRenaming,
+    reference,
+    references,
+    references_in,
+    symbol_name,
+)
 from tuninglink.mlir.walk import body, visit
 
 _BLIND = frozenset(
@@ -80,13 +90,37 @@ class SequenceShape:
         if self._refers:
             renaming.rename_references(sequence)
             return
-        # The sequence has the same discardable attributes as the example. Of the other ones, those of its arguments
-        # and results may refer to symbols, and the values of its constants.
-        renaming.rename_attribute(sequence, "arg_attrs")
-        renaming.rename_attribute(sequence, "res_attrs")
+        for operation, name in self._referring(sequence):
+            renaming.rename_attribute(operation, name)
+
+    def references(self, sequence: mlir.Operation) -> Iterator[tuple[str, ...]]:
+        """Yield the references in a sequence of this shape."""
+        if self._refers:
+            yield from references_in(sequence)
+            return
+        for operation, name in self._referring(sequence):
+            attribute = operation.attributes.get(name)
+            if attribute is not None:
+                yield from self._read(attribute)
+
+    def _referring(
+        self, sequence: mlir.Operation
+    ) -> Iterator[tuple[mlir.Operation | mlir.OpView, str]]:
+        """Yield the attributes of a sequence that may refer to symbols although those of the example do not.
+
+        The sequence has the same discardable attributes as the example. Of the other ones, those of its arguments and
+        results may refer to symbols, and the values of its constants.
+        """
+        yield sequence, "arg_attrs"
+        yield sequence, "res_attrs"
         operations = sequence.regions[0].blocks[0].operations
         for position in self._constants:
-            renaming.rename_attribute(operations[position], "value")
+            yield operations[position], "value"
+
+    @cached_property
+    def _read(self) -> Callable[[mlir.Attribute], tuple[tuple[str, ...], ...]]:
+        """Reads the references in an attribute; many sequences have the same ones."""
+        return cache(lambda attribute: tuple(references(attribute)))
 
 
 class ModuleScan:
@@ -206,7 +240,7 @@ def has_entry_point(module: mlir.Operation) -> bool:
 
 def is_any_op(kind: mlir.Type) -> bool:
     """Return whether `kind` is `!transform.any_op`, a handle to ops of any name."""
-    return str(kind) == "!transform.any_op"
+    return isinstance(kind, AnyOpType)
 
 
 def signature(sequence: mlir.Operation) -> mlir.FunctionType:

@@ -77,6 +77,7 @@ class Anatomy:
     def __init__(self, module: mlir.Operation) -> None:
         self.module = module
         self.table = SequenceTable(module)
+        self._entries: dict[int, Entry] = {}
         ops = self.table.scan.entry_points
         if not ops:
             raise SpecError(_no_entry_point(module))
@@ -194,8 +195,11 @@ class Anatomy:
 
     def entry(self, position: int) -> Entry:
         """Return the entry at `position`, without computing all `entries`."""
-        matcher, action = self.pairs[position]
-        return Entry(matcher, action, self._place(matcher), self)
+        entry = self._entries.get(position)
+        if entry is None:
+            matcher, action = self.pairs[position]
+            entry = self._entries[position] = Entry(matcher, action, self._place(matcher), self)
+        return entry
 
     def _place(self, symbol: str) -> Place | None:
         sequence = self.table.lookup(symbol)

@@ -257,7 +257,7 @@ def test_times_bring_rates_and_what_an_entry_saves(tmp_path: Path) -> None:
         "Status",
     ]
     assert [row[1:8] for row in found["rows"]] == [
-        ["66.7 %", "2", "2", "8.19", "2.18", "8 %", "6"],
+        ["66.7 %", "2", "2", "8.19", "2.18", "8.2 %", "6"],
         ["33.3 %", "2", "1", "32.8", "4.61", "33 %", "1 *"],
         ["", "2", "", "", "", "", ""],
     ]
@@ -283,5 +283,11 @@ def test_a_page_without_dispatches_says_so(tmp_path: Path) -> None:
 @needs_chromium
 @pytest.mark.parametrize(("width", "flags"), [(400, ()), (1180, (WIDE,))])
 def test_nothing_is_clipped(tmp_path: Path, width: int, flags: tuple[str, ...]) -> None:
-    page = of_width(to_html(explanation(60)), width)
+    long = KnobRow("vector_common_parallel[1]", "#iree_cpu.pipeline<Expert>", "16", "", ("8", "16"))
+    dispatches = tuple(
+        dataclasses.replace(each, operations=(dataclasses.replace(operation, knobs=(long,)),))
+        for each in explanation(60).dispatches
+        for operation in each.operations
+    )
+    page = of_width(to_html(dataclasses.replace(explanation(60), dispatches=dispatches)), width)
     assert browse(page, tmp_path, *flags, ask=CLIPPED) == AS_IT_SHOULD_BE
