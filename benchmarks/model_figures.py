@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import random
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -11,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from program_files import FIGURES
+
+from tuninglink.tuning.devices.device import physical_cores
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -98,7 +101,13 @@ class Model:
             f"--input=@{self.directory / f'{function}.input.{position}.npy'}"
             for position in range(self.framework[function]["inputs"])
         ]
-        return [f"--module={module}", f"--function={function}", f"--device={self.device}", *inputs]
+        return [
+            f"--module={module}",
+            f"--function={function}",
+            f"--device={self.device}",
+            f"--task_topology_cpu_ids={','.join(map(str, physical_cores()))}",
+            *inputs,
+        ]
 
     def milliseconds(self, module: Path) -> float:
         """Returns the time of a call of all functions; on a CPU with one thread, that thread's processor time."""
@@ -140,15 +149,16 @@ class Model:
 
 
 def measure(model: Model, modules: Mapping[str, Path]) -> dict[str, Figures]:
-    """Measures modules in turn, in several rounds; equal ones once."""
+    """Measures modules in several rounds, each in random order; equal ones once."""
+    chance = random.Random(0)
     names: dict[bytes, str] = {}
     originals = {
         name: names.setdefault(module.read_bytes(), name) for name, module in modules.items()
     }
     figures = {name: Figures() for name in names.values()}
     for _ in range(_ROUNDS):
-        for name, figure in figures.items():
-            figure.rounds.append(model.milliseconds(modules[name]))
+        for name in chance.sample(list(figures), len(figures)):
+            figures[name].rounds.append(model.milliseconds(modules[name]))
     for name, figure in figures.items():
         figure.error = model.error(modules[name])
     return {name: figures[original] for name, original in originals.items()}

@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from model_figures import Figures, Model, StepError, measure, run
+from program_files import FIGURES
 
 from tuninglink.tuning.flag_sets import flag_sets
 
@@ -74,7 +75,7 @@ _OURS: Final = "ours"
 
 
 def export(name: str, directory: Path, suite: str, device: str) -> Model:
-    """Exports a model, and runs it with its framework.
+    """Exports a model, and runs it with its framework, unless its directory holds it already.
 
     Args:
         name: its name.
@@ -82,6 +83,9 @@ def export(name: str, directory: Path, suite: str, device: str) -> Model:
         suite: which of `SUITES`.
         device: the device of IREE that will run it.
     """
+    model = Model(name, directory, device)
+    if (directory / FIGURES).exists():
+        return model
     threads = ("--threads", "1") if device == "local-sync" else ()
     kind = SUITES[suite]
     if name in _JAX:
@@ -90,7 +94,7 @@ def export(name: str, directory: Path, suite: str, device: str) -> Model:
         types = ("--dtype", kind.dtype, "--device", kind.device)
         exporter = (HERE / "torch_export.py", name, *types)
     run(sys.executable, *exporter, "--directory", directory, *threads)
-    return Model(name, directory, device)
+    return model
 
 
 def tune(model: Model, options: Sequence[str]) -> dict[str, Any]:
@@ -126,7 +130,7 @@ def compile_sets(
             return None
         return module
 
-    with ThreadPoolExecutor(os.cpu_count()) as threads:
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as threads:
         modules = dict(zip(sets, threads.map(compile_set, sets), strict=True))
     return {name: module for name, module in modules.items() if module is not None}
 
@@ -217,7 +221,11 @@ def main() -> None:
     parser.add_argument(
         "--flag-sets", default="", metavar="FILE", help="the sets to compare with, or none"
     )
-    parser.add_argument("--directory", type=Path, help="keep programs, specs and reports here")
+    parser.add_argument(
+        "--directory",
+        type=Path,
+        help="keep programs, specs and reports here, and use models that it holds",
+    )
     parser.add_argument(
         "--tune", action="append", default=[], metavar="OPTION", help="an option of tuninglink tune"
     )

@@ -8,7 +8,12 @@
 
 // Devices.
 // RUN: not tuninglink tune %s --iree-hal-target-device=cuda --iree-cuda-target=sm_80 2>&1 | filecheck %s --check-prefix=NO-DEVICE
+// NO-DEVICE-NOT: comparing sets of flags
 // NO-DEVICE: error: {{.*}}cuda
+// RUN: not tuninglink tune %s --iree-hal-target-backends=vmvx --device cuad 2>&1 | filecheck %s --check-prefix=NO-DRIVER
+// NO-DRIVER-NOT: comparing sets of flags
+// NO-DRIVER: error: there is no driver 'cuad'
+// NO-DRIVER: note: the runtime knows: {{.*}}local-task
 
 // Clusters.
 // RUN: not tuninglink tune %s --iree-hal-target-backends=vmvx --cluster tcp://127.0.0.1:1 2>&1 | filecheck %s --check-prefix=CLUSTER

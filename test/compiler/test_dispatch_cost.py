@@ -35,16 +35,16 @@ func.func @softmax(%a: tensor<64x128xf32>) -> tensor<64x128xf32> {
 
 
 @pytest.mark.parametrize(
-    ("source", "flops", "moved"),
+    ("source", "flops", "moved", "element_type"),
     [
-        (matmul(8, 256, 512), 2 * 8 * 256 * 512, 4 * (8 * 512 + 512 * 256 + 8 * 256)),
-        (matmul(8, 256, 512, "f16"), 2 * 8 * 256 * 512, 2 * (8 + 256) * 512 + 4 * 8 * 256),
-        (CONVOLUTION, 2 * RESULT * 3 * 3 * 16, 4 * (IMAGE + FILTER + RESULT)),
-        (ATTENTION, 2 * 2 * 2 * 64**3, 2 * 4 * 2 * 64 * 64),
-        (REDUCTION, 64 * 256, 4 * (64 * 256 + 64)),
-        (ELEMENTWISE, 2 * 1024, 4 * 2 * 1024),
-        (SOFTMAX, 5 * 64 * 128, 4 * 2 * 64 * 128),
-        (DYNAMIC, None, None),
+        (matmul(8, 256, 512), 2 * 8 * 256 * 512, 4 * (8 * 512 + 512 * 256 + 8 * 256), "f32"),
+        (matmul(8, 256, 512, "f16"), 2 * 8 * 256 * 512, 2 * (8 + 256) * 512 + 4 * 8 * 256, "f16"),
+        (CONVOLUTION, 2 * RESULT * 3 * 3 * 16, 4 * (IMAGE + FILTER + RESULT), "f32"),
+        (ATTENTION, 2 * 2 * 2 * 64**3, 2 * 4 * 2 * 64 * 64, "f16"),
+        (REDUCTION, 64 * 256, 4 * (64 * 256 + 64), "f32"),
+        (ELEMENTWISE, 2 * 1024, 4 * 2 * 1024, "f32"),
+        (SOFTMAX, 5 * 64 * 128, 4 * 2 * 64 * 128, "f32"),
+        (DYNAMIC, None, None, "f32"),
     ],
     ids=[
         *("f32", "f16", "convolution", "attention", "reduction", "elementwise", "softmax"),
@@ -52,10 +52,10 @@ func.func @softmax(%a: tensor<64x128xf32>) -> tensor<64x128xf32> {
     ],
 )
 def test_the_cost_is_that_of_the_computation(
-    source: str, flops: int | None, moved: int | None
+    source: str, flops: int | None, moved: int | None, element_type: str
 ) -> None:
     module = mlir.Module.parse(dispatched(source, "hip").content, thread_context()).operation
     (dispatch,) = find_dispatches(module)
     cost = cost_of(dispatch.module)
-    assert cost == DispatchCost(flops, moved)
+    assert cost == DispatchCost(flops, moved, element_type)
     assert cost.intensity == (flops / moved if flops and moved else None)

@@ -191,7 +191,7 @@ def test_later_specs_stay_guarded_where_the_first_is_left_out() -> None:
     linked = PruningLinker([matmuls(16), matmuls(48), opaque, matmuls(48)]).link(signature(48))
     assert linked
     assert linked.form is LinkForm.CHAINED
-    assert linked.parts[0].module is None
+    assert linked.parts[0].copy is None
     assert linked.spec.text().count("@is_decided ->") == 2
 
 

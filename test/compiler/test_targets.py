@@ -225,3 +225,13 @@ def test_gpus_by_attribute(architecture: str, chip: str, expected: tuple[str, ..
 def test_another_attribute_is_no_target() -> None:
     with pytest.raises(TargetError, match="expected a #hal"):
         parsed('"gfx942"')
+
+
+def test_peak_rates_are_those_that_the_compiler_describes() -> None:
+    peaks = hip("mi300x").peaks
+    assert peaks is not None
+    assert (peaks.device, peaks.tbps) == ("mi300x", 5.3)
+    assert peaks.tflops == {"fp16": 1307.4, "fp32": 163.4, "fp8": 2614.9, "int8": 2614.9}
+    assert hip("gfx942").peaks is None  # an architecture has no memory
+    assert hip("mi250x").peaks is None  # a device is half of the product
+    assert cpu().peaks is None

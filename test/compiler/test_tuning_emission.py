@@ -10,8 +10,10 @@ from tuning_programs import (
     ATTENTION,
     CONVOLUTION,
     MASKED_ATTENTION,
+    ONE_CHANNEL,
     ONE_IMAGE,
     REDUCTION,
+    depthwise,
     dispatched,
     matmul,
     prepared,
@@ -26,6 +28,7 @@ from tuninglink.iree.op_kinds import Role
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.specs.applicability import Applicability
 from tuninglink.specs.entry_settings import provenance_of
+from tuninglink.tuning.candidates import CandidateOrigin
 from tuninglink.tuning.candidates.templates import apply_candidate, apply_specs
 
 PROVENANCE = {"device": "a device", "default_us": 2.5, "interval": [1.25, 1.5], "trials": 7}
@@ -63,6 +66,29 @@ def test_a_spec_gives_the_binary_that_was_measured(source: str, target: str, for
     loaded = tuninglink.load_spec(spec.encode())
     (applied,) = apply_specs(dispatched(source, target).content, flags, [loaded]).applied
     assert applied.is_own
+
+
+@pytest.mark.parametrize("source", [depthwise(), depthwise(stride=2), ONE_CHANNEL])
+def test_a_spec_unrolls_a_window_as_it_was_measured(source: str) -> None:
+    task, flags = prepared(source, "llvm-cpu"), TARGETS["llvm-cpu"]
+    candidate = task.spaces.given[0]
+    assert candidate.origin is CandidateOrigin.REWRITING
+    compiled = tuninglink.compile(
+        task.task.source,
+        specs=[task.spec(candidate, PROVENANCE).encode()],
+        default_specs=False,
+        flags=[*flags, FROM_SOURCES],
+    )
+    with compiler_run(task.template.content_for(candidate), flags) as run:
+        assert "reduction" not in str(run.module)  # its window is gone
+        apply_candidate(run.module, candidate)
+        run.advance(Phase.EXECUTABLE_CONFIGURATIONS, Phase.END)
+        assert run.image() == compiled.output
+
+
+@pytest.mark.parametrize("source", [depthwise(window=7), CONVOLUTION])
+def test_other_windows_are_not_unrolled(source: str) -> None:
+    assert prepared(source, "llvm-cpu").rewriting is None
 
 
 def test_the_compilers_choice_stays_as_it_is() -> None:

@@ -20,7 +20,7 @@ func.func @main(%a: tensor<1x58x58x128xf16>, %b: tensor<3x3x128x256xf16>) -> ten
   return %r : tensor<1x28x28x256xf32>
 }
 """
-"""A convolution that im2col makes a product of, before the code generation that candidates are compiled with."""
+"""A convolution whose rows no tile of whole intrinsics divides."""
 
 
 def too_wide() -> Candidate:

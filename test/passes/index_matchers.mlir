@@ -6,11 +6,11 @@
 // CHECK-LABEL: module @by_size
 // CHECK:         transform.named_sequence @is_inside(%arg0: {{.*}}, %arg1: {{.*}}) {
 // CHECK-NEXT:      merge_handles deduplicate %arg0, %arg1
-// CHECK:         transform.named_sequence @leave() {
+// CHECK:         transform.named_sequence @leave() attributes {tuninglink.no_decision} {
 // CHECK:         transform.named_sequence @group(%arg0: {{.*}}) -> !transform.any_op {
 // CHECK-NEXT:      transform.iree.match.contraction %arg0, lhs_type = f16
 // CHECK-NEXT:      transform.yield %arg0
-// CHECK:         transform.named_sequence @search(%arg0: !transform.any_op {transform.consumed}) {
+// CHECK:         transform.named_sequence @search(%arg0: !transform.any_op {transform.consumed}) attributes {tuninglink.no_decision} {
 // CHECK-NEXT:      foreach_match restrict_root in %arg0, %arg0
 // CHECK-NEXT:        @is_inside -> @leave,
 // CHECK-NEXT:        @group_0 -> @search_0,

@@ -156,3 +156,20 @@ module @passes attributes { transform.with_named_sequence } {
     }
   }
 }
+
+// -----
+
+module @repeated attributes { transform.with_named_sequence } {
+  module @nested attributes { transform.with_named_sequence } {
+    transform.named_sequence @match(%op: !transform.any_op {transform.readonly}) -> !transform.any_op {
+      transform.yield %op : !transform.any_op
+    }
+    transform.named_sequence @apply(%op: !transform.any_op {transform.readonly}) { transform.yield }
+    transform.named_sequence @main(%v: !transform.any_op {transform.consumed}) -> !transform.any_op attributes { iree_codegen.tuning_spec_entrypoint } {
+      // expected-warning @+2 {{matcher @match is used more than once, only the first match will apply}}
+      // expected-error @+1 {{matcher '@match' is used more than once: only its first entry can apply}}
+      %r = transform.foreach_match in %v @match -> @apply, @match -> @apply : (!transform.any_op) -> !transform.any_op
+      transform.yield %r : !transform.any_op
+    }
+  }
+}

@@ -24,6 +24,8 @@ needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no chromium is ins
 NASTY = "</script><img src=x onerror=alert(1)>&amp;\u2028'\"<!--"
 WIDE = "--window-size=1200,900"
 CLIPPED = """
+  for (let closed; (closed = document.querySelector(".expand[aria-expanded=false]"));) closed.click();
+  for (const closed of document.querySelectorAll("details")) closed.open = true;
   const clips = (each) => each.scrollWidth > each.clientWidth;
   const isCovered = (a, b) => {
     const [x, y] = [a, b].map((each) => each.getBoundingClientRect());
@@ -38,7 +40,7 @@ CLIPPED = """
     words: [...document.querySelectorAll("#map button")].filter((each) => each.firstElementChild &&
       each.firstElementChild.getBoundingClientRect().right > each.getBoundingClientRect().right).length,
   };"""
-"""Returns the parts of a page that are clipped, and labels of drawings that overlap."""
+"""Opens all of a page, and returns its parts that are clipped, and labels of drawings that overlap."""
 
 AS_IT_SHOULD_BE = {"clipped": [], "overlaps": [], "words": 0}
 

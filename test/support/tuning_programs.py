@@ -99,13 +99,18 @@ def whole_samples() -> AbstractContextManager[object]:
     return patch.object(sampling, "_SECONDS", math.inf)
 
 
-@cache
 def dispatched(source: str, target: str) -> DispatchedProgram:
     """Returns a program for one of the targets of `programs`."""
+    return dispatched_for(source, TARGETS[target])
+
+
+@cache
+def dispatched_for(source: str, flags: tuple[str, ...]) -> DispatchedProgram:
+    """Returns a program for the target that flags of the compiler name."""
     with TemporaryDirectory() as directory:
         path = Path(directory) / "program.mlir"
         path.write_text(source)
-        return read_program(str(path), TARGETS[target])
+        return read_program(str(path), flags)
 
 
 @cache
@@ -114,3 +119,23 @@ def prepared(source: str, target: str, selection: SpaceSelection = EVERYTHING) -
     (task,) = dispatched(source, target).tasks
     registry = ProviderRegistry(lambda _: None)
     return prepare(task, TARGETS[target], [], registry, {}, selection=selection)
+
+
+def depthwise(stride: int = 1, window: int = 3, channels: int = 16) -> str:
+    """Returns a program with a convolution of each channel of an image in NCHW by itself."""
+    size = (16 - 1) * stride + window
+    image, result = (f"tensor<1x{channels}x{side}x{side}xf32>" for side in (size, 16))
+    kernel = f"tensor<{channels}x{window}x{window}xf32>"
+    return f"""
+func.func @main(%image: {image}, %filter: {kernel}) -> {result} {{
+  {ZERO}
+  %empty = tensor.empty() : {result}
+  %start = linalg.fill ins(%zero : f32) outs(%empty : {result}) -> {result}
+  %result = linalg.depthwise_conv_2d_nchw_chw {{strides = dense<{stride}> : vector<2xi64>}}
+    ins(%image, %filter : {image}, {kernel}) outs(%start : {result}) -> {result}
+  return %result : {result}
+}}
+"""
+
+
+ONE_CHANNEL = ONE_IMAGE.replace("x18x16xf32", "x18x1xf32").replace("x3x16x32", "x3x1x32")

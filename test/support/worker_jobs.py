@@ -127,3 +127,7 @@ def leave_a_child_and_crash(pids: str) -> NoReturn:
     child = subprocess.Popen(SLEEPER)
     Path(pids).write_text(f"{os.getpid()} {child.pid}")
     os.abort()
+
+
+def session_niceness() -> str:
+    return Path("/proc/self/autogroup").read_text().rpartition(" ")[2].strip()

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from tuninglink.checking.check_report import EntryReport, SpecReport
 from tuninglink.checking.compiling import Job, compile_all
-from tuninglink.checking.configuration_checks import ConfigurationChecks, Proposals
+from tuninglink.checking.completion import Completion, unfinished
+from tuninglink.checking.configuration_checks import ConfigurationChecks
 from tuninglink.checking.entry_answers import Answer, Reachability
-from tuninglink.checking.findings import fix, knob_place
 from tuninglink.checking.judging import NO_PROGRAM, Judge, JudgingOptions
 from tuninglink.checking.parallel import Asked, ParallelJudge
 from tuninglink.compiler.target_flags import compile_flags, executable_target
@@ -26,11 +25,10 @@ from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.specs.applicability import is_bound_for
 from tuninglink.specs.spec import load_spec
 from tuninglink.specs.verification import check_configurations, verify_spec
-from tuninglink.specs.verification.faults import KnobPlaces
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from tuninglink.checking.compiling import CompileLimits, Model
     from tuninglink.checking.judging import Judgement
@@ -165,7 +163,7 @@ class Checker:
         attribute = executable_target(compile_flags(self._target), spec.module.context)
         return replace(self._target, intrinsics=Target.from_attribute(attribute).intrinsics)
 
-    def _entries(self, spec: Spec, diagnostics: DiagnosticSink) -> list[EntryReport]:
+    def _entries(self, spec: Spec, diagnostics: DiagnosticSink) -> Sequence[EntryReport]:
         in_model = self._check_model(spec, diagnostics)
         self.progress.begin(spec.source, spec.kind.value, len(spec.entries))
         question = self._judging_options(spec)
@@ -178,37 +176,21 @@ class Checker:
         ]
         parallel = ParallelJudge(judge, question, self._processes, warn, self._note)
         with parallel.begin(entries) as judgements:
-            reachability = Reachability(spec, matchers)  # while the other processes run
-            programs = self._complete(entries, judgements, judge)
-        compiled = self._compile(spec.entries, programs)
-        places = KnobPlaces()
+            # While the other processes run, this one answers what concerns several entries.
+            completion = Completion(Reachability(spec, matchers), in_model, judge)
+            reports: list[EntryReport] = []
+            programs: list[str | None] = []
+            for entry, judgement in zip(entries, judgements, strict=True):
+                reports.append(completion.report(entry, judgement))
+                programs.append(judgement.program if entry.is_asked else None)
+                self.progress.add(reports[-1])
+        if self._target is None or self._compile_limits is None:
+            return reports
+        compiled = self._compile(spec.entries, programs, self._target, self._compile_limits)
         return [
-            replace(
-                report,
-                knob_place=knob_place(report.is_valid, report.entry.place, places),
-                fix=fix(report.is_valid, report.entry.place, places),
-                compiles=compiled[position],
-                is_reachable=reachability.answer(position),
-                overlap=reachability.overlap(position),
-                in_model=None
-                if in_model is None
-                else tuple(in_model.get((report.entry.matcher, report.entry.action), ())),
-            )
-            for position, report in enumerate(self.progress.entries)
+            replace(report, compiles=answer)
+            for report, answer in zip(reports, compiled, strict=True)
         ]
-
-    def _complete(
-        self, entries: Sequence[Asked], judgements: Iterable[Judgement], judge: Judge
-    ) -> list[str | None]:
-        """Record the answer about each entry; return their programs, None for an entry for another target."""
-        proposals = Proposals()
-        programs: list[str | None] = []
-        for entry, judgement in zip(entries, judgements, strict=True):
-            if judgement.judged is not None:
-                answer = proposals.answer(judgement.judged, partial(judge.details, entry.entry))
-                self.progress.add(_unfinished(entry, judgement, answer))
-            programs.append(judgement.program if entry.is_asked else None)
-        return programs
 
     def _judging_options(self, spec: Spec) -> JudgingOptions:
         if self._target is None:
@@ -222,8 +204,7 @@ class Checker:
 
     def _note(self, asked: Asked, found: Judgement) -> None:
         """Record the findings about an entry, without the nearest valid configuration."""
-        answer = None if found.judged is None else found.judged.answer
-        self.progress.add(_unfinished(asked, found, answer))
+        self.progress.add(unfinished(asked, found))
 
     def _check_model(
         self, spec: Spec, diagnostics: DiagnosticSink
@@ -243,17 +224,19 @@ class Checker:
             return None
 
     def _compile(
-        self, entries: Sequence[Entry], programs: Sequence[str | None]
+        self,
+        entries: Sequence[Entry],
+        programs: Sequence[str | None],
+        target: Target,
+        limits: CompileLimits,
     ) -> Sequence[Answer | None]:
-        if self._compile_limits is None or self._target is None:
-            return [None] * len(entries)
-        flags = tuple(compile_flags(self._target))
+        flags = tuple(compile_flags(target))
         jobs = [
             Job(program, spec_of(entry), flags)
             for entry, program in zip(entries, programs, strict=True)
             if program
         ]
-        answers = iter(compile_all(jobs, self._compile_limits))
+        answers = iter(compile_all(jobs, limits))
         nothing = Answer(Verdict.NOT_DECIDED, NO_PROGRAM)
         return [
             next(answers) if program else None if program is None else nothing
@@ -271,17 +254,3 @@ def _once(emit: Callable[[Diagnostic], None]) -> Callable[[Diagnostic], None]:
             emit(diagnostic)
 
     return emit_once
-
-
-def _unfinished(asked: Asked, found: Judgement, valid: Answer | None) -> EntryReport:
-    """Return the findings about an entry before the spec is checked as a whole."""
-    return EntryReport(
-        position=asked.position,
-        entry=asked.entry,
-        payload=found.payload,
-        matches=found.matches,
-        is_valid=valid,
-        compiles=None,
-        is_reachable=Answer(Verdict.NOT_DECIDED, "the check was interrupted before"),
-        overlap=None,
-    )

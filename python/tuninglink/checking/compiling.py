@@ -47,7 +47,7 @@ class CompileLimits:
     """
 
     seconds: float = 120.0
-    processes: int = os.cpu_count() or 1
+    processes: int = len(os.sched_getaffinity(0))
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -17,7 +16,7 @@ from tuninglink.specs.structure import Anatomy, Entry
 from tuninglink.workers import Pool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from concurrent.futures import Future
 
     from tuninglink.checking.judging import Judgement, JudgingOptions
@@ -28,9 +27,6 @@ _FEW: Final = 100
 
 _SLICE: Final = 20
 """How many entries are handed to a process at once."""
-
-_AHEAD: Final = 16
-"""How many slices a process has been handed, so that it need not wait while this process does something else."""
 
 _SECONDS: Final = 3600.0
 """The time limit of a slice; the questions in it have limits of their own."""
@@ -90,17 +86,15 @@ class ParallelJudge:
             return
         slices = [entries[start : start + _SLICE] for start in range(0, len(entries), _SLICE)]
         with Pool(self._others, import_module, (__name__,)) as pool:
-            handed = _HandedOut(slices, partial(self._submit, pool), self._others * _AHEAD)
-            handed.hand_out(0)
-            yield self._together(slices, handed)
+            # All at once: the other processes need not wait while this one does something else.
+            futures = [self._submit(pool, part) for part in reversed(slices)]
+            yield self._together(slices, reversed(futures))
 
     def _together(
-        self, slices: Sequence[Sequence[Asked]], handed: _HandedOut
+        self, slices: Iterable[Sequence[Asked]], futures: Iterable[Future[_Outcome]]
     ) -> Iterator[Judgement]:
-        for position, entries in enumerate(slices):
-            handed.hand_out(position)
-            future = handed.future(position)
-            yield from self._here(entries) if future is None else self._there(entries, future)
+        for entries, future in zip(slices, futures, strict=True):
+            yield from self._there(entries, future)
 
     def _submit(self, pool: Pool, entries: Sequence[Asked]) -> Future[_Outcome]:
         future = pool.submit(_judge, _Slice.of(entries), self._judging_options, seconds=_SECONDS)
@@ -128,43 +122,6 @@ class ParallelJudge:
         for warning in future.result().warnings:
             self._warn(warning)
         yield from future.result().judgements
-
-
-class _HandedOut:
-    """The slices that were submitted to other processes, from the last one on.
-
-    Args:
-        slices: all slices.
-        submit: submits one.
-        most: the maximum number of unfinished slices.
-    """
-
-    def __init__(
-        self,
-        slices: Sequence[Sequence[Asked]],
-        submit: Callable[[Sequence[Asked]], Future[_Outcome]],
-        most: int,
-    ) -> None:
-        self._slices = slices
-        self._submit = submit
-        self._most = most
-        self._futures: deque[Future[_Outcome]] = deque()
-        self._unfinished: list[Future[_Outcome]] = []
-
-    def hand_out(self, position: int) -> None:
-        """Submit slices after a position until enough are unfinished."""
-        self._unfinished = [future for future in self._unfinished if not future.done()]
-        while self._first > position + 1 and len(self._unfinished) < self._most:
-            self._futures.appendleft(self._submit(self._slices[self._first - 1]))
-            self._unfinished.append(self._futures[0])
-
-    def future(self, position: int) -> Future[_Outcome] | None:
-        """Return the outcome of a slice, None for one that was not submitted."""
-        return None if position < self._first else self._futures[position - self._first]
-
-    @property
-    def _first(self) -> int:
-        return len(self._slices) - len(self._futures)
 
 
 @dataclass(frozen=True)

@@ -141,7 +141,7 @@ class CheckOptions:
     compiles: bool = False
     form: Format = Format.TABLE
     output: str = STANDARD_STREAM
-    jobs: int = os.cpu_count() or 1
+    jobs: int = len(os.sched_getaffinity(0))
     timeout: float = CompileLimits.seconds
     limit: float = Limits.seconds
     strict: bool = False

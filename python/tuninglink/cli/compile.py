@@ -122,7 +122,8 @@ def _check_outputs(options: CompileOptions) -> None:
 
 def _compile_and_explain(options: CompileOptions, path: str, project_specs: Sequence[str]) -> int:
     # A compilation that nobody wants explained need not load what that takes.
-    from tuninglink.cli.explanation_output import format_for, render  # noqa: PLC0415
+    from tuninglink.cli.explanation_output import render  # noqa: PLC0415
+    from tuninglink.cli.page_output import format_for  # noqa: PLC0415
     from tuninglink.explaining import explain_file  # noqa: PLC0415
 
     report_format = format_for(options.explanation or "", None)

@@ -3,33 +3,33 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
-from tuninglink.cli.database_tables import print_insights, print_problems
+from tuninglink.cli.database_tables import history_table, insights_table, print_problems
+from tuninglink.cli.known_values import known_records
+from tuninglink.cli.page_output import PAGE_FLAGS, checked_output, write_report
 from tuninglink.cli.usage import FORMAT_FLAG, Positional, ReportFormat, Usage
+from tuninglink.comparing.changes import LEAST_CHANGE
 from tuninglink.compiler.flags import COMPILE_FLAGS
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import (
     STANDARD_STREAM,
     check_output,
     check_output_directory,
-    make_directory,
-    write_file,
     write_output,
 )
-from tuninglink.llvm_flags import choice, switch
+from tuninglink.llvm_flags import Flag, choice, read_fraction, read_name, switch
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
 from tuninglink.plain_data import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.tuning.database import Database, Trial
+    from tuninglink.tuning.database import Database
 
 DATABASE: Final = Positional("DATABASE", "The database.")
 
@@ -41,6 +41,18 @@ class ExportFormat(Enum):
     T4 = "t4"
     TABLES = "tables"
     CSV = "csv"
+
+
+def _filter(target: str, metavar: str, help_: str, column: str) -> Flag:
+    """Return a flag that can be repeated, with the values of a column of the database."""
+    return Flag(
+        target,
+        read_name,
+        repeats=True,
+        metavar=metavar,
+        help=f"{help_} May be repeated.",
+        values=known_records(column),
+    )
 
 
 USAGES: Final = {
@@ -87,11 +99,45 @@ USAGES: Final = {
     "insights": Usage(
         name="database insights",
         positionals=(DATABASE,),
-        flags={"format": FORMAT_FLAG},
-        main_flags=("format",),
+        flags=PAGE_FLAGS,
+        main_flags=("format", "output"),
         examples=(
             "tuninglink database insights tuning.db",
+            "tuninglink database insights tuning.db -o insights.html",
             "tuninglink database insights tuning.db --format json > insights.json",
+        ),
+    ),
+    "history": Usage(
+        name="database history",
+        positionals=(
+            DATABASE,
+            Positional(
+                "WORD",
+                "Words of the problems, such as 'contraction' or sizes; a problem has all of them. By default, all problems.",
+                optional=True,
+                repeats=True,
+                values=known_records("description"),
+            ),
+        ),
+        flags={
+            "kind": _filter("kinds", "KIND", "Only problems of this kind of operation.", "kind"),
+            "target": _filter("targets", "TARGET", "Only problems for this target.", "target"),
+            "device": _filter("devices", "NAME", "Only devices whose name has this.", "device"),
+            "all": switch("is_everything", "Show problems with one compiler and driver only, too."),
+            "changed": switch("is_changed", "Show only problems of which a time changed."),
+            "min-change": Flag(
+                "min_change",
+                read_fraction,
+                metavar="PART",
+                help="The smallest change of a time that counts, as in 5% or 0.05, if the intervals of the two times are "
+                f"apart. Default: {LEAST_CHANGE:.0%}.",
+            ),
+            "format": FORMAT_FLAG,
+        },
+        main_flags=("changed", "format"),
+        examples=(
+            "tuninglink database history tuning.db --changed",
+            "tuninglink database history tuning.db contraction 4096 --target gfx942",
         ),
     ),
     "import": Usage(
@@ -161,16 +207,25 @@ def export_command(arguments: Sequence[str]) -> int:
     """
     values, (file,) = USAGES["export"].parse(arguments)
     form, output = values.get("form"), values.get("output", STANDARD_STREAM)
-    from tuninglink.tuning.database.exporting import export, to_csv, to_t4  # noqa: PLC0415
+    from tuninglink.tuning.database.exporting import (  # noqa: PLC0415
+        export,
+        to_csv,
+        to_t4,
+        write_tables,
+    )
 
     if form is not ExportFormat.TABLES:
         check_output(output)
-    elif output != STANDARD_STREAM:
+    elif output == STANDARD_STREAM:
+        remedy = note("name a directory: -o DIR")
+        raise TuninglinkError(error("tables are several files", notes=[remedy]))
+    else:
         check_output_directory(output)
     with open_database(file, read_only=True) as opened:
         trials = list(opened.all_trials())
     if form is ExportFormat.TABLES:
-        _export_tables(trials, output)
+        for message in write_tables(trials, Path(output)):
+            process.show(Diagnostic(Severity.WARNING, message))
         return process.SUCCESS
     if form is ExportFormat.CSV:
         write_output(output, to_csv(trials).encode())
@@ -187,19 +242,45 @@ def insights_command(arguments: Sequence[str]) -> int:
         TuninglinkError: the arguments are wrong, the database cannot be read, or scikit-learn is missing.
     """
     values, (file,) = USAGES["insights"].parse(arguments)
+    checked_output(values)
     from tuninglink.tuning.search import lacking_scikit_learn  # noqa: PLC0415
 
     try:
-        from tuninglink.tuning.database.insights import insights_among  # noqa: PLC0415 - needs an extra
+        from tuninglink.tuning.database.insights import (  # noqa: PLC0415 - needs an extra
+            insights_among,
+            to_html,
+        )
 
         with open_database(file, read_only=True) as opened:
             result = insights_among(opened.all_trials())
     except ImportError as failure:
         raise lacking_scikit_learn("'database insights'", str(failure)) from None
-    if values.get("report_format") is ReportFormat.JSON:
+    write_report(
+        values, result, lambda stream: insights_table(result, stream), lambda: to_html(result)
+    )
+    return process.SUCCESS
+
+
+def history_command(arguments: Sequence[str]) -> int:
+    """Run `tuninglink database history` with the arguments after these words, and return the exit code.
+
+    Raises:
+        TuninglinkError: the arguments are wrong, or the database cannot be read.
+    """
+    values, (file, *words) = USAGES["history"].parse(arguments)
+    report_format = values.pop("report_format", None)
+    least = values.pop("min_change", LEAST_CHANGE)
+    from tuninglink.tuning.database.history import HistoryFilter, history_among  # noqa: PLC0415
+
+    selected = HistoryFilter(tuple(words), **values)
+    with open_database(file, read_only=True) as opened:
+        result = history_among(opened.all_trials(), selected, least)
+    if report_format is ReportFormat.JSON:
         sys.stdout.write(to_json(result))
         return process.SUCCESS
-    print_insights(result)
+    single = "with one compiler and driver only; '--all' shows them"
+    why_hidden = "without a change" if selected.is_changed else single
+    sys.stdout.write(history_table(result, sys.stdout, why_hidden))
     return process.SUCCESS
 
 
@@ -217,24 +298,3 @@ def import_command(arguments: Sequence[str]) -> int:
             added = opened.record_all(read_trials(Path(table)))
             sys.stdout.write(f"{table}: {added} trials added\n")
     return process.SUCCESS
-
-
-def _export_tables(trials: Sequence[Trial], directory: str) -> None:
-    """Write a file for each problem and environment, named after the problem."""
-    from tuninglink.tuning.database.exporting import to_tables  # noqa: PLC0415
-
-    if directory == STANDARD_STREAM:
-        raise TuninglinkError(
-            error("tables are several files", notes=[note("name a directory: -o DIR")])
-        )
-    place = make_directory(directory)
-    taken: Counter[str] = Counter()
-    for (problem, _), table in to_tables(trials).items():
-        if table is None:
-            message = f"'{problem.description}' is left out: no time is known of the default, or of any candidate"
-            process.show(Diagnostic(Severity.WARNING, message))
-            continue
-        name = problem.description.replace(" ", "_")
-        taken[name] += 1
-        number = f"_{taken[name]}" if taken[name] > 1 else ""
-        write_file(place / f"{name}{number}.json", to_json(table).encode())

@@ -1,16 +1,19 @@
-"""Databases of trials as tables: their problems, their trials, and insights."""
+"""Databases of trials as tables: their problems, their trials, their history, and insights."""
 
 from __future__ import annotations
 
 import sys
 from typing import TYPE_CHECKING
 
-from tuninglink.cli.terminal import print_table
+from tuninglink.cli.terminal import print_table, render_table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+    from typing import TextIO
 
+    from tuninglink.comparing.changes import Estimate
     from tuninglink.tuning.database import EnvironmentRecord, Trial
+    from tuninglink.tuning.database.history import History, HistoryPoint, ProblemHistory
     from tuninglink.tuning.database.insights import Heuristic, Insights
 
 
@@ -92,10 +95,9 @@ def _figure(microseconds: float | None) -> str:
     return "" if microseconds is None else f"{microseconds:.2f}"
 
 
-def print_insights(insights: Insights) -> None:
-    """Print a table for each heuristic, and one of the rules of failures."""
-    for heuristic in insights.heuristics:
-        _print_heuristic(heuristic)
+def insights_table(insights: Insights, stream: TextIO) -> str:
+    """Return a table for each heuristic, and one of the rules of failures."""
+    parts = [_heuristic(heuristic, stream) for heuristic in insights.heuristics]
     rows = [
         (
             f"{rule.kind} {rule.target}",
@@ -107,10 +109,11 @@ def print_insights(insights: Insights) -> None:
         )
         for rule in insights.failures
     ]
-    print_table(("candidates", "fail if", "failures", "successes", "problems", "reason"), rows)
+    columns = ("candidates", "fail if", "failures", "successes", "problems", "reason")
+    return "\n".join([*parts, render_table(columns, rows, "", stream)])
 
 
-def _print_heuristic(heuristic: Heuristic) -> None:
+def _heuristic(heuristic: Heuristic, stream: TextIO) -> str:
     problems, defaults = heuristic.problems, heuristic.known_defaults
     regrets = {
         "of the compiler's choice": heuristic.regret_of_defaults,
@@ -127,9 +130,63 @@ def _print_heuristic(heuristic: Heuristic) -> None:
         )
         for step in heuristic.steps
     ]
-    print_table(
-        ("prefer", "regret", "winners", "compiler's choices"),
-        rows,
-        title=f"{heuristic.kind} {heuristic.target}: {heuristic.candidates} candidates; regret {regret}",
+    title = (
+        f"{heuristic.kind} {heuristic.target}: {heuristic.candidates} candidates; regret {regret}"
     )
-    sys.stdout.write("\n")
+    return render_table(("prefer", "regret", "winners", "compiler's choices"), rows, title, stream)
+
+
+def history_table(history: History, stream: TextIO, why_hidden: str) -> str:
+    """Return a table for each problem, and how many are not shown.
+
+    Args:
+        history: the history.
+        stream: where it goes.
+        why_hidden: what problems that are not shown have in common.
+    """
+    parts = [_history(problem, stream) for problem in history.problems]
+    if history.hidden:
+        count = f"{history.hidden:,} other {'problem' if history.hidden == 1 else 'problems'}"
+        parts.append(f"not shown: {count} {why_hidden}\n")
+    elif not history.problems:
+        parts.append("no problem fits\n")
+    return "\n".join(parts)
+
+
+def _history(problem: ProblemHistory, stream: TextIO) -> str:
+    place = [f"for {problem.target} on {problem.device}", problem.flags]
+    if problem.cores:
+        place.insert(1, "1 thread" if problem.cores == 1 else f"{problem.cores} threads")
+    columns = ("compiler", "driver", "since", "trials", "default µs", "", "best µs", "")
+    return render_table(
+        (*columns, "speedup", "best"),
+        [tuple(_point(point)) for point in problem.points],
+        f"{problem.problem} {', '.join(filter(None, place))}",
+        stream,
+    )
+
+
+_WORDS = {"regression": "slower", "improvement": "faster"}
+
+
+def _point(point: HistoryPoint) -> Iterator[str]:
+    software = point.software
+    is_plain = software.runtime in ("", software.compiler)
+    yield software.compiler if is_plain else f"{software.compiler}, runtime {software.runtime}"
+    yield software.driver
+    yield point.date[: len("2026-11-21")]
+    yield str(point.trials)
+    for estimate, change in (
+        (point.default_us, point.default_change),
+        (point.best_us, point.best_change),
+    ):
+        yield _bounded(estimate)
+        yield _WORDS[change.value] if change else ""
+    yield "" if point.speedup is None else f"{point.speedup:.2f}"
+    yield point.best
+
+
+def _bounded(estimate: Estimate | None) -> str:
+    if estimate is None or estimate.low is None:
+        return _figure(estimate.value if estimate else None)
+    return f"{estimate.value:.2f} [{estimate.low:.2f}, {estimate.high:.2f}]"

@@ -15,7 +15,7 @@ from tuninglink.plain_data import to_json
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tuninglink.doctor import Environment
+    from tuninglink.doctor import Environment, ListedDevice
 
 
 USAGE: Final = Usage(
@@ -64,7 +64,17 @@ def _environment_rows(installed: Environment) -> Iterator[tuple[str, str, str]]:
     for driver in installed.drivers:
         if not driver.devices:
             yield "driver", driver.name, driver.failure or "no device"
-        for uri, name in driver.devices:
-            yield "device", uri, name
+        for device in driver.devices:
+            yield "device", device.uri, ", ".join((device.name, *_state(device)))
     size = f"{installed.cached_files} files, {installed.cached_bytes:,} bytes"
     yield "cache of URLs", str(installed.cache), size
+
+
+def _state(device: ListedDevice) -> Iterator[str]:
+    """Yield what a device reports of its clock, power and temperature."""
+    if device.clock_mhz is not None:
+        yield f"{device.clock_mhz:,} MHz"
+    if device.power_watts is not None:
+        yield f"{device.power_watts:.0f} W"
+    if device.temperature_celsius is not None:
+        yield f"{device.temperature_celsius:.0f} °C"

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.cli import process
 from tuninglink.cli.compile import USAGE as COMPILE_USAGE
 from tuninglink.cli.compile import specs_of
-from tuninglink.cli.explanation_output import format_for, render
+from tuninglink.cli.explain_device import DEVICE_FLAGS, Measurement, device_options
+from tuninglink.cli.explanation_output import render
+from tuninglink.cli.page_output import format_for
 from tuninglink.cli.project_options import PROJECT_FLAGS, with_project
 from tuninglink.cli.terminal import progress
 from tuninglink.cli.usage import Usage
 from tuninglink.compiler.compile_options import ExplanationFormat
-from tuninglink.compiler.flags import EXPLAIN_FLAGS, parse_explain_arguments
+from tuninglink.compiler.flags import EXPLAIN_FLAGS, FlagReader, compile_options
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import CompileError
@@ -29,10 +31,12 @@ if TYPE_CHECKING:
 
 PROGRAM: Final = "tuninglink explain"
 
+_FLAGS: Final = {**EXPLAIN_FLAGS, **DEVICE_FLAGS}
+
 USAGE: Final = Usage(
     name="explain",
     positionals=COMPILE_USAGE.positionals,
-    flags={**EXPLAIN_FLAGS, **PROJECT_FLAGS},
+    flags={**_FLAGS, **PROJECT_FLAGS},
     main_flags=("spec", "format", "output"),
     takes_compiler_flags=True,
     description="""
@@ -63,7 +67,9 @@ def explain_command(arguments: Sequence[str]) -> int:
         TuninglinkError: the program was not compiled, or the explanation not written.
     """
     own, project_specs = with_project(arguments)
-    options = parse_explain_arguments(own)
+    reader = FlagReader(_FLAGS, own)
+    device = device_options(reader.values)
+    options = compile_options(reader)
     path = options.input
     if path is None:
         raise CompileError(error("no input; name a program, or - for standard input"))
@@ -72,16 +78,21 @@ def explain_command(arguments: Sequence[str]) -> int:
     set_up_command_line(PROGRAM, options.flags)
     report_format = format_for(options.output, options.report_format)
     times = [] if options.profile is None else [read_profile(options.profile)]
+    measurement = Measurement(path, options, device) if device.device else None
+    is_whole = measurement is not None and measurement.is_profiled
     with progress(f"explaining {path}") as step:
-        _, explanation = explain_file(
+        choice = specs_of(options, project_specs)
+        compilation, explanation = explain_file(
             path,
-            until_configured(options),
-            specs_of(options, project_specs),
+            measurement.whole if measurement and is_whole else until_configured(options),
+            choice,
             report=process.show,
             step=step,
             is_detailed=report_format is ExplanationFormat.HTML,
         )
         explanation = with_times(explanation, [*times, *_recorded_times(options, path)])
+        if measurement is not None:
+            explanation = measurement.add_times(explanation, compilation.output, choice, step)
     stream = sys.stdout if options.output == STANDARD_STREAM else None
     write_output(options.output, render(explanation, report_format, stream).encode())
     return process.SUCCESS

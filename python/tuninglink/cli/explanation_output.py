@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tuninglink.compiler.compile_options import ExplanationFormat
@@ -16,26 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import TextIO
 
-    from tuninglink.explaining.dispatch_report import (
-        DispatchReport,
-        EntryReference,
-        Match,
-        OperationReport,
-        ProblemRow,
-    )
-    from tuninglink.explaining.explanation import Explanation, SpecSummary
+    from tuninglink.explaining.dispatch_report import DispatchReport, OperationReport, ProblemRow
+    from tuninglink.explaining.explanation import Explanation
+    from tuninglink.explaining.spec_report import EntryReference, Match, SpecSummary
 
     Fact = tuple[str, str]
-
-
-def format_for(path: str, wanted: ExplanationFormat | None) -> ExplanationFormat:
-    """Return the format of an explanation: the requested one, or the one for the suffix of its file."""
-    by_name = {
-        ".json": ExplanationFormat.JSON,
-        ".html": ExplanationFormat.HTML,
-        ".htm": ExplanationFormat.HTML,
-    }
-    return wanted or by_name.get(Path(path).suffix.lower(), ExplanationFormat.TABLE)
 
 
 def render(
@@ -159,6 +143,16 @@ def _cost(row: ProblemRow, explanation: Explanation) -> str:
         parts.append(f"{dispatch.cost.intensity:.1f} FLOP/B")
     if dispatch.microseconds is not None:
         parts.append(f"{dispatch.microseconds:,.1f} µs a call")
+    rates = dispatch.rates
+    if rates.gflops:
+        parts.append(f"{rates.gflops:,.4g} GFLOP/s")
+    if rates.gbps:
+        parts.append(f"{rates.gbps:,.4g} GB/s")
+    if rates.roofline is not None:
+        parts.append(f"{100 * rates.roofline:.0f} % of the roofline")
+    saved = [one.saved_microseconds for one in row.dispatches if one.saved_microseconds is not None]
+    if saved:
+        parts.append(f"the entry saves {sum(saved):,.4g} µs")
     return ", ".join(parts)
 
 

@@ -20,7 +20,7 @@ from tuninglink.tuning.devices.local import default_device
 from tuninglink.tuning.flag_sets import DEFAULT, NONE, flag_sets
 from tuninglink.tuning.flag_sets.comparison import FlagComparison
 from tuninglink.tuning.flag_sets.compilation import ProgramSource, SetCompiler, SourceReference
-from tuninglink.tuning.flag_sets.results import FlagsResult, tuning_bases
+from tuninglink.tuning.flag_sets.results import FlagsResult, rivals, tuning_bases
 from tuninglink.tuning.settings import Numerics
 
 if TYPE_CHECKING:
@@ -79,8 +79,16 @@ class FlagChoice:
     @property
     def bases(self) -> list[FlagSet]:
         """The sets under which dispatches are tuned, best first."""
-        compile_seconds = self.default.seconds if self.default is not None else 0.0
-        return tuning_bases(self.result, self.seconds, compile_seconds)
+        return tuning_bases(self.result, self.seconds, self._compile_seconds)
+
+    @property
+    def rivals(self) -> list[FlagSet]:
+        """The other sets that may be the fastest, for the comparison at the end."""
+        return rivals(self.result, self.seconds, self._compile_seconds)
+
+    @property
+    def _compile_seconds(self) -> float:
+        return self.default.seconds if self.default is not None else 0.0
 
     def set_result(self, flag_set: FlagSet) -> SetResult | None:
         """Return the result of a set; None for the user's flags."""
@@ -136,7 +144,7 @@ def _compare(options: TuneOptions) -> FlagChoice:
     comparison = _comparison(options, seconds, judge)
     with SetCompiler(_jobs(options)) as compiler:
         job = comparison.begin(compiler, DEFAULT)
-        expected = _backend_of(options.flags)
+        expected = backend_of(options.flags)
         # The sets for the named backend are compiled along with the default.
         jobs = {set_: comparison.begin(compiler, set_) for set_ in _sets(expected, options)}
         default = job.result()
@@ -186,7 +194,7 @@ def _source(options: TuneOptions) -> ProgramSource:
 
 
 def _jobs(options: TuneOptions) -> int:
-    return options.settings.jobs or os.cpu_count() or 1
+    return options.settings.jobs or len(os.sched_getaffinity(0))
 
 
 def _device(uri: str, options: TuneOptions) -> DeviceProcess:
@@ -194,7 +202,7 @@ def _device(uri: str, options: TuneOptions) -> DeviceProcess:
     return DeviceProcess(uri, settings=Settings(seed=settings.seed), timeout=settings.timeout)
 
 
-def _backend_of(flags: Sequence[str]) -> str:
+def backend_of(flags: Sequence[str]) -> str:
     """Return the backend that flags name; empty if they name none."""
     values = {value for flag in flags for value in flag.partition("=")[2].split(",")}
     return next((backend for name, backend in _BACKENDS.items() if name in values), "")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 _LINES: Final = ("COMP_WORDS", "_TYPER_COMPLETE_ARGS")
 """The variables with the command line so far: bash's, and that of other shells."""
@@ -48,6 +48,28 @@ def known_searches() -> Iterable[str]:
     from tuninglink.tuning.search import search_names  # noqa: PLC0415 - only a shell needs the list
 
     return search_names()
+
+
+def known_records(column: str) -> Callable[[], Iterable[str]]:
+    """Return a function that returns the values of a column of the database on the command line that a shell completes.
+
+    Args:
+        column: see `Database.values`.
+    """
+
+    def known() -> Iterable[str]:
+        from tuninglink.tuning.database import Database, DatabaseError  # noqa: PLC0415
+
+        path = next((word for word in typed_words()[3:] if Path(word).is_file()), None)
+        if path is None:
+            return ()
+        try:
+            with Database(Path(path), read_only=True) as database:
+                return list(filter(None, database.values(column)))
+        except DatabaseError:
+            return ()
+
+    return known
 
 
 def known_pipelines() -> Iterable[str]:

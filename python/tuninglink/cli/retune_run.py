@@ -17,6 +17,7 @@ from tuninglink.files import STANDARD_STREAM, check_directory, write_output
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
 from tuninglink.plain_data import to_json
 from tuninglink.specs.sources import SpecFiles, read_specs
+from tuninglink.tuning.devices.device import check_devices
 from tuninglink.tuning.devices.local import default_device
 from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.retuning.results import (
@@ -91,6 +92,8 @@ def _retune(specs: Sequence[Spec], options: RetuneOptions, command: str) -> Retu
     budget = Budget(time_left(options.settings.seconds), options.settings.trials)
     target = target_of(options.flags)
     uris = options.settings.devices or (default_device(target.backend),)
+    if not options.cluster:
+        check_devices(uris)
     model = None
     if options.model:
         with progress(f"compiling {options.model}"):

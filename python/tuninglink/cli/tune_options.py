@@ -58,6 +58,7 @@ class TuneOptions(MeasuringOptions):
         expected: what its functions should return for these inputs.
         problems: the problems to tune instead of a program.
         dry_run: whether only the sizes of spaces are shown.
+        profile: a file with times of dispatches in the program, or nothing.
     """
 
     input: str
@@ -75,6 +76,7 @@ class TuneOptions(MeasuringOptions):
     expected: tuple[GivenInput, ...] = ()
     problems: tuple[Problem, ...] = ()
     dry_run: bool = False
+    profile: str = ""
 
     @property
     def is_partial(self) -> bool:
@@ -149,6 +151,12 @@ TUNE_FLAGS: Final = {
         switch=True,
         help="Take flags and entries that change the results of the program by more than rounding; the same as "
         "--numerics any.",
+    ),
+    "profile": Flag(
+        "profile",
+        metavar="FILE",
+        help="Weigh dispatches by their times in this profile of the program, such as a .ireeprof or what `tuninglink explain "
+        "--device` writes as JSON; see its --help. Default: by their times alone.",
     ),
     "only": Flag(
         "patterns",
@@ -263,7 +271,7 @@ def _problems_in(paths: Sequence[str], *, is_strict: bool) -> Iterator[Problem]:
             process.show(Diagnostic(Severity.WARNING, message, notes=notes))
 
 
-_PROGRAM_FLAGS: Final = ("dim", "compile-from", *CALL_FLAGS, "flag-sets", "only-flags")
+_PROGRAM_FLAGS: Final = ("dim", "compile-from", *CALL_FLAGS, "flag-sets", "only-flags", "profile")
 """The flags that describe a whole program or need one."""
 
 
@@ -277,7 +285,7 @@ def _check_has_no_program(program: str | None, values: Mapping[str, Any]) -> Non
         message = f"expected a program or problems, found both: '{program}' is a program"
         raise CompileError(error(message))
     for name in _PROGRAM_FLAGS:
-        if values.get(TUNE_FLAGS[name].target, NONE) not in (NONE, ()):
+        if values.get(TUNE_FLAGS[name].target, NONE) not in (NONE, (), ""):
             raise CompileError(error(f"flag '--{name}' needs a program, not problems"))
 
 

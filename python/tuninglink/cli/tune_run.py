@@ -6,17 +6,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
+from tuninglink.cli.flag_choice import backend_of
 from tuninglink.cli.measuring import Measuring, stopping, time_left
 from tuninglink.cli.terminal import progress
 from tuninglink.errors import CompileError, TuninglinkError
+from tuninglink.explaining.profiles import read_profile
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note, thread_context
 from tuninglink.specs.default_library import DefaultLibrary
 from tuninglink.specs.sources import SpecFiles, read_specs
+from tuninglink.tuning.devices.device import check_devices
 from tuninglink.tuning.devices.local import default_device
+from tuninglink.tuning.program_profiles import weighed
 from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.report import report_of
 from tuninglink.tuning.scheduling import Stage, Timeline
 from tuninglink.tuning.scheduling.budget import Ledger
+from tuninglink.tuning.search import begin_loading
 from tuninglink.tuning.tuner import Tuner
 
 if TYPE_CHECKING:
@@ -62,7 +67,7 @@ def tune(options: TuneOptions, set_flags: Sequence[str], command: str) -> Tuned:
         TuninglinkError: the program cannot be tuned.
     """
     result, device, is_stopped = run_tuner(options, set_flags, command)
-    report = report_of(options.title, device, result)
+    report = report_of(options.title, device, result, options.profile)
     return Tuned(result.spec, len(result.won), report, result.failure, is_stopped)
 
 
@@ -80,6 +85,7 @@ def run_tuner(
     settings = options.settings
     ledger = Ledger(time_left(settings.seconds), settings.trials)
     timeline = Timeline()
+    begin_loading(settings.search)
     with progress(f"compiling {options.title}"), timeline.stage(Stage.PROGRAM):
         program = read_input(options)
     warning = generic_cpu_warning(task.target for task in program.tasks)
@@ -103,14 +109,48 @@ def run_tuner(
     return result, descriptions[0], ledger.whole.is_stopped
 
 
+def _weighed(program: DispatchedProgram, path: str) -> DispatchedProgram:
+    """Return a program whose dispatches have the weights of a profile, and report how many are in it.
+
+    Raises:
+        TuninglinkError: the profile cannot be read.
+    """
+    result = weighed(program, read_profile(path))
+    count, total = len(result.profiled), len(result.tasks)
+    if count:
+        message = f"dispatches are weighed by their times in '{path}': {count} of {total} problems"
+        process.show(Diagnostic(Severity.REMARK, message))
+    elif total:
+        remedy = note(
+            "record it with the flags and the specs with which the program is compiled here"
+        )
+        message = f"'{path}' has no dispatch of the program; all are weighed by their times alone"
+        process.show(Diagnostic(Severity.WARNING, message, notes=(remedy,)))
+    return result
+
+
+def check_named_devices(options: TuneOptions) -> None:
+    """Check the devices that the options name, or that run code for the flags, before anything is compiled.
+
+    Raises:
+        DeviceError: there is no such driver or device.
+    """
+    if options.cluster:
+        return
+    backend = backend_of(options.flags)
+    named = (default_device(backend),) if backend else ()
+    check_devices(options.settings.devices or named)
+
+
 def read_input(options: TuneOptions) -> DispatchedProgram:
-    """Read the program.
+    """Read the program, with the weights of its dispatches.
 
     Raises:
         CompileError: it does not compile.
+        TuninglinkError: the profile cannot be read.
     """
     try:
-        return read_program(
+        program = read_program(
             options.input,
             options.flags,
             first=options.compile_from,
@@ -119,6 +159,7 @@ def read_input(options: TuneOptions) -> DispatchedProgram:
         )
     except CompileError as failure:
         raise with_target_help(failure, options.flags) from None
+    return _weighed(program, options.profile) if options.profile else program
 
 
 def _default_devices(program: DispatchedProgram) -> tuple[str, ...]:

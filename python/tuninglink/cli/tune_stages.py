@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.cli import process
 from tuninglink.cli.measuring import check_outputs
 from tuninglink.cli.terminal import print_table, progress
-from tuninglink.cli.tune_run import candidate_specs, read_input, run_tuner
+from tuninglink.cli.tune_run import candidate_specs, check_named_devices, read_input, run_tuner
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import STANDARD_STREAM, check_directory, check_output_directory, write_file
@@ -94,7 +94,7 @@ def run_stages(options: TuneOptions, command: str) -> TuninglinkError | None:
 
 
 def _prepared(options: TuneOptions) -> list[PreparedTask]:
-    """Return the tasks that can be tuned, those with the most work first; name the others.
+    """Return the tasks that can be tuned, those with the most time or work first; name the others.
 
     Raises:
         TuninglinkError: there is none.
@@ -110,7 +110,7 @@ def _prepared(options: TuneOptions) -> list[PreparedTask]:
     if not tasks:
         what = "that --only means" if program.tasks else "to tune"
         raise TuninglinkError(error(f"there is no dispatch {what}"))
-    tasks = sorted(tasks, key=estimated_work, reverse=True)[: settings.top]
+    tasks = sorted(tasks, key=_importance, reverse=True)[: settings.top]
     specs, registry = candidate_specs(program, options), ProviderRegistry(process.show)
     selection = SpaceSelection(settings.pipelines, settings.fixed)
     result: list[PreparedTask] = []
@@ -132,6 +132,10 @@ def _prepared(options: TuneOptions) -> list[PreparedTask]:
     if not result:
         raise TuninglinkError(error("there is no dispatch to tune"))
     return result
+
+
+def _importance(task: TuningTask) -> tuple[float, float]:
+    return task.profiled_us or 0.0, estimated_work(task)
 
 
 def _drawn(options: TuneOptions) -> list[StagedCandidate]:
@@ -171,6 +175,7 @@ def _measure(options: TuneOptions, command: str) -> TuninglinkError | None:
     check_outputs(replace(options, output=STANDARD_STREAM))
     if options.report:
         check_directory(options.report)
+    check_named_devices(options)
     result, device, _ = run_tuner(options, (), command)
     measured = []
     for task in result.tasks:

@@ -17,11 +17,12 @@ from tuninglink.cli.flag_choice import choose_flags, say, write_flags
 from tuninglink.cli.measuring import check_outputs, stopping
 from tuninglink.cli.startup import end_with, exit_on_interrupt
 from tuninglink.cli.terminal import Verbosity, set_verbosity, verbosity
-from tuninglink.cli.tune_run import tune
+from tuninglink.cli.tune_run import check_named_devices, tune
 from tuninglink.cli.tune_stages import run_stages
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.emission.spec_writer import write_spec
 from tuninglink.errors import TuninglinkError
+from tuninglink.explaining.profiles import read_profile
 from tuninglink.files import STANDARD_STREAM, check_directory, write_output
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
 from tuninglink.tuning.flag_sets.comparison import TunedSet
@@ -62,12 +63,15 @@ def tune_program(options: TuneOptions, command: str) -> TuninglinkError | None:
     check_outputs(options)
     if options.report:
         check_directory(options.report)
+    if options.profile:
+        read_profile(options.profile)  # a mistake in it is reported before anything is compiled
+    check_named_devices(options)
     choice = choose_flags(options)
     if options.only_flags:
         write_flags(options, choice.result)
         return None
     bases = choice.bases
-    if len(bases) == 1:
+    if len(bases) == 1 and not choice.rivals:
         (base,) = bases
         set_up_command_line(command, (*options.flags, *base.flags))
         tuned = tune(_with_flags(options, base, options.settings.seconds), base.flags, command)
@@ -132,7 +136,10 @@ def _tune_bases(
     if choice.options.output != STANDARD_STREAM:
         _write(choice.options, tuned[best], result)  # keep it if the comparison is interrupted
     left = end + choice.final_seconds - time.monotonic()
-    return _fastest_pair(choice, [_contestant(base, tuned) for base in bases], tuned, left)
+    contestants = [_contestant(base, tuned) for base in bases]
+    alone = [bases[0]] if contestants[0].entries else []
+    alone += [rival for rival in choice.rivals if rival not in bases]
+    return _fastest_pair(choice, [*map(TunedSet, alone), *contestants], tuned, left)
 
 
 def _fastest_pair(
@@ -146,9 +153,8 @@ def _fastest_pair(
     best = next(iter(tuned))
     if result.reason:
         return tuned[best], replace(result, best=choice.set_result(best))
-    for base, pair in tuned.items():
-        if base.flags == result.flags:
-            return pair, result
+    if result.best is not None and result.best.entries:
+        return tuned[result.best.flag_set], result
     # The flags alone are the fastest.
     return replace(tuned[best], spec=write_spec("tuned", []), entries=0), result
 

@@ -36,7 +36,7 @@ SUMMARIES: Final = {
     "verify": "Compare what a program's dispatches compute with a reference for another target, and with NumPy.",
     "retune": "Measure the entries of specs again, and drop, keep or improve each.",
     "check": "Check specs, entry by entry: structure, matchers, configurations, and what is never reached.",
-    "diff": "Say what changed from one report to a later one: dispatches that are not tuned any more, and times.",
+    "diff": "Say what changed from one report or spec to a later one: dispatches that are not tuned any more, and times.",
     "dump": "Write the specs that the dispatches of a program carry, each distinct content once.",
     "targets": "List the default specs, their entries in order, the sources of the configurations, and the libraries.",
     "lock": "Pin the specs of a project: write their hashes to `tuninglink.lock` next to the project file.",
@@ -46,6 +46,7 @@ SUMMARIES: Final = {
     "database merge": "Add the trials of other databases; what is there already is not added again.",
     "database export": "Write all trials of a database.",
     "database insights": "Say what fast candidates have in common that the compiler's choice lacks, and what failures have in common.",
+    "database history": "Show the times of problems over compilers and drivers, and which of them changed.",
     "database import": "Add the trials of recorded tables and of exports.",
     "doctor": "Show versions, extras, drivers, devices and caches, and check the compiler.",
 }

@@ -23,6 +23,7 @@ from tuninglink.tuning.deciding.model_run import ModelRuns
 from tuninglink.tuning.deciding.output_judge import OutputJudge
 from tuninglink.tuning.deciding.verdicts import ProgramVerdict, judge_program
 from tuninglink.tuning.devices import Settings
+from tuninglink.tuning.devices.device import check_devices
 from tuninglink.tuning.devices.local import Devices, default_device, may_run
 from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.references.program_reference import (
@@ -53,6 +54,7 @@ def verify(options: VerifyOptions) -> bool:
     """
     if options.failures:
         check_directory(options.failures)
+    check_devices(options.devices)
     spec = _spec(options)
     with progress(f"compiling {options.input}"):
         program = read_program(

@@ -14,7 +14,7 @@ from iree.compiler import ir as mlir
 from tuninglink.mlir import names
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.symbols import FreshNames, split_path, symbols
-from tuninglink.mlir.walk import collect
+from tuninglink.mlir.walk import body, collect
 from tuninglink.specs.entry_settings import CONFIGURATIONS
 from tuninglink.specs.linking.link_form import LinkForm
 from tuninglink.specs.module_scan import signature
@@ -198,10 +198,10 @@ def _scopes(linked: LinkedSpec, module: mlir.Operation) -> Iterator[_Scope]:
     if linked.form is not LinkForm.CHAINED:
         yield _Scope(module, parts)
         return
-    nested = symbols(module)
-    for position, part in parts:
-        if part.module is not None:
-            yield _Scope(nested[part.module], [(position, part)])
+    modules = [operation for operation in body(module) if operation.name == names.MODULE]
+    linked_parts = [(position, part) for position, part in parts if part.copy is not None]
+    for nested, part in zip(modules, linked_parts, strict=True):
+        yield _Scope(nested, [part])
 
 
 def _configures(annotation: mlir.Operation) -> bool:

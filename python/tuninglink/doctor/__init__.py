@@ -8,6 +8,7 @@ from __future__ import annotations
 import mmap
 import platform
 import re
+import time
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from importlib import metadata, resources
@@ -38,17 +39,36 @@ _SECONDS: Final = 30.0
 
 
 @dataclass(frozen=True)
+class ListedDevice:
+    """A device of a driver, and its state; None for what its driver does not report.
+
+    Attributes:
+        uri: its URI, such as `cuda://0`.
+        name: its name.
+        clock_mhz: its clock.
+        power_watts: its power.
+        temperature_celsius: its temperature.
+    """
+
+    uri: str
+    name: str
+    clock_mhz: int | None = None
+    power_watts: float | None = None
+    temperature_celsius: float | None = None
+
+
+@dataclass(frozen=True)
 class Driver:
     """A driver of the runtime.
 
     Attributes:
         name: its name, such as `cuda`.
-        devices: the URI and the name of each device.
+        devices: its devices.
         failure: the reason why it lists no devices, or empty.
     """
 
     name: str
-    devices: tuple[tuple[str, str], ...] = ()
+    devices: tuple[ListedDevice, ...] = ()
     failure: str = ""
 
 
@@ -116,7 +136,7 @@ def _drivers() -> Iterator[Driver]:
     with Pool(1) as pool:  # Vendors' libraries in drivers may crash or hang.
         for name in pool.submit(driver_names, seconds=_SECONDS).result():
             try:
-                devices = pool.submit(device_names, name, seconds=_SECONDS).result()
+                devices = pool.submit(listed_devices, name, seconds=_SECONDS).result()
                 yield Driver(name, devices)
             except TuninglinkError as failure:
                 yield Driver(name, failure=failure.diagnostics[0].message)
@@ -131,8 +151,8 @@ def driver_names() -> list[str]:
     return sorted(rt.query_available_drivers())
 
 
-def device_names(driver: str) -> tuple[tuple[str, str], ...]:
-    """Return the URI and the name of each device of a driver.
+def listed_devices(driver: str) -> tuple[ListedDevice, ...]:
+    """Return the devices of a driver with their state.
 
     Raises:
         DeviceError: the driver cannot be loaded, or lists no devices.
@@ -140,8 +160,21 @@ def device_names(driver: str) -> tuple[tuple[str, str], ...]:
     from tuninglink.tuning.devices.device import LOCAL_DRIVERS, describe, devices_of  # noqa: PLC0415
 
     if driver in LOCAL_DRIVERS:
-        return ((f"{driver}://", describe(driver).name),)
-    return tuple((device.uri, device.name) for device in devices_of(driver))
+        return (_with_state(f"{driver}://", describe(driver).name),)
+    return tuple(_with_state(device.uri, device.name) for device in devices_of(driver))
+
+
+def _with_state(uri: str, name: str) -> ListedDevice:
+    from tuninglink.tuning.devices.sensors import sensors_of  # noqa: PLC0415
+
+    sensors = sensors_of(uri)
+    time.sleep(_READING_SECONDS)
+    state = sensors.read()
+    return ListedDevice(uri, name, state.clock_mhz, state.power_watts, state.temperature_celsius)
+
+
+_READING_SECONDS: Final = 0.1
+"""The time over which the energy counters of processors give a mean power."""
 
 
 _TARGETS: Final = ("gfx942", "sm_80", "vulkan-rdna3", "metal", "x86_64", "vmvx")

@@ -142,8 +142,8 @@ def _match_dag(dispatch: Workload, operation: Value, ranges: Container[int] = ()
         copy = root.operation.clone().operation
         for position, operand in enumerate(root.operands):
             copy.operands[position] = block.arguments[operands.index(operand)]
-        outputs = types[len(types) - len(copy.results) :]
-        for result, kind in zip(copy.results, outputs, strict=True):
+        outputs = types[StructuredOp(root).first_destination :]
+        for result, kind in zip(copy.results, outputs, strict=False):
             result.set_type(kind)
         yield_([])
 

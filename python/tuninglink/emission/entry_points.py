@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
 
@@ -55,29 +55,40 @@ class Preparation(Enum):
 
 
 def add_entry_point(
-    module: mlir.Operation, pairs: Sequence[tuple[str, str]], preparations: Sequence[Preparation]
+    module: mlir.Operation,
+    pairs: Sequence[tuple[str, str]],
+    preparations: Sequence[Preparation],
+    rewriting: Sequence[tuple[str, str]] = (),
 ) -> None:
-    """Add an entry point that prepares a dispatch and walks it with one `foreach_match`.
+    """Add an entry point that rewrites ops of a dispatch, prepares it and walks it with one `foreach_match`.
 
     Args:
         module: the spec.
-        pairs: the matcher and the action of each entry. Without pairs, the entry point does nothing.
+        pairs: the matcher and the action of each entry. Without pairs, the entry point does nothing else.
         preparations: the preparations before the walk.
+        rewriting: the matcher and the action of each entry that rewrites its op. A walk of their own comes first, since
+            preparations change their ops.
     """
-    entry_point = add_kernel_config(module, consumes=bool(pairs))
+    entry_point = add_kernel_config(module, consumes=bool(pairs or rewriting))
     block = entry_point.regions[0].blocks[0]
     root = block.arguments[0]
     with mlir.InsertionPoint(block):
-        if not pairs:
-            yield_([root])
-            return
-        matchers, actions = (
-            mlir.ArrayAttr.get([mlir.FlatSymbolRefAttr.get(pair[side]) for pair in pairs])
-            for side in (0, 1)
-        )
+        if rewriting:
+            root = _walk(root, rewriting)
         for preparation in preparations:
             # The compiler hands over a function, which both passes run on.
             name = mlir.StringAttr.get(preparation.value)
             (root,) = create(names.RUN_REGISTERED, [root], [_ANY_OP], pass_name=name)
-        walked = create(names.FOREACH_MATCH, [root], [_ANY_OP], matchers=matchers, actions=actions)
-        yield_(walked)
+        if pairs:
+            root = _walk(root, pairs)
+        yield_([root])
+
+
+def _walk(root: mlir.Value[Any], pairs: Sequence[tuple[str, str]]) -> mlir.Value[Any]:
+    """Add a `foreach_match` over pairs of a matcher and an action, and return its result."""
+    matchers, actions = (
+        mlir.ArrayAttr.get([mlir.FlatSymbolRefAttr.get(pair[side]) for pair in pairs])
+        for side in (0, 1)
+    )
+    (walked,) = create(names.FOREACH_MATCH, [root], [_ANY_OP], matchers=matchers, actions=actions)
+    return walked

@@ -9,6 +9,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.emission import FORMS, RANGED_FORMS, NoMatcherError, create
 from tuninglink.emission.entry_points import Preparation, add_entry_point
+from tuninglink.emission.rewriting import add_unrolling
 from tuninglink.iree.dynamic_sizes import RANGES, UNBOUNDED, SizeRange, specialization_ranges
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.mlir import names
@@ -124,7 +125,7 @@ class SpecEntry:
         dispatch: the dispatch whose root op the entry matches, as matchers see it, without a configuration.
         form: the form of the matcher, one of `FORMS`.
         configuration: the attributes that configure the operation, by name, as MLIR prints them. Without any, the
-            compiler chooses.
+            compiler chooses. `names.UNROLLED_LOOPS` rewrites it instead.
         provenance: the entries of `tuninglink.provenance`.
         target: the target that the entry is bound to; None for any target.
         ranges: the ranges of loop sizes, for one of `RANGED_FORMS`. Other loops have the sizes of the dispatch.
@@ -142,12 +143,21 @@ class SpecEntry:
     bounds: Mapping[int, SizeRange] = field(default_factory=dict)
     specializations: tuple[Mapping[int, SizeRange], ...] = ()
 
+    @property
+    def copies(self) -> tuple[int, ...]:
+        """The number of copies of the operation by loop if the entry unrolls it; else empty."""
+        text = self.configuration.get(names.UNROLLED_LOOPS)
+        if text is None:
+            return ()
+        return tuple(mlir.DenseI64ArrayAttr(mlir.Attribute.parse(text, self.dispatch.root.context)))
+
 
 def write_spec(name: str, entries: Sequence[SpecEntry]) -> str:
     """Return a spec in default-entrypoint form, as text.
 
     The form requires an entry. Without entries, the spec has an entry point that does nothing. If entries need a
-    preparation, the entry point runs it first, and the spec is not in this form.
+    preparation, the entry point runs it first, and the spec is not in this form; nor is it if entries rewrite their
+    operations.
 
     Args:
         name: the symbol of its module.
@@ -160,23 +170,31 @@ def write_spec(name: str, entries: Sequence[SpecEntry]) -> str:
     with context, mlir.Location.unknown(context):
         module = mlir.Module.create().operation
         unit = mlir.UnitAttr.get()
-        dispatches = [entry.dispatch for entry in entries]
+        configuring = [entry for entry in entries if not entry.copies]
+        dispatches = [entry.dispatch for entry in configuring]
         module.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)
         module.attributes[names.WITH_NAMED_SEQUENCE] = unit
         preparations = [kind for kind in Preparation if any(map(kind.is_for, dispatches))]
-        if entries and not preparations:
+        if configuring == list(entries) and entries and not preparations:
             module.attributes[names.DEFAULT_ENTRY_POINT] = unit
         actions = {
             attributes: _add_action(module, attributes)
-            for attributes in sorted({tuple(entry.configuration) for entry in entries}, key=len)
+            for attributes in sorted({tuple(entry.configuration) for entry in configuring}, key=len)
+        }
+        unrolling = {
+            copies: add_unrolling(module, copies)
+            for copies in dict.fromkeys(entry.copies for entry in entries if entry.copies)
         }
         fresh = FreshNames([])
-        pairs = []
+        pairs, rewriting = [], []
         for entry in entries:
             matcher = fresh.take(f"match_{entry.label}")
             _add_matcher(module, matcher, entry)
-            pairs.append((matcher, actions[tuple(entry.configuration)]))
-        add_entry_point(module, pairs, preparations)
+            if entry.copies:
+                rewriting.append((matcher, unrolling[entry.copies]))
+            else:
+                pairs.append((matcher, actions[tuple(entry.configuration)]))
+        add_entry_point(module, pairs, preparations, rewriting)
         module.verify()
         return to_text(module)
 
@@ -231,7 +249,8 @@ def _add_action(module: mlir.Operation, annotated: Sequence[str]) -> str:
 
 def _add_matcher(module: mlir.Operation, name: str, entry: SpecEntry) -> None:
     context = entry.dispatch.root.context
-    configurations = [mlir.Attribute.parse(text, context) for text in entry.configuration.values()]
+    texts = () if entry.copies else entry.configuration.values()
+    configurations = [mlir.Attribute.parse(text, context) for text in texts]
     results = [_ANY_OP, *[_ANY_PARAMETER] * len(configurations)]
     block = _add_sequence(module, name, [_ANY_OP], results)
     operation = block.arguments[0]

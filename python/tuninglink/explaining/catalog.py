@@ -9,9 +9,9 @@ from typing import Final
 
 from tuninglink.compiler.applying import SpecChoice
 from tuninglink.compiler.tracing import Applied
-from tuninglink.explaining.dispatch_report import DispatchReport, EntryReference, Match, NearMiss
-from tuninglink.explaining.explanation import SpecSummary
+from tuninglink.explaining.dispatch_report import DispatchReport
 from tuninglink.explaining.members import MOST_PROVEN, SpecMember
+from tuninglink.explaining.spec_report import EntryReference, Match, NearMiss, SpecSummary
 from tuninglink.iree.targets import Target
 from tuninglink.matching.op_info import OpInfo
 from tuninglink.mlir.diagnostics import thread_context

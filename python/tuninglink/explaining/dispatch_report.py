@@ -2,33 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
+from tuninglink.explaining.spec_report import EntryReference, Match, NearMiss
 from tuninglink.iree.dispatch_cost import DispatchCost
 from tuninglink.iree.op_kinds import OpKind
-from tuninglink.matching.differences import Difference
+from tuninglink.iree.peak_rates import PeakRates, Rates
 from tuninglink.mlir.diagnostics import Place
-from tuninglink.plain_data import FLAT
-
-
-@dataclass(frozen=True)
-class EntryReference:
-    """An entry of a spec.
-
-    Attributes:
-        spec: the position of the spec among those of the explanation.
-        matcher: the matcher's symbol.
-        action: the action's symbol.
-        place: the location of the matcher.
-    """
-
-    spec: int
-    matcher: str
-    action: str
-    place: Place | None
+from tuninglink.plain_data import FLAT, HIDDEN, written
 
 
 @dataclass(frozen=True)
@@ -49,53 +33,6 @@ class ConfigurationText:
         """Return the attributes that are present."""
         parts = (self.translation_info, self.lowering_config, self.decomposition_config)
         return [part for part in parts if part]
-
-
-@dataclass(frozen=True)
-class Match:
-    """The match that configured an op, read from the configured program.
-
-    Attributes:
-        spec: the position of the spec among those of the explanation.
-        entry: the entry; None if unknown.
-        is_own: whether the entry set the whole configuration; None if unknown.
-        provenance: the provenance of the configuration, as recorded in the matcher.
-    """
-
-    spec: int
-    entry: EntryReference | None
-    is_own: bool | None
-    provenance: Mapping[str, object] = field(default_factory=dict, hash=False)
-
-
-@dataclass(frozen=True)
-class NearMiss:
-    """An entry that nearly matches an op.
-
-    Attributes:
-        entry: the entry.
-        differences: the conditions that do not hold, in order of evaluation.
-        unsure: the reason why further conditions of the entry are unknown; empty if all are known.
-        excluded: the reason why the entry cannot apply to the target; empty if it can.
-        is_match: whether its matcher matched, so that `excluded` is the only obstacle.
-    """
-
-    entry: EntryReference
-    differences: tuple[Difference, ...]
-    unsure: str = ""
-    excluded: str = ""
-    is_match: bool = False
-
-    def __str__(self) -> str:
-        if self.is_match:
-            return f"matched and configured nothing: {self.excluded}"
-        if self.excluded:
-            return f"configures nothing: {self.excluded}"
-        if not self.differences:
-            return f"cannot tell: {self.unsure}"
-        more = len(self.differences) - 1
-        rest = f" (and {more} more)" if more else ""
-        return f"{self.differences[0]}{rest}"
 
 
 @dataclass(frozen=True)
@@ -153,6 +90,14 @@ class OperationReport:
     nearest: tuple[NearMiss, ...] = ()
     cannot_tell: tuple[str, ...] = ()
     hint: str = ""
+
+    @property
+    def recorded_saving(self) -> float | None:
+        """The microseconds that the entry saves in a call, as its provenance records; None if it does not."""
+        provenance = self.match.provenance if self.match else {}
+        times = provenance.get("default_us"), provenance.get("tuned_us")
+        default, tuned = (time if isinstance(time, int | float) else None for time in times)
+        return None if default is None or tuned is None else default - tuned
 
 
 class Status(Enum):
@@ -232,6 +177,8 @@ class DispatchReport:
         calls: the number of its calls, including loops with known trip counts.
         cost: the cost of one call.
         microseconds: the time of one call, None if not measured.
+        default_microseconds: the same with the compiler's choice, of a dispatch that a spec configured.
+        peaks: the peak rates of the device; None if unknown.
         start: a spec to start from, as `tuninglink init` writes it; empty if there is none or it was not requested.
     """
 
@@ -243,7 +190,30 @@ class DispatchReport:
     calls: int = 1
     cost: DispatchCost = field(default=DispatchCost(0, 0), metadata=FLAT)
     microseconds: float | None = None
+    default_microseconds: float | None = None
+    peaks: PeakRates | None = field(default=None, metadata=HIDDEN)
     start: str = ""
+
+    @property
+    @written()
+    def rates(self) -> Rates:
+        """The rates of a call; unknown without a time."""
+        return self.cost.rates(self.microseconds, self.peaks)
+
+    @property
+    @written()
+    def saved_microseconds(self) -> float | None:
+        """The time that the entries save in all calls of one run of the program; None if unknown.
+
+        It is measured if both times are known; otherwise it is what the entry records of its tuning.
+        """
+        if self.status is not Status.TUNED:
+            return None
+        if self.microseconds is not None and self.default_microseconds is not None:
+            return self.calls * (self.default_microseconds - self.microseconds)
+        savings = [operation.recorded_saving for operation in self.operations if operation.match]
+        known = [saving for saving in savings if saving is not None]
+        return self.calls * sum(known) if known and len(known) == len(savings) else None
 
     @property
     def words(self) -> str:

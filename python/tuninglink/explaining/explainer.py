@@ -229,6 +229,7 @@ class _Part:
             target=str(dispatch.target or ""),
             status=status,
             operations=tuple(operations),
+            peaks=dispatch.target.peaks if dispatch.target else None,
         )
 
     def _find(self, dispatch: Dispatch) -> list[_DispatchOp]:

@@ -10,86 +10,14 @@ from typing import Final, Literal
 
 from tuninglink.explaining.dispatch_report import (
     DispatchReport,
-    EntryReference,
     NumberedDispatch,
     ProblemRow,
     Status,
     Weight,
 )
+from tuninglink.explaining.spec_report import SpecSummary
+from tuninglink.iree.peak_rates import PeakRates
 from tuninglink.plain_data import FLAT, HIDDEN, named, written
-
-
-@dataclass(frozen=True)
-class EntryUsage:
-    """The outcome for an entry.
-
-    Attributes:
-        entry: the entry.
-        count: the number of ops that it configured.
-        shadowed_by: the entries that came first where it matches, in order of first appearance.
-        unreachable: the reason why it is never the first to match in any program; empty if not proven.
-    """
-
-    entry: EntryReference = field(metadata=FLAT)
-    count: int = field(metadata=named("operations"))
-    shadowed_by: tuple[EntryReference, ...] = ()
-    unreachable: str = ""
-
-    @property
-    def is_unused(self) -> bool:
-        """Whether it matches nothing in this program, but may match in others."""
-        return not (self.count or self.shadowed_by or self.unreachable)
-
-
-@dataclass(frozen=True)
-class SpecSummary:
-    """The outcome for a spec.
-
-    Attributes:
-        source: its origin.
-        name: its name.
-        kind: `matcher list` or `opaque spec`.
-        is_default: whether it is the default spec of a target, not the user's.
-        usages: its entries, in order.
-        configured: the number of ops that it configured.
-        covered: the number of dispatches that it configured.
-        dispatches: the number of dispatches that it was for.
-        is_automatic: whether it was selected without being named.
-    """
-
-    source: str
-    name: str
-    kind: str
-    is_default: bool = field(metadata=named("default"))
-    usages: tuple[EntryUsage, ...] = field(metadata=named("entries"))
-    configured: int = field(metadata=named("operations"))
-    covered: int
-    dispatches: int
-    is_automatic: bool = field(default=False, metadata=HIDDEN)
-
-    @property
-    @written()
-    def used(self) -> int:
-        """The number of entries that configured an op."""
-        return sum(usage.count > 0 for usage in self.usages)
-
-    @property
-    @written()
-    def unreachable(self) -> int:
-        """The number of entries that are proven never to be the first to match."""
-        return sum(bool(usage.unreachable) for usage in self.usages)
-
-    @property
-    @written()
-    def unused(self) -> int:
-        """The number of reachable entries that match nothing in this program."""
-        return sum(usage.is_unused for usage in self.usages)
-
-    @property
-    @written()
-    def shadowed(self) -> int:
-        """The number of entries that matched only ops that an earlier one configured."""
-        return sum(not usage.count and bool(usage.shadowed_by) for usage in self.usages)
 
 
 @dataclass(frozen=True)
@@ -160,6 +88,7 @@ class Explanation:
         dispatches: the dispatches, in order.
         notes: notes on the whole program, such as that there is nothing to configure.
         libraries: the shipped libraries that would configure further dispatches.
+        device: the device that the times are from; empty if unknown.
         format: the kind of the document.
         version: its version. What is added does not change it; what is changed or removed does.
     """
@@ -171,6 +100,13 @@ class Explanation:
     dispatches: tuple[DispatchReport, ...] = field(metadata=HIDDEN)
     notes: tuple[str, ...] = field(default=(), metadata=HIDDEN)
     libraries: tuple[LibraryCoverage, ...] = field(default=(), metadata=HIDDEN)
+    device: str = ""
+
+    @property
+    @written()
+    def peaks(self) -> Mapping[str, PeakRates]:
+        """The peak rates by target, as far as they are known."""
+        return {dispatch.target: dispatch.peaks for dispatch in self.dispatches if dispatch.peaks}
 
     @property
     @written()

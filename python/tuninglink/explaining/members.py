@@ -6,14 +6,8 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Final
 
-from tuninglink.explaining.dispatch_report import (
-    DispatchReport,
-    EntryReference,
-    NearMiss,
-    OperationReport,
-    Status,
-)
-from tuninglink.explaining.explanation import EntryUsage, SpecSummary
+from tuninglink.explaining.dispatch_report import DispatchReport, OperationReport, Status
+from tuninglink.explaining.spec_report import EntryReference, EntryUsage, NearMiss, SpecSummary
 from tuninglink.matching.differences import compare
 from tuninglink.matching.matcher import Matcher
 from tuninglink.matching.nearest_entries import NearestEntries

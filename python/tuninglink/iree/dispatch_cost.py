@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import prod
+from math import inf, prod
 from typing import Any, Final
 
 from iree.compiler import ir as mlir
@@ -13,6 +13,7 @@ from tuninglink.iree.dispatches import find_dispatches
 from tuninglink.iree.dynamic_sizes import SizeEvaluator, dispatch_arguments
 from tuninglink.iree.given_sizes import GivenSizes, combinations
 from tuninglink.iree.op_kinds import OpKind, Role
+from tuninglink.iree.peak_rates import PeakRates, Rates
 from tuninglink.iree.structured_op import StructuredOp, element_type, shape
 from tuninglink.mlir.walk import visit
 from tuninglink.plain_data import written
@@ -44,10 +45,13 @@ class DispatchCost:
         flops: the number of arithmetic operations, on integers or floats. A function of `math` counts as one. None if
             a size is dynamic.
         bytes: the number of bytes read and written, each load and store once. None if a size is dynamic.
+        element_type: the type of the elements that most of the operations combine, such as `f16` for a product that
+            accumulates in f32; empty without operations.
     """
 
     flops: int | None
     bytes: int | None
+    element_type: str = ""
 
     @property
     def is_known(self) -> bool:
@@ -59,6 +63,24 @@ class DispatchCost:
     def intensity(self) -> float | None:
         """The arithmetic intensity in operations per byte, or None if it is unknown."""
         return self.flops / self.bytes if self.flops is not None and self.bytes else None
+
+    def rates(self, microseconds: float | None, peaks: PeakRates | None) -> Rates:
+        """Return the rates at which a call runs.
+
+        Args:
+            microseconds: the time of the call; None if unknown.
+            peaks: the peak rates of the device; None if unknown.
+        """
+        if not microseconds:
+            return Rates(None, None, None)
+        least = None
+        if peaks is not None and self.flops is not None and self.bytes is not None:
+            least = peaks.least_us(self.flops, self.bytes, self.element_type)
+        return Rates(
+            None if self.flops is None else self.flops / microseconds * 1e-3,
+            None if self.bytes is None else self.bytes / microseconds * 1e-3,
+            None if least is None else least / microseconds,
+        )
 
 
 def cost_of(module: mlir.Operation, arguments: Sequence[int | None] = ()) -> DispatchCost:
@@ -72,7 +94,7 @@ def cost_of(module: mlir.Operation, arguments: Sequence[int | None] = ()) -> Dis
         arguments: the values that the call passes, which determine the dynamic sizes.
     """
     evaluator = SizeEvaluator(arguments=arguments)
-    flops: list[int | None] = []
+    flops: list[tuple[int | None, str]] = []
     moved: list[int | None] = []
 
     def visitor(operation: mlir.Operation) -> mlir.WalkResult | None:
@@ -82,12 +104,32 @@ def cost_of(module: mlir.Operation, arguments: Sequence[int | None] = ()) -> Dis
         elif name == _STORE:
             moved.append(_bytes(operation.operands[0], evaluator))
         elif name.startswith(("linalg.", "iree_linalg_ext.")):
-            flops.append(flops_of(StructuredOp(operation), evaluator))
+            op = StructuredOp(operation)
+            flops.append((flops_of(op, evaluator), _combined_type(op)))
             return mlir.WalkResult.SKIP
         return None
 
     visit(module, visitor)
-    return DispatchCost(_sum(flops), _sum(moved))
+    heaviest = max(flops, key=lambda work: inf if work[0] is None else work[0], default=(0, ""))
+    return DispatchCost(
+        _sum(count for count, _ in flops), _sum(moved), heaviest[1] if heaviest[0] != 0 else ""
+    )
+
+
+_PRODUCTS: Final = frozenset({OpKind.CONTRACTION, OpKind.CONVOLUTION, OpKind.ATTENTION})
+_FACTORS: Final = 2
+
+
+def _combined_type(op: StructuredOp) -> str:
+    """Return the widest element type, preferably of floats, of the operands; of a product, that of its factors."""
+    operands = list(op.operation.operands)
+    types = [
+        element_type(operand.type)
+        for operand in (operands[:_FACTORS] if op.kind in _PRODUCTS else operands)
+    ]
+    return str(
+        max(types, key=lambda type_: (isinstance(type_, mlir.FloatType), _width(type_) or 0))
+    )
 
 
 def mean_cost(
@@ -103,6 +145,7 @@ def mean_cost(
     return DispatchCost(
         _mean((weight, cost.flops) for weight, cost in costs),
         _mean((weight, cost.bytes) for weight, cost in costs),
+        costs[0][1].element_type if costs else "",
     )
 
 

@@ -233,6 +233,14 @@ class StructuredOp:
         is_filled = not isinstance(owner, mlir.Block) and owner.operation.name == names.FILL
         return Accumulation(str(element_type(output.type)), is_filled)
 
+    @property
+    def first_destination(self) -> int:
+        """The position of the operand that the first result updates. A pack has its padding and tiles after it."""
+        operation = self.operation
+        return (
+            _DESTINATION if self.is_relayout else len(operation.operands) - len(operation.results)
+        )
+
     @cached_property
     def is_relayout(self) -> bool:
         """Whether the op packs a tensor into tiles or unpacks it."""

@@ -19,6 +19,7 @@ from iree.compiler.dialects import iree_gpu
 from tuninglink.errors import TargetError
 from tuninglink.iree import known_targets
 from tuninglink.iree.cpu_vectors import CpuVectors, vectors_of
+from tuninglink.iree.peak_rates import PeakRates, peaks_of_chip
 from tuninglink.mlir.attributes import entries_of, integer_value, parameters, parse_attribute
 from tuninglink.mlir.diagnostics import Anchor, error
 from tuninglink.spelling import nearest
@@ -35,12 +36,14 @@ class GpuTarget:
         compute_units: the number of compute units, 0 if only the architecture was named.
         sku: such as `mi300x`, or None if the compiler does not write it.
         intrinsics: the names of the matrix intrinsics, in the order of the attribute.
+        peaks: the peak rates of the product; None if the compiler does not write them.
     """
 
     architecture: str
     compute_units: int
     sku: str | None
     intrinsics: tuple[str, ...]
+    peaks: PeakRates | None
 
 
 @dataclass(frozen=True)
@@ -70,11 +73,13 @@ def read_executable_target(attribute: mlir.Attribute) -> ExecutableTarget | None
     gpu = None
     if _is_gpu_target(configuration.get(_GPU_TARGET)):
         info = iree_gpu.TargetInfo.get_gpu_target_info(attribute)
+        chip = _chip(configuration[_GPU_TARGET])
         gpu = GpuTarget(
             info.arch,
             info.workgroup_count,
-            _sku(configuration[_GPU_TARGET]),
+            string(chip, "sku") or None,
             tuple(intrinsic.name for intrinsic in info.mma_intrinsics),
+            _peaks(chip),
         )
     return ExecutableTarget(fields[0].value, configuration, gpu)
 
@@ -85,14 +90,30 @@ def string(attributes: Mapping[str, mlir.Attribute], name: str) -> str:
     return attribute.value if isinstance(attribute, mlir.StringAttr) else ""
 
 
-def _sku(gpu_target: mlir.Attribute) -> str | None:
-    """Return the SKU in the last parameter of a GPU target, `chip = <…>`, or None."""
+def _chip(gpu_target: mlir.Attribute) -> Mapping[str, mlir.Attribute]:
+    """Return the entries of the last parameter of a GPU target, `chip = <…>`; none without it."""
     _, separator, chip = str(gpu_target).rpartition(" chip = <")
     parsed = (
         parse_attribute(f"{{{chip.removesuffix('>>')}}}", gpu_target.context) if separator else None
     )
-    sku = entries_of(parsed).get("sku")
-    return sku.value if isinstance(sku, mlir.StringAttr) else None
+    return entries_of(parsed)
+
+
+def _peaks(chip: Mapping[str, mlir.Attribute]) -> PeakRates | None:
+    """Return the peak rates in the description of a chip."""
+    bandwidth = chip.get("memory_bandwidth_tbps")
+    tflops = {
+        name: round(rate.value, _DECIMALS)
+        for name, rate in entries_of(chip.get("perf_tflops")).items()
+        if isinstance(rate, mlir.FloatAttr)
+    }
+    if not isinstance(bandwidth, mlir.FloatAttr):
+        return None
+    return peaks_of_chip(string(chip, "sku"), tflops, round(bandwidth.value, _DECIMALS))
+
+
+_DECIMALS: Final = 3
+"""The compiler's figures are single-precision numbers."""
 
 
 def _is_gpu_target(attribute: mlir.Attribute | None) -> bool:
@@ -130,6 +151,7 @@ class Target:
             Comparisons of targets ignore it.
         cpu_vectors: the vector instructions of a CPU, if the target was read from an attribute that lists them.
             Comparisons of targets ignore it.
+        peaks: the peak rates, if the target was read from an attribute that has them. Comparisons of targets ignore it.
     """
 
     backend: str
@@ -138,6 +160,7 @@ class Target:
     sku: str | None = None
     intrinsics: tuple[str, ...] = field(default=(), compare=False, repr=False)
     cpu_vectors: CpuVectors | None = field(default=None, compare=False, repr=False)
+    peaks: PeakRates | None = field(default=None, compare=False, repr=False)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -193,7 +216,8 @@ class Target:
             raise TargetError(error("expected a #hal.executable.target", at))
         backend = _BACKENDS.get(executable.backend, executable.backend)
         if executable.gpu:
-            return replace(_gpu(backend, executable.gpu), intrinsics=executable.gpu.intrinsics)
+            gpu = executable.gpu
+            return replace(_gpu(backend, gpu), intrinsics=gpu.intrinsics, peaks=gpu.peaks)
         if backend == "llvm-cpu":
             cpu = string(executable.configuration, "cpu")
             triple = string(executable.configuration, "target_triple")

@@ -14,10 +14,11 @@ from iree.compiler import ir as mlir
 from tuninglink.matching.conditions import Condition, Opaque
 from tuninglink.matching.exact import exact_condition
 from tuninglink.matching.reader import MatcherReader
+from tuninglink.matching.relations import Subsumption
 from tuninglink.mlir import names
 from tuninglink.mlir.symbols import split_path
 from tuninglink.mlir.walk import collect
-from tuninglink.specs.applicability import scope_of
+from tuninglink.specs.applicability import scopes_of
 from tuninglink.specs.module_scan import signature
 from tuninglink.specs.sequences import SequenceTable
 from tuninglink.specs.side_effects import SideEffects
@@ -40,6 +41,11 @@ class EntryList:
     operation: mlir.Operation
     start: int
     conditions: Sequence[Condition | Opaque]
+
+    @cached_property
+    def subsumption(self) -> Subsumption:
+        """Decides which entries are subsumed by earlier ones."""
+        return Subsumption(self.conditions)
 
 
 class MatcherConditions:
@@ -95,7 +101,7 @@ class EntryConditions:
 
         If an entry does not apply, a later one decides about the ops that it matches.
         """
-        scopes = [scope_of(self.spec, start + offset) for offset in range(len(conditions))]
+        scopes = scopes_of(self.spec, range(start, start + len(conditions)))
         if len(set(scopes)) <= 1:
             return conditions
         ((most, _),) = Counter(scopes).most_common(1)

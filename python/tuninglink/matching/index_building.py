@@ -82,6 +82,7 @@ class IndexBuilder:
         check = group.check
         matcher = self._range(check) if isinstance(check, Range) else self._structure(check)
         action = self._add("search", 1, ownership=names.CONSUMED)
+        action.attributes[names.NO_DECISION] = mlir.UnitAttr.get()
         with mlir.InsertionPoint(action.regions[0].blocks[0]):
             root = action.regions[0].blocks[0].arguments[0]
             foreach_match = mlir.Operation.create(
@@ -161,6 +162,7 @@ class IndexBuilder:
             )
             yield_([])
         action = self._add("leave", 0)
+        action.attributes[names.NO_DECISION] = mlir.UnitAttr.get()
         with mlir.InsertionPoint(action.regions[0].blocks[0]):
             yield_([])
         return matcher, action

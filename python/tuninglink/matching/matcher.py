@@ -14,7 +14,6 @@ from iree.compiler import ir as mlir
 from tuninglink.iree.op_kinds import ROLES, OpKind, Role, affine_maps, indexing_loops, loops_by_role
 from tuninglink.matching import predicates as pred
 from tuninglink.matching.predicates import ValueRef
-from tuninglink.specs.module_scan import is_any_op
 
 if TYPE_CHECKING:
     from tuninglink.matching.predicates import Predicate
@@ -101,16 +100,8 @@ class ReadingCache:
 
     def __init__(self) -> None:
         self.structured: dict[Hashable, tuple[Sequence[pred.Predicate], Sequence[Meaning]]] = {}
-        self._is_any_op: dict[mlir.Type, bool] = {}
         self._maps: dict[Hashable, pred.Maps] = {}
         self._numbers: dict[Hashable, int] = {}
-
-    def is_any_op(self, type_: mlir.Type) -> bool:
-        """Return whether the type of a handle permits any op."""
-        is_any = self._is_any_op.get(type_)
-        if is_any is None:
-            is_any = self._is_any_op[type_] = is_any_op(type_)
-        return is_any
 
     def number(self, key: Hashable) -> int:
         """Return a number for the key of an op that is not understood, which avoids nested keys."""

@@ -24,6 +24,7 @@ from tuninglink.mlir import names
 from tuninglink.mlir.attributes import integer_value
 from tuninglink.mlir.diagnostics import place_of
 from tuninglink.mlir.symbols import reference
+from tuninglink.specs.module_scan import is_any_op
 from tuninglink.specs.sequences import Handle, SequenceTable
 from tuninglink.specs.transform_ops import FAILURES_PROPAGATE
 
@@ -66,7 +67,7 @@ class Reading:
         try:
             if len(arguments) != 1:
                 raise NotUnderstoodError("it is not a sequence of one argument")  # noqa: TRY301 - handled like all others
-            if not self.cache.is_any_op(arguments[0].type):
+            if not is_any_op(arguments[0].type):
                 raise NotUnderstoodError("it takes a typed op, and any other is an error")  # noqa: TRY301
             self._meanings[arguments[0]] = ROOT
             self._block(blocks[0])

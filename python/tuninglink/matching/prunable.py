@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.matching.pruning_keys import PruningKey, pruning_key
 from tuninglink.matching.reader import MatcherReader
-from tuninglink.specs.linking.linker import Share
+from tuninglink.specs.linking.linker import Part
 from tuninglink.specs.revision import Subsets
 from tuninglink.specs.structure import SpecKind
 
@@ -190,13 +190,13 @@ class PrunableSpec:
                 keys[matcher] = pruning_key(self.matcher(position).predicates)
         return EntryIndex([keys[matcher] for matcher, _ in self.spec.anatomy.pairs])
 
-    def share(self, kept: Sequence[int]) -> Share:
-        """Return the share of the spec with the entries at the positions `kept`."""
+    def part(self, kept: Sequence[int]) -> Part:
+        """Return the part of the spec with the entries at the positions `kept`."""
         if not kept:
-            return Share(self.spec, None, kept)
+            return Part(self.spec, None, kept)
         if len(kept) == len(self.spec.anatomy.pairs):
-            return Share(self.spec, self.spec)
-        return Share(self.spec, self._subsets.subset(kept), kept)
+            return Part(self.spec, self.spec)
+        return Part(self.spec, self._subsets.subset(kept), kept)
 
 
 class Pruning:

@@ -19,7 +19,7 @@ from tuninglink.mlir import names
 from tuninglink.mlir.walk import visit
 from tuninglink.specs.linking.chains import chained_modules
 from tuninglink.specs.linking.link_form import LinkForm, choose_form
-from tuninglink.specs.linking.linker import LINKED_SPEC_NAME, Share, link_nothing, link_shares
+from tuninglink.specs.linking.linker import LINKED_SPEC_NAME, Part, link_nothing, link_parts
 from tuninglink.specs.side_effects import only_reads
 from tuninglink.specs.spec import Spec
 
@@ -168,32 +168,30 @@ class PruningLinker:
     ) -> LinkedSpec | None:
         key = lists, derived
         if key not in self._linked:
-            shares = [
-                replace(self._share(*list_), source=self._source(list_[0])) for list_ in lists
+            parts = [replace(self._part(*list_), source=self._source(list_[0])) for list_ in lists]
+            parts += [
+                Part(each.spec, each.spec, source=self._source(each.source)) for each in derived
             ]
-            shares += [
-                Share(each.spec, each.spec, source=self._source(each.source)) for each in derived
-            ]
-            used = [share for share in shares if share.copy is not None]
+            used = [part for part in parts if part.copy is not None]
             is_as_given = len(used) <= 1 and self._form is LinkForm.UNTOUCHED
-            if is_as_given or len(shares) == len(self._specs):
+            if is_as_given or len(parts) == len(self._specs):
                 form = self._form
             else:
-                form = self._form_with(shares[len(self._specs) :])
-            linked = used if is_as_given else shares
-            self._linked[key] = link_shares(linked, form, name=self._name) if linked else None
+                form = self._form_with(parts[len(self._specs) :])
+            linked = used if is_as_given else parts
+            self._linked[key] = link_parts(linked, form, name=self._name) if linked else None
         return self._linked[key]
 
     def _source(self, position: int) -> int:
         return position if self._sources is None else self._sources[position]
 
-    def _share(self, at: int, positions: Sequence[int] | None) -> Share:
+    def _part(self, at: int, positions: Sequence[int] | None) -> Part:
         prunable = self._specs[at]
         if positions is None:
-            return Share(prunable.spec, self._whole(prunable.spec))
-        return prunable.share(positions)
+            return Part(prunable.spec, self._whole(prunable.spec))
+        return prunable.part(positions)
 
-    def _form_with(self, added: Sequence[Share]) -> LinkForm:
+    def _form_with(self, added: Sequence[Part]) -> LinkForm:
         """Return the link form with appended lists; all derived entries require the same kinds of predicates."""
         if self._form is LinkForm.CHAINED:
             return self._form

@@ -139,10 +139,9 @@ def _find(
     read: EntryConditions, answer: Callable[[Subsumption, int], SubsumptionAnswer | None]
 ) -> Iterator[EntryReachability]:
     for entries in read.lists:
-        subsumption = Subsumption(entries.conditions)
         changing = read.changing(entries)
         for position in range(len(entries.conditions)):
-            unless_changed = answer(subsumption, position)
+            unless_changed = answer(entries.subsumption, position)
             if unless_changed is not None:
                 unless_changed = _unless_changed(unless_changed, position, changing)
                 yield _reachability(read, entries, position, unless_changed)
@@ -209,9 +208,8 @@ def find_overlaps(
 
 
 def _overlaps(read: EntryConditions, entries: EntryList, shown: int) -> Iterator[EntryOverlap]:
-    all_of_them = Subsumption(entries.conditions)
     reached: list[Condition | Opaque] = [
-        condition if all_of_them.proof(position) is None else _SUBSUMED
+        condition if entries.subsumption.proof(position) is None else _SUBSUMED
         for position, condition in enumerate(entries.conditions)
     ]
     end = entries.start + len(reached)

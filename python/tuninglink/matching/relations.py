@@ -207,11 +207,15 @@ class Subsumption:
 
     def __init__(self, conditions: Sequence[Condition | Opaque]) -> None:
         self._index = ConditionIndex(conditions)
+        self._proofs: dict[int, SubsumptionAnswer | None] = {}
 
     def proof(self, position: int) -> SubsumptionAnswer | None:
         """Return the proof that earlier conditions subsume the one at `position`, None if there is none."""
-        subsuming = self._subsuming(position)
-        return None if subsuming is None else SubsumptionAnswer(Verdict.PROVEN, subsuming)
+        if position not in self._proofs:
+            subsuming = self._subsuming(position)
+            proof = None if subsuming is None else SubsumptionAnswer(Verdict.PROVEN, subsuming)
+            self._proofs[position] = proof
+        return self._proofs[position]
 
     def _subsuming(self, position: int) -> tuple[int, ...] | None:
         index = self._index

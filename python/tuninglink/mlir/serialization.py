@@ -16,7 +16,7 @@ from tuninglink.mlir.diagnostics import Place, collected_diagnostics, error, fro
 from tuninglink.spelling import nearest
 
 if TYPE_CHECKING:
-    from tuninglink.mlir.diagnostics import Diagnostic
+    from tuninglink.mlir.diagnostics import Anchor, Diagnostic
 
 
 BYTECODE_MAGIC = b"ML\xefR"
@@ -64,7 +64,7 @@ def parse_module(data: bytes, source: str, context: mlir.Context) -> mlir.Operat
             ]
             if errors[0].message.startswith(_SEVERAL) and _is_program(text, context):
                 message = "expected a module that is or carries a tuning spec, found a program"
-                raise SpecError(error(message, start)) from None
+                raise SpecError(error(message, start, [note(_CARRIER)])) from None
             raise SpecError(*(with_remedy(diagnostic_, text) for diagnostic_ in errors)) from None
         except RuntimeError:
             # The bindings fail to decode a message that quotes bytes other than UTF-8.
@@ -73,8 +73,14 @@ def parse_module(data: bytes, source: str, context: mlir.Context) -> mlir.Operat
         is_part_of_spec = parsed.name.startswith("transform.")
         kind = f"'{parsed.name}'" if is_part_of_spec else "a program"
         message = f"expected a module that is or carries a tuning spec, found {kind}"
-        raise SpecError(error(message, parsed))
+        notes = [] if is_part_of_spec else [note(_CARRIER)]
+        raise SpecError(error(message, parsed, notes))
     return parsed
+
+
+_CARRIER: Final = (
+    "programs carry specs after 'tuninglink compile --compile-to=executable-sources' only"
+)
 
 
 def decode(data: bytes, source: str) -> str:
@@ -181,6 +187,19 @@ _TRANSFORM_OPS: Final = [
 ]
 _WORD: Final = re.compile(r"\w+")
 _SEQUENCE: Final = re.compile(r"transform\.named_sequence\s+(?:\w+\s+)?@([\w$.\-]+)")
+
+
+def repeated_matcher(matcher: str, at: Anchor) -> Diagnostic:
+    """Return an error for a matcher that a `foreach_match` uses more than once.
+
+    The compiler only warns about it, but overflows its stack when it prints the op in the warning, since printing
+    verifies the op again. Its flag `--mlir-print-op-on-diagnostic=false` prevents that, once in a process.
+    """
+    message = (
+        f"matcher '@{matcher}' is used more than once: only its first entry can apply, and the compiler crashes on "
+        "this operation; remove the later entries"
+    )
+    return error(message, at)
 
 
 def with_remedy(diagnostic: Diagnostic, text: str) -> Diagnostic:

@@ -197,6 +197,15 @@ class SymbolRenaming:
             else:
                 visit(operation, inner._rename_in_op)
 
+    def rename_attribute(self, operation: mlir.Operation | mlir.OpView, name: str) -> None:
+        """Rename the references in an attribute of an op in the table, if the op has it."""
+        attributes = operation.attributes
+        attribute = attributes.get(name)
+        if attribute is not None:
+            replaced = self.replace(attribute)
+            if replaced is not attribute:
+                attributes[name] = replaced
+
     def _rename_in_op(self, operation: mlir.Operation) -> mlir.WalkResult | None:
         attributes = operation.attributes
         for name, attribute in attributes.items():

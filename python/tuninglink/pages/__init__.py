@@ -1,4 +1,4 @@
-"""Self-contained HTML pages, one file each, with a shared style and shared helpers."""
+"""Self-contained HTML pages, one file each, with a shared head, style and script."""
 
 from __future__ import annotations
 
@@ -6,10 +6,16 @@ import json
 from importlib import resources
 from typing import Final
 
-_STYLE: Final = "/*shared style*/"
-_HELPERS: Final = "/*shared helpers*/"
+_SHARED: Final = {
+    "<!--shared head-->": "head.html",
+    "/*shared style*/": "style.css",
+    "/*shared helpers*/": "helpers.js",
+    "/*shared tables*/": "tables.js",
+}
+"""The placeholders of shared parts in templates, and in the head, with their files."""
+
 _DATA: Final = "/*data*/null"
-"""The placeholders of the shared parts and of the data in a template."""
+"""The placeholder of the data in a template."""
 
 
 def render_page(package: str, template: str, data: object) -> str:
@@ -23,8 +29,9 @@ def render_page(package: str, template: str, data: object) -> str:
         template: the name of its file.
         data: the data of the page, serializable as JSON.
     """
-    page = _text(package, template).replace(_STYLE, _text(__name__, "style.css"))
-    page = page.replace(_HELPERS, _text(__name__, "helpers.js"))
+    page = _text(package, template)
+    for placeholder, name in _SHARED.items():
+        page = page.replace(placeholder, _text(__name__, name).strip())
     # Inside a script element, only `<` can begin markup.
     content = json.dumps(data, separators=(",", ":"), ensure_ascii=True).replace("<", "\\u003c")
     before, after = page.split(_DATA)

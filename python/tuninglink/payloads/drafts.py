@@ -216,7 +216,7 @@ def _is_local(entry: Entry) -> bool:
     """Return whether an entry matches and configures just the op that its matcher receives."""
     table = entry.anatomy.table
     sequence = table.symbol(entry.matcher)
-    if sequence is None or not table.scan.shapes[entry.matcher].is_passing:
+    if sequence is None or table.yielded(entry.matcher, 0) != 0:
         return False
     handles = [is_any_op(kind) for kind in signature(sequence).results]
     return sum(handles) == int(handles[0]) == 1 and table.annotations(entry.action) is not None

@@ -63,7 +63,7 @@ class Decider:
         self._names = [*shown, *hidden]
         self._hidden = frozenset(hidden)
         self._solver = solver
-        self._search: list[SearchPlan | None] = []
+        self._searches: dict[frozenset[int], SearchPlan | None] = {}
         self._counted: Counted | None = None
         self._exceeded: _ExceededCount | None = None
         self._judgements: Judgements | None = None
@@ -97,11 +97,11 @@ class Decider:
         Raises:
             UndecidedError: planning exceeds the deadline.
         """
-        if without:
-            return self.search_within({}, deadline, without)
-        if not self._search:
-            self._search.append(self._plan(range(len(self._assertions)), {}, self._names, deadline))
-        return self._search[0]
+        left_out = frozenset(without)
+        if left_out not in self._searches:
+            asked = self._all_but(left_out)
+            self._searches[left_out] = self._plan(asked, {}, self._names, deadline)
+        return self._searches[left_out]
 
     def search_within(
         self,
@@ -109,7 +109,9 @@ class Decider:
         deadline: Deadline,
         without: Collection[int] = (),
     ) -> SearchPlan | None:
-        """Return the search for solutions with these values, or None if only the solver can find them.
+        """Return a search that finds all solutions with these values, or None if only the solver can find them.
+
+        It is the search for all solutions, planned once, unless an unknown has too many values without `choices`.
 
         Args:
             choices: the values of some unknowns.
@@ -119,8 +121,10 @@ class Decider:
         Raises:
             UndecidedError: planning exceeds the deadline.
         """
-        asked = [position for position in range(len(self._assertions)) if position not in without]
-        return self._plan(asked, choices, self._names, deadline)
+        whole = self.search(deadline, without)
+        if whole is not None:
+            return whole
+        return self._plan(self._all_but(without), choices, self._names, deadline)
 
     def count(self, deadline: Deadline) -> Counted | None:
         """Count the solutions, once, or return None if counting would require listing them.
@@ -152,6 +156,9 @@ class Decider:
             lower_bound = Counted(counted.answer, ())
             self._exceeded = _ExceededCount(steps, steps - deadline.steps, lower_bound)
         return counted
+
+    def _all_but(self, without: Collection[int]) -> list[int]:
+        return [index for index in range(len(self._assertions)) if index not in without]
 
     def _plan(
         self,

@@ -91,7 +91,13 @@ def _domain(
                 alone.append(assertion)
             elif len(free) == 1 and len(domains.get(free[0], range(_FEW + 1))) <= _FEW:
                 pairs.setdefault(free[0], []).append(assertion)
-    candidates = _candidates(name, bounds[name], alone, fixed)
+    # Bounds and domains only become narrower, so that a value that was excluded stays so.
+    before = domains.get(name)
+    candidates = (
+        _candidates(name, bounds[name], alone, fixed)
+        if before is None
+        else [value for value in before if value in bounds[name]]
+    )
     test = _test(alone, name, None, fixed, bounds, calls=len(candidates))
     domain = [value for value in candidates if test(value, 0)]
     for other, terms in pairs.items():

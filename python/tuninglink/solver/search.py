@@ -70,6 +70,7 @@ class SearchPlan:
         seed: int | None = None,
         prune: Callable[[int, Values], bool] | None = None,
         near: Mapping[str, int] | None = None,
+        within: Mapping[str, Collection[int]] | None = None,
     ) -> Iterator[dict[str, int]]:
         """Yield every solution once.
 
@@ -78,6 +79,7 @@ class SearchPlan:
             seed: fixes the order; None means the ascending order of each variable.
             prune: returns whether to backtrack, given a level and the values up to it.
             near: values to try first, followed by the nearest ones.
+            within: the permitted values of some variables.
 
         Raises:
             UndecidedError: the deadline has passed, or a division by zero cannot be decided.
@@ -86,7 +88,7 @@ class SearchPlan:
             return
         seen: set[tuple[int, ...]] = set()
         shown = [(name, self._slots[name]) for name in self._shown]
-        for values in self._walk(self._ordered(seed, near), deadline, prune):
+        for values in self._walk(self._ordered(seed, near, within or {}), deadline, prune):
             solution = {name: values[slot] for name, slot in shown}
             if self._may_repeat:
                 key = tuple(solution.values())
@@ -103,11 +105,21 @@ class SearchPlan:
     def _all(self, values: Values) -> dict[str, int]:
         return {name: values[slot] for name, slot in self._slots.items()}
 
-    def _ordered(self, seed: int | None, near: Mapping[str, int] | None) -> list[Mapping[int, int]]:
+    def _ordered(
+        self,
+        seed: int | None,
+        near: Mapping[str, int] | None,
+        within: Mapping[str, Collection[int]],
+    ) -> list[Mapping[int, int]]:
         """Return the ranks of the values of each level."""
-        if seed is None and near is None:
+        if seed is None and near is None and not within:
             return [level.ranks for level in self._levels]
-        domains = [level.domain for level in self._levels]
+        domains = [
+            tuple(value for value in level.domain if value in within[level.name])
+            if level.name in within
+            else level.domain
+            for level in self._levels
+        ]
         if near is not None:
             preferred = [near.get(level.name) for level in self._levels]
             domains = [

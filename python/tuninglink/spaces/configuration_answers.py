@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
 
-from tuninglink.iree.lowering_configs import PIPELINE_OPTIONS, read_cpu_configuration
+from tuninglink.iree.lowering_configs import PIPELINE_OPTIONS, read_cpu_configuration, uses_igemm
 from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.iree.targets import read_executable_target
@@ -20,6 +20,7 @@ from tuninglink.spaces.configuration import Configuration, dictionary_of
 from tuninglink.spaces.knob_reference import entries_of_knob
 
 if TYPE_CHECKING:
+    from tuninglink.spaces.providers import Space
     from tuninglink.spaces.workload import Workload
 
 
@@ -193,29 +194,46 @@ _TRANSPOSED_RESULT: Final = (
 )
 
 
-def miscompilation(workload: Workload, configuration: Configuration) -> str:
-    """Return why the code of a configuration computes wrong results; empty if no reason is known.
+@dataclass(frozen=True)
+class Miscompilations:
+    """The configurations of an op whose code is known to compute wrong results.
 
     Measured on an NVIDIA H200 with code for sm_80, IREE 3.13.0: 40 of 40 configurations of an NCHW 1x1 convolution with
-    such an intrinsic, in both pipelines and with any promoted operands, give the same wrong elements, and 16 of 16
-    without an intrinsic are right (`docs/wrong-defaults.md`).
+    an `NV_MMA_SYNC` intrinsic, in both pipelines and with any promoted operands, give the same wrong elements, and 16 of
+    16 without an intrinsic are right (`docs/wrong-defaults.md`). For NCHW convolutions of other sizes, the code without
+    implicit GEMM stores the fragments in the same order.
+
+    Attributes:
+        kind: the kind of the op.
+        ends_with_rows: whether the innermost dimension of its result is one over which the m of an intrinsic runs.
+        is_for_cuda: whether all intrinsics of the target are `NV_MMA_SYNC` or WMMA ones.
     """
-    intrinsic = configuration.entries.get("mma_kind")
-    if intrinsic is None or "NV_MMA_SYNC" not in str(intrinsic):
-        return ""
-    return _TRANSPOSED_RESULT if _ends_with_m(workload) else ""
 
+    kind: OpKind
+    ends_with_rows: bool
+    is_for_cuda: bool
 
-def intrinsics_are_miscompiled(workload: Workload) -> bool:
-    """Return whether every configuration with a matrix intrinsic computes wrong results; see `miscompilation`."""
-    target = read_executable_target(workload.target) if workload.target is not None else None
-    return target is not None and target.backend == "cuda" and _ends_with_m(workload)
+    @classmethod
+    def of(cls, workload: Workload) -> Miscompilations:
+        """Return the configurations of a root op that are miscompiled."""
+        problem, ends_with_rows = workload.problem, False
+        if problem.kind in (OpKind.CONTRACTION, OpKind.CONVOLUTION):
+            loops = StructuredOp(workload.root).operand_loops
+            innermost = loops[-1][-1] if loops and loops[-1] else None
+            role = None if innermost is None else problem.dimensions[innermost].role
+            ends_with_rows = role in (Role.M, Role.OUTPUT_IMAGE)
+        target = read_executable_target(workload.target) if workload.target is not None else None
+        return cls(problem.kind, ends_with_rows, target is not None and target.backend == "cuda")
 
+    def fill(self, space: Space) -> bool:
+        """Return whether all configurations of a space are miscompiled."""
+        are_all = self.is_for_cuda and self.ends_with_rows and self.kind is OpKind.CONTRACTION
+        return are_all and any(knob.name == "mma_idx" for knob in space.constraints.knobs)
 
-def _ends_with_m(workload: Workload) -> bool:
-    """Return whether the innermost dimension of the result of a contraction is an m dimension."""
-    if workload.problem.kind is not OpKind.CONTRACTION:
-        return False
-    loops = StructuredOp(workload.root).operand_loops
-    innermost = loops[-1][-1] if loops and loops[-1] else None
-    return innermost is not None and workload.problem.dimensions[innermost].role is Role.M
+    def reason(self, configuration: Configuration) -> str:
+        """Return why a configuration is miscompiled; empty if no reason is known."""
+        intrinsic = str(configuration.entries.get("mma_kind"))
+        if not self.ends_with_rows or "NV_MMA_SYNC" not in intrinsic:
+            return ""
+        # The rows of such an implicit GEMM are the channels.
+        return "" if uses_igemm(configuration.translation_info) else _TRANSPOSED_RESULT

@@ -105,7 +105,7 @@ class SolutionSet:
         if search is None:
             raise UndecidedError("only the solver finds the solutions")
         prune = beyond_changes(search, assignment, most_changes)
-        yield from map(self._in_order, search.solutions(deadline, prune=prune))
+        yield from map(self._in_order, search.solutions(deadline, prune=prune, within=choices))
 
     def sample(
         self, n: int, seed: int = 0, limits: Limits = DEFAULT_LIMITS

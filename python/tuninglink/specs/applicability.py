@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cache, cached_property, reduce
 from typing import Final
 
 from iree.compiler import ir as mlir
@@ -234,18 +234,27 @@ class Selection:
         return Diagnostic(Severity.WARNING, message, first.place, tuple(notes))
 
 
-def scope_of(spec: Spec, position: int) -> tuple[Binding, frozenset[str], frozenset[str]]:
-    """Return the scope of the entry at `position`.
+_Scope = tuple[Binding, frozenset[str], frozenset[str]]
+
+
+def scopes_of(spec: Spec, positions: Iterable[int]) -> list[_Scope]:
+    """Return the scopes of the entries at `positions`.
 
     Entries of one scope apply to the same targets, as far as the names of their intrinsics tell.
 
     Returns:
-        Its binding, the backends that take its configuration, and the generations that alone have its intrinsics,
-        unless the binding determines them.
+        For each entry its binding, the backends that take its configuration, and the generations that alone have its
+        intrinsics, unless the binding determines them.
     """
-    entry = spec.anatomy.entry(position)
-    binding = entry_binding(entry)
-    values = (settings_of(spec, entry) or {}).values()
+    scope = cache(_scope)  # many entries have the same configuration
+    entries = map(spec.anatomy.entry, positions)
+    return [
+        scope(entry_binding(entry), tuple((settings_of(spec, entry) or {}).values()))
+        for entry in entries
+    ]
+
+
+def _scope(binding: Binding, values: tuple[mlir.Attribute, ...]) -> _Scope:
     backends = reduce(frozenset.intersection, map(backends_of, values), _bound_backends(binding))
     generations = map(generation_of, values) if binding is None or len(binding) > 1 else ()
     return binding, backends, frozenset(filter(None, generations))

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from iree.compiler import ir as mlir
+
+from tuninglink.errors import SpecError
+from tuninglink.mlir.serialization import repeated_matcher
+from tuninglink.mlir.symbols import reference
 
 Pair = tuple[mlir.Attribute, mlir.Attribute]
 """References to a matcher and an action."""
@@ -44,14 +49,14 @@ def set_pairs(foreach_match: mlir.Operation, pairs: Iterable[Pair]) -> None:
             foreach_match.attributes[name] = attribute
 
 
-def drop_repeated_matchers(foreach_match: mlir.Operation) -> None:
-    """Remove the unreachable pairs, whose matcher is that of an earlier pair.
+def check_matchers_differ(foreach_match: mlir.Operation) -> None:
+    """Check that a list uses no matcher twice.
 
-    The compiler crashes when it warns about them.
+    Raises:
+        SpecError: it does.
     """
-    pairs = pairs_of(foreach_match)
-    first: dict[mlir.Attribute, mlir.Attribute] = {}
-    for matcher, action in pairs:
-        first.setdefault(matcher, action)
-    if len(first) < len(pairs):
-        set_pairs(foreach_match, first.items())
+    matchers = foreach_match.attributes["matchers"]
+    assert isinstance(matchers, mlir.ArrayAttr)
+    if len(set(matchers)) < len(matchers):
+        matcher = next(matcher for matcher, uses in Counter(matchers).items() if uses > 1)
+        raise SpecError(repeated_matcher(reference(matcher), foreach_match))

@@ -14,7 +14,7 @@ from tuninglink.mlir.attributes import entries_of
 from tuninglink.mlir.symbols import join_path, reference, references_in, split_path
 from tuninglink.mlir.walk import body, collect, postorder
 from tuninglink.specs.foreach_match import pairs_of
-from tuninglink.specs.module_scan import ModuleScan, scan_module
+from tuninglink.specs.module_scan import ModuleScan
 
 Handle = mlir.Value[mlir.Type]
 _Resolved = tuple["SequenceTable", mlir.Operation]
@@ -78,7 +78,8 @@ class SequenceTable:
     def referenced(self, name: str) -> tuple[str, ...]:
         """Return the symbols of the module that the definition of a symbol refers to, with repetitions."""
         if name not in self._referenced:
-            references = references_in(self.scan.symbols[name])
+            symbol, shape = self.scan.symbols[name], self.scan.shapes.get(name)
+            references = references_in(symbol) if shape is None else shape.references(symbol)
             self._referenced[name] = tuple(path[0] for path in references)
         return self._referenced[name]
 
@@ -129,7 +130,7 @@ class SequenceTable:
     @cached_property
     def scan(self) -> ModuleScan:
         """The scan of the module for linking."""
-        return scan_module(self.module)
+        return ModuleScan(self.module)
 
     def consumes_argument(self, sequence: mlir.Operation, index: int) -> bool:
         """Return whether the body of `sequence` invalidates the handle in argument `index`."""
@@ -144,13 +145,12 @@ class SequenceTable:
             effects = mlir.MemoryEffectsOpInterface(operation).get_effects()
         return any(e.effect == mlir.MemoryEffect.Free and e.value == handle for e in effects)
 
-    def closure(self, path: str) -> Iterator[_Resolved]:
-        """Yield the sequence at `path` and those that it runs, by includes and as actions.
+    def closure(self, *paths: str) -> Iterator[_Resolved]:
+        """Yield the sequences at `paths` and those that they run, by includes and as actions.
 
         Each is paired with the table of its module, and follows the sequences that it runs itself, except in cycles.
         """
-        result = self.resolve(path)
-        return postorder([result] if result else [], _callees)
+        return postorder(filter(None, map(self.resolve, paths)), _callees)
 
     def run_by(self, path: str) -> Iterator[tuple[str, mlir.Operation]]:
         """Yield the sequences that the one at `path` runs, including matchers, each with a reference to it."""
@@ -240,27 +240,25 @@ def _read_annotations(
     known: Mapping[mlir.Operation, tuple[Annotation, ...] | None],
 ) -> tuple[Annotation, ...] | None:
     """Return the annotations of a sequence, given those of the sequences that it includes."""
-    constants: dict[Handle, mlir.Attribute] = {}
-
-    def argument(value: Handle) -> int:
-        assert isinstance(value, mlir.BlockArgument), "only arguments are handles here"
-        return value.arg_number
-
-    def source(value: Handle) -> mlir.Attribute | int:
-        return constants[value] if value in constants else argument(value)
-
+    # What handles are: the numbers of arguments, or the values of constants.
+    sources: dict[Handle, mlir.Attribute | int] = {
+        argument: argument.arg_number
+        for block in sequence.regions[0].blocks
+        for argument in block.arguments
+    }
     annotations: list[Annotation] = []
     for operation in body(sequence):
-        operands = list(operation.operands)
         if operation.name not in _ACTION_OPERATIONS:
             return None
+        operands = [sources[operand] for operand in operation.operands]
         if operation.name == names.PARAM_CONSTANT:
-            constants[operation.results[0]] = operation.attributes["value"]
+            sources[operation.results[0]] = operation.attributes["value"]
         elif operation.name == names.ANNOTATE:
+            target, value = (*operands, mlir.UnitAttr.get(operation.context))[:2]
             name = operation.attributes["name"]
             assert isinstance(name, mlir.StringAttr)
-            value = source(operands[1]) if operands[1:] else mlir.UnitAttr.get(operation.context)
-            annotations.append(Annotation(argument(operands[0]), name.value, value))
+            assert isinstance(target, int)
+            annotations.append(Annotation(target, name.value, value))
         elif operation.name == names.INCLUDE:
             callee = table.callee(operation)
             # A sequence that includes itself is not a list of annotations.
@@ -268,17 +266,9 @@ def _read_annotations(
             if included is None or operation.results:
                 return None
             for annotation in included:
-                value = (
-                    source(operands[annotation.value])
-                    if isinstance(annotation.value, int)
-                    else annotation.value
-                )
-                annotations.append(
-                    Annotation(
-                        argument(operands[annotation.operand]),
-                        annotation.name,
-                        value,
-                    )
-                )
+                target, value = operands[annotation.operand], annotation.value
+                assert isinstance(target, int)
+                value = operands[value] if isinstance(value, int) else value
+                annotations.append(Annotation(target, annotation.name, value))
     # The last annotation of an attribute wins.
     return tuple(reversed(dict.fromkeys(reversed(annotations))))

@@ -34,19 +34,11 @@ def only_reads(operation: mlir.Operation) -> bool:
     return name in _READING or name.startswith(_READING_PREFIXES)
 
 
-_INFALLIBLE: Final = frozenset(
-    {
-        names.ANNOTATE,
-        names.FOREACH_MATCH,
-        names.INCLUDE,
-        names.MERGE_HANDLES,
-        names.NUM_ASSOCIATIONS,
-        names.PARAM_CONSTANT,
-        names.PRINT,
-        names.SELECT,
-        names.YIELD,
-    }
-)
+_INFALLIBLE: Final = (_READING - {names.STRUCTURED_MATCH}) | {
+    names.ANNOTATE,
+    names.FOREACH_MATCH,
+    names.INCLUDE,
+}
 """Ops that fail only where a sequence that they run does. A matcher that fails does not match."""
 
 _DECIDED_BY_CONTENT: Final = frozenset(
@@ -57,17 +49,16 @@ _DECIDED_BY_CONTENT: Final = frozenset(
         names.SEQUENCE,
         names.FOREACH,
         names.MATCH_STRUCTURED,
+        names.PRINT,
     }
 )
-"""They declare more effects than they have, to be on the safe side: what they run tells more."""
+"""They declare more effects on the payload than they have: what they run tells more, and a print writes elsewhere."""
 
 
 def declares_a_write(operation: mlir.Operation) -> bool:
     """Return whether an op declares a write to the payload, apart from the sequences that it runs."""
     if operation.name in _DECIDED_BY_CONTENT:
         return False
-    if operation.name == names.PRINT:
-        return False  # It writes to standard output.
     with operation.context:
         try:
             effects = mlir.MemoryEffectsOpInterface(operation).get_effects()

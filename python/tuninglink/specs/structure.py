@@ -5,7 +5,6 @@ Nothing here changes the IR. Linking decides on the basis of this analysis, afte
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
@@ -17,12 +16,11 @@ from iree.compiler import ir as mlir
 from tuninglink.errors import SpecError
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Diagnostic, Place, error, note, place_of
-from tuninglink.mlir.symbols import reference, symbol_name
+from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body
 from tuninglink.plain_data import HIDDEN
-from tuninglink.specs.foreach_match import pairs_of
 from tuninglink.specs.module_scan import has_entry_point, is_any_op, signature
-from tuninglink.specs.sequences import Annotation, SequenceTable, argument_attributes
+from tuninglink.specs.sequences import Annotation, SequenceTable
 from tuninglink.specs.side_effects import SideEffects
 
 _PREPARATIONS: Final = frozenset({names.ADD_BATCH_LOOP, names.MATERIALIZE_ENCODINGS})
@@ -43,15 +41,10 @@ class EntryPoint:
     Attributes:
         sequence: the operation.
         name: its symbol.
-        consumes: whether it consumes its argument: as declared, or according to its body if neither `readonly` nor
-            `consumed` is declared.
-        is_current: whether it is marked, annotated and returns a handle, as IREE 3.13 requires.
     """
 
     sequence: mlir.Operation
     name: str
-    consumes: bool
-    is_current: bool
 
 
 @dataclass(frozen=True)
@@ -84,26 +77,14 @@ class Anatomy:
     def __init__(self, module: mlir.Operation) -> None:
         self.module = module
         self.table = SequenceTable(module)
+        self._entries: dict[int, Entry] = {}
         ops = self.table.scan.entry_points
         if not ops:
             raise SpecError(_no_entry_point(module))
-        self.entry_points = tuple(self._entry_point(sequence) for sequence in ops)
-
-    def _entry_point(self, sequence: mlir.Operation) -> EntryPoint:
-        problem = signature_problem(sequence)
-        if problem:
-            raise SpecError(problem)
-        declared = argument_attributes(sequence, 0)
-        consumes = names.CONSUMED in declared or (
-            names.READONLY not in declared and self.table.consumes_argument(sequence, 0)
-        )
-        marks = sequence.attributes
-        is_current = (
-            (names.ENTRY_POINT in marks or names.CHAINED_ENTRY_POINT in marks)
-            and not {names.CONSUMED, names.READONLY}.isdisjoint(declared)
-            and bool(signature(sequence).results)
-        )
-        return EntryPoint(sequence, symbol_name(sequence) or "", consumes, is_current)
+        for sequence in ops:
+            if problem := signature_problem(sequence):
+                raise SpecError(problem)
+        self.entry_points = tuple(EntryPoint(op, symbol_name(op) or "") for op in ops)
 
     @cached_property
     def has_default_entry_point(self) -> bool:
@@ -120,61 +101,41 @@ class Anatomy:
             return note(
                 "its entry point is more than one plain 'foreach_match' and a yield", sequence
             )
-        if self.entry_points[0].name in self.table.scan.included:
-            return note("its entry point is used by another sequence", sequence)
-        return next(self._opaque_pairs(), None)
+        return self._unreadable_because
 
     @cached_property
     def is_readable(self) -> bool:
         """Whether the spec is a matcher list, apart from compiler passes that it may run first."""
         if self.opaque_because is None:
             return True
-        first = self.entry_points[0]
-        operations = list(body(first.sequence))
         return (
             len(self.entry_points) == 1
-            and [operation.name for operation in operations[-2:]]
-            == [names.FOREACH_MATCH, names.YIELD]
-            and all(map(_prepares, operations[:-2]))
-            and first.name not in self.table.scan.included
-            and next(self._opaque_pairs(), None) is None
+            and _is_prepared_foreach_match(self.entry_points[0].sequence)
+            and self._unreadable_because is None
         )
 
+    @cached_property
+    def _unreadable_because(self) -> Diagnostic | None:
+        """The reason why the one list of the spec is not a list of entries that only annotate."""
+        if self.entry_points[0].name in self.table.scan.included:
+            return note(
+                "its entry point is used by another sequence", self.entry_points[0].sequence
+            )
+        return next(self._opaque_pairs(), None)
+
     def _opaque_pairs(self) -> Iterator[Diagnostic]:
-        # Sequences have few signatures, and entries share few actions.
-        actions = {action for _, action in self.pairs}
-        defined = {action for action in actions if self.table.lookup(action) is not None}
-        annotating = {action for action in actions if self.table.annotations(action) is not None}
-        including = self.table.scan.including
-        plain = set() if including else self._plain_sequences()
-        for matcher, action in dict.fromkeys(self.pairs):
-            if matcher in plain and action in annotating:
-                continue  # as almost all are
+        effects = SideEffects(self.table)
+        for matcher, action in self.distinct_pairs:
             sequence = self.table.lookup(matcher)
-            if sequence is None or action not in defined:
-                yield note(f"its entry '{matcher} -> {action}' is dangling", self.foreach_match)
-                continue
-            if not is_any_op(signature(sequence).inputs[0]):
-                yield note(f"its matcher '{matcher}' takes a typed operation", sequence)
-            elif including and sequence in including and self._side_effects.may_change(matcher):
+            if problem := pair_problem(self.table, self.foreach_match, matcher, action):
+                yield problem
+            elif sequence in self.table.scan.including and effects.may_change(matcher):
                 yield note(f"its matcher '{matcher}' may change the program", sequence)
-            elif action not in annotating:
+            elif self.table.annotations(action) is None:
                 yield note(
                     f"its action '{action}' does more than annotate, so it can fail",
                     self.table.lookup(action),
                 )
-
-    def _plain_sequences(self) -> set[str]:
-        """Return the paths of the sequences directly in the module whose first argument has any type."""
-        # Paths of symbols with a colon are quoted.
-        shapes = self.table.scan.shapes
-        return {
-            symbol for symbol, shape in shapes.items() if shape.is_untyped and ":" not in symbol
-        }
-
-    @cached_property
-    def _side_effects(self) -> SideEffects:
-        return SideEffects(self.table)
 
     @cached_property
     def kind(self) -> SpecKind:
@@ -187,28 +148,12 @@ class Anatomy:
         return next(body(self.entry_points[0].sequence))
 
     @cached_property
-    def repeated_matchers(self) -> list[tuple[mlir.Operation, str]]:
-        """The lists of the spec with the matchers that they use more than once."""
-        return [
-            (foreach_match, reference(matcher))
-            for foreach_match in self.table.scan.lists
-            for matcher, uses in Counter(matcher for matcher, _ in pairs_of(foreach_match)).items()
-            if uses > 1
-        ]
-
-    @cached_property
     def reaches_other_ops(self) -> bool:
         """Whether an entry of this matcher list configures an op other than the one that its matcher received."""
-        operands = {
-            action: {annotation.operand for annotation in self.annotations(action)}
-            for action in {action for _, action in self.pairs}
-        }
-        shapes = self.table.scan.shapes
         return any(
-            (operand or matcher not in shapes or not shapes[matcher].is_passing)
-            and self.table.yielded(matcher, operand) != 0
-            for matcher, action in dict.fromkeys(self.pairs)
-            for operand in operands[action]
+            self.table.yielded(matcher, annotation.operand) != 0
+            for matcher, action in self.distinct_pairs
+            for annotation in self.annotations(action)
         )
 
     def annotations(self, action: str) -> tuple[Annotation, ...]:
@@ -233,14 +178,28 @@ class Anatomy:
         ]
 
     @cached_property
+    def distinct_pairs(self) -> list[tuple[str, str]]:
+        """One pair for each shape of matchers and each action; the others differ from it only in parameters."""
+        shapes = self.table.scan.shapes
+        pairs: dict[object, tuple[str, str]] = {}
+        for matcher, action in self.pairs:
+            # A path with a colon is nested or quoted, and not a symbol of the module.
+            shape = None if ":" in matcher else shapes.get(matcher)
+            pairs.setdefault((shape or matcher, action), (matcher, action))
+        return list(pairs.values())
+
+    @cached_property
     def entries(self) -> tuple[Entry, ...]:
         """The entries of all `foreach_match` ops in the entry points, in order of precedence."""
         return tuple(map(self.entry, range(len(self.pairs))))
 
     def entry(self, position: int) -> Entry:
         """Return the entry at `position`, without computing all `entries`."""
-        matcher, action = self.pairs[position]
-        return Entry(matcher, action, self._place(matcher), self)
+        entry = self._entries.get(position)
+        if entry is None:
+            matcher, action = self.pairs[position]
+            entry = self._entries[position] = Entry(matcher, action, self._place(matcher), self)
+        return entry
 
     def _place(self, symbol: str) -> Place | None:
         sequence = self.table.lookup(symbol)
@@ -278,8 +237,26 @@ def signature_problem(sequence: mlir.Operation) -> Diagnostic | None:
     return None
 
 
+def pair_problem(
+    table: SequenceTable, foreach_match: mlir.Operation, matcher: str, action: str
+) -> Diagnostic | None:
+    """Return why a pair of a list cannot be an entry for ops of any name; None if it can."""
+    sequence = table.lookup(matcher)
+    if sequence is None or table.lookup(action) is None:
+        return note(f"its entry '{matcher} -> {action}' is dangling", foreach_match)
+    if not is_any_op(signature(sequence).inputs[0]):
+        return note(f"its matcher '{matcher}' takes a typed operation", sequence)
+    return None
+
+
+def _is_prepared_foreach_match(sequence: mlir.Operation) -> bool:
+    """Return whether a sequence runs passes that the compiler would run later, and then one list."""
+    operations = list(body(sequence))
+    last = [operation.name for operation in operations[-2:]]
+    return last == [names.FOREACH_MATCH, names.YIELD] and all(map(_prepares, operations[:-2]))
+
+
 def _prepares(operation: mlir.Operation) -> bool:
-    """Return whether an op runs a pass that the compiler would run later."""
     name = operation.attributes.get("pass_name")
     if operation.name != names.RUN_REGISTERED or not isinstance(name, mlir.StringAttr):
         return False

@@ -22,7 +22,7 @@ from tuninglink.spaces.selection import (
     pipeline_name,
 )
 from tuninglink.spaces.verification import verify_configuration
-from tuninglink.tuning.candidates import Candidate, configuration_of
+from tuninglink.tuning.candidates import Candidate, CandidateOrigin, configuration_of
 from tuninglink.tuning.candidates.candidate_spaces import CandidateSpaces
 from tuninglink.tuning.candidates.preparation import NotTunableError, PreparedTask, prepare
 from tuninglink.tuning.programs.dispatches import Omission, TuningTask
@@ -166,6 +166,8 @@ def _proven(
     """Yield the candidates that are proven to compile."""
     workload = prepared.dispatch
     for candidate in candidates:
+        if candidate.origin is CandidateOrigin.REWRITING:
+            continue
         attributes = configuration_of(candidate, workload.root.context)
         info: Any = attributes[names.COMPILATION_INFO]
         configuration = Configuration(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final
@@ -10,7 +11,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.errors import SpecError
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
-from tuninglink.mlir.serialization import is_bytecode, parse_module
+from tuninglink.mlir.serialization import decode, is_bytecode, parse_module, repeated_matcher
 from tuninglink.mlir.walk import visit
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ _OLD_NAMES: Final = (
     b"thread_basis",
 )
 """Names that today's parser accepts inside dictionaries, and that today's pipelines ignore."""
+
+_MATCHERS: Final = re.compile(rb'@((?:[\w$.:@-]|"[^"\n]*")+)\s*->\s*@')
+"""The matchers of a `foreach_match`, as it is usually written."""
 
 
 def read_module(
@@ -45,8 +49,10 @@ def read_module(
         diagnostics: receives warnings about entries that cannot be upgraded; by default they are Python warnings.
 
     Raises:
-        SpecError: the spec cannot be read, or is old and must not be upgraded.
+        SpecError: the spec cannot be read, uses a matcher twice in one list, or is old and must not be upgraded.
     """
+    if not is_bytecode(data):
+        _check_matchers_differ(data, name)
     module, failure = None, None
     try:
         module = parse_module(data, name, context)
@@ -68,6 +74,30 @@ def read_module(
     module = parse_module(upgraded.text.encode(), name, context)
     restore_places(module, upgraded)
     return module
+
+
+def _check_matchers_differ(data: bytes, name: str) -> None:
+    """Check that no list uses a matcher twice, before the compiler crashes on it.
+
+    Raises:
+        SpecError: a list does.
+    """
+    lists = map(_MATCHERS.findall, data.split(b"foreach_match")[1:])
+    if all(len(set(matchers)) == len(matchers) for matchers in lists):
+        return
+    from tuninglink.upgrading.outline import SpecOutline  # noqa: PLC0415 - rarely needed
+    from tuninglink.upgrading.spec_text import Source  # noqa: PLC0415
+
+    # The entries may be in a comment.
+    source = Source(decode(data, name), name)
+    outline = SpecOutline(source)
+    for sequence in outline.sequences:
+        for foreach_match in outline.foreach_matches(sequence):
+            first: set[str] = set()
+            for pair in foreach_match.pairs:
+                if pair.matcher in first:
+                    raise SpecError(repeated_matcher(pair.matcher, source.place(pair.start)))
+                first.add(pair.matcher)
 
 
 def _upgraded(data: bytes, name: str, context: mlir.Context) -> Upgraded | None:

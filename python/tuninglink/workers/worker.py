@@ -15,6 +15,8 @@ import signal
 import struct
 import sys
 import traceback
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from tuninglink.interrupt_hooks import omit_symbols_from_crashes
@@ -36,6 +38,7 @@ def main(channel: int, lifeline: int) -> None:
     for descriptor in (channel, lifeline):
         os.set_inheritable(descriptor, False)  # noqa: FBT003 - for example by a linker
     end_with_pipe(lifeline)
+    keep_niceness()
     omit_symbols_from_crashes()
     load_on_use("z3")
     load_on_use("numpy")  # the bindings import it, and take half of their time for it
@@ -61,6 +64,18 @@ def end_with_pipe(lifeline: int) -> None:
     fcntl.fcntl(lifeline, fcntl.F_SETFL, os.O_ASYNC)
     if select.select([lifeline], [], [], 0)[0]:  # closed before the kernel watched it
         os.killpg(0, signal.SIGKILL)
+
+
+def keep_niceness() -> None:
+    """Give the session of this process the niceness of the command.
+
+    Linux groups processes by session for scheduling, and niceness counts within a group only. A worker is alone in its
+    session, so that `nice tuninglink` would have no effect on it.
+    """
+    if niceness := os.getpriority(os.PRIO_PROCESS, 0):
+        # The kernel may have no such groups, or refuse.
+        with suppress(OSError):
+            Path("/proc/self/autogroup").write_text(str(niceness))
 
 
 def initialize(initializer: Callable[..., object], arguments: tuple[object, ...]) -> None:

@@ -49,6 +49,8 @@ CASES = {
     "iree-compile's flags",
     "check GFX942 --target gfx942 --model missing.mlir": "error: .*missing.mlir",
     "check OLD --no-upgrade": "upgrade.mlir:[0-9:]+: error: the spec was written for an older compiler",
+    "verify MMT -o out": "error: '-o' is not a flag of this command\nnote: 'tuninglink compile' has this flag\n$",
+    "tune MMT --compile-to=vm": "error: '--compile-to' is not a flag of this command",
     "link empty.mlir": "^empty.mlir:1:1: error: the file is empty; expected MLIR text or bytecode",
     "link garbage": "^garbage:1:1: error:",
     "link truncated.mlirbc": "^truncated.mlirbc:1:1: error:",
@@ -109,7 +111,7 @@ CASES = {
     "tune program.mlir": "error: no target; name what the program is compiled for\n"
     f"note: for this CPU: {HOST}\nnote: for CUDA: {CUDA}\n"
     "note: for HIP: --iree-hal-target-device=hip --iree-rocm-target=gfx942",
-    f"tune program.mlir {GENERIC} --device cuda --flag-sets none": "warning: the target is a generic x86_64 CPU; for this machine's, "
+    f"tune program.mlir {GENERIC} --device local-sync --only nothing --flag-sets none": "warning: the target is a generic x86_64 CPU; for this machine's, "
     "add --iree-llvmcpu-target-cpu=host",
     f"tune program.mlir {CUDA} --device local-sync --flag-sets none": "error: there is no dispatch to tune\n"
     "note: @add_dispatch_0::@cuda_nvptx_fb: driver 'local-sync' does not run what 'cuda' compiles",

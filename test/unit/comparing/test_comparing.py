@@ -6,8 +6,10 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from browser import AS_IT_SHOULD_BE, CLIPPED, WIDE, browse, needs_chromium, of_width
 
-from tuninglink.comparing import Change, ChangeKind, compare_reports
+from tuninglink.comparing import Change, ChangeKind, Comparison, compare, to_html
+from tuninglink.comparing.changes import Estimate, time_change
 from tuninglink.errors import TuninglinkError
 
 if TYPE_CHECKING:
@@ -27,8 +29,20 @@ def explained(words: str, status: str, *, matcher: str = "", number: int = 0) ->
     return {"name": name, "target": "gfx942", "status": status, "operations": [operation]}
 
 
-def tuned(problem: str, outcome: str, default_us: float, tuned_us: float | None = None) -> Object:
-    times = {"default_us": default_us, "tuned_us": tuned_us}
+def tuned(
+    problem: str,
+    outcome: str,
+    default_us: float,
+    tuned_us: float | None = None,
+    *,
+    width: float | None = None,
+) -> Object:
+    """Returns a problem whose speedup has an interval of a width, as a fraction; none by default."""
+    times: Object = {"default_us": default_us, "tuned_us": tuned_us}
+    if width is not None and tuned_us is not None:
+        speedup = default_us / tuned_us
+        interval = [speedup * (1 - width / 2), speedup * (1 + width / 2)]
+        times |= {"speedup": speedup, "interval": interval, "configuration": f"#info<{problem}>"}
     return {"problem": problem, "target": "sm_80", "outcome": outcome, **times}
 
 
@@ -36,16 +50,22 @@ def explanation(*dispatches: Object) -> Object:
     return {"format": "tuninglink.explanation", "version": 2, "dispatches": dispatches}
 
 
-def report(*dispatches: Object, device: str = "a GPU", tuned_ms: float = 1.0) -> Object:
-    base = {"format": "tuninglink.tuning", "version": 1, "device": device}
+def report(
+    *dispatches: Object, device: str = "a GPU", tuned_ms: float = 1.0, compiler: str = "3.13.0"
+) -> Object:
+    base = {"format": "tuninglink.tuning", "version": 1, "device": device, "compiler": compiler}
     return {**base, "dispatches": dispatches, "model": {"tuned_ms": tuned_ms}}
 
 
 def compared(directory: Path, old: Object, new: Object) -> list[Change]:
+    return list(comparison(directory, old, new).changes)
+
+
+def comparison(directory: Path, old: Object, new: Object) -> Comparison:
     paths = directory / "old.json", directory / "new.json"
     for path, content in zip(paths, (old, new), strict=True):
         path.write_text(json.dumps(content))
-    return compare_reports(*paths)
+    return compare(*paths)
 
 
 def test_a_report_is_like_itself(tmp_path: Path) -> None:
@@ -88,6 +108,7 @@ def test_times_are_compared_with_the_spec(tmp_path: Path) -> None:
         tuned("b", "undecided", 4.0, 2.0),
         tuned("c", "won", 4.1, 3.0),
         tuned_ms=1.04,
+        compiler="3.14.0",
     )
     assert compared(tmp_path, old, new) == [
         Change(WORSE, "a for sm_80", "2 µs → 2.2 µs"),
@@ -107,7 +128,7 @@ def test_times_are_compared_with_the_spec(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("new", "message"),
     [
-        (report(), "the reports are not of the same kind"),
+        (report(), "the files are not of the same kind"),
         (
             {"format": "tuninglink.explanation", "version": 0},
             "is not a report of a supported version",
@@ -120,3 +141,93 @@ def test_what_is_no_report_is_one_diagnostic(tmp_path: Path, new: Object, messag
     with pytest.raises(TuninglinkError, match=message) as raised:
         compared(tmp_path, explanation(), new)
     assert len(raised.value.diagnostics) == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kind"),
+    [
+        (Estimate(10, 9.5, 10.5), Estimate(12, 11.5, 12.5), WORSE),
+        (Estimate(10, 9.5, 10.5), Estimate(8, 7.5, 8.5), BETTER),
+        (Estimate(10, 8, 12), Estimate(13, 11, 15), None),  # 30 %, and the intervals overlap
+        (Estimate(10, 9.99, 10.01), Estimate(10.2, 10.19, 10.21), WORSE),  # 2 %, and they are apart
+        (
+            Estimate(10, 9.99, 10.01),
+            Estimate(10.05, 10.04, 10.06),
+            None,
+        ),  # less than the least change
+        (Estimate(10, 9.5, 10.5), Estimate(10.4), None),  # a point within the interval
+        (Estimate(10, 9.5, 10.5), Estimate(10.6), WORSE),
+        (Estimate(10), Estimate(10.4), None),  # without intervals, 5 % decide
+        (Estimate(10), Estimate(10.6), WORSE),
+        (Estimate(10, 0, float("inf")), Estimate(30), None),
+    ],
+)
+def test_intervals_decide_whether_a_time_changed(
+    old: Estimate, new: Estimate, kind: ChangeKind | None
+) -> None:
+    assert time_change(old, new, 0.01) is kind
+
+
+def test_under_one_compiler_speedups_are_compared(tmp_path: Path) -> None:
+    """A slower clock makes the default and the winner slower; another compiler has another default."""
+    old = report(tuned("a", "won", 4.0, 2.0, width=0.02), tuned("b", "default", 4.0))
+    slower = tuned("a", "won", 5.0, 2.5, width=0.02), tuned("b", "default", 5.0)
+    assert compared(tmp_path, old, report(*slower)) == []
+    assert compared(tmp_path, old, report(*slower, compiler="3.14.0")) == [
+        Change(WORSE, "a for sm_80", "2 µs → 2.5 µs"),
+        Change(WORSE, "b for sm_80", "4 µs → 5 µs"),
+    ]
+    worse = tuned("a", "won", 4.0, 2.2, width=0.02), tuned("b", "default", 4.0)
+    (change,) = compared(tmp_path, old, report(*worse))
+    assert change.text == "2 µs → 2.2 µs, speedup 2.00 [1.98, 2.02] → 1.82 [1.80, 1.84]"
+
+
+PAIR = (
+    report(
+        tuned("contraction 8x256x1024 f32xf32xf32", "won", 4.0, 2.0, width=0.02),
+        tuned("softmax", "default", 4.0),
+    ),
+    report(
+        tuned("contraction 8x256x1024 f32xf32xf32", "won", 4.0, 3.0, width=0.02),
+        tuned("softmax", "default", 4.0),
+        tuned("sort", "default", 1.0),
+    ),
+)
+
+
+@needs_chromium
+def test_a_page_shows_what_changed_first(tmp_path: Path) -> None:
+    found = browse(
+        to_html(comparison(tmp_path, *PAIR)),
+        tmp_path,
+        ask="""
+          const rows = () => [...byId("items").tBodies[0].rows].filter((row) => row.className === "row" && !row.hidden);
+          const cells = () => rows().map((row) => [...row.cells].map((cell) => cell.textContent));
+          const answer = { changed: cells(), summary: byId("summary").textContent,
+            chips: [...document.querySelectorAll("#groups button")].map((chip) => chip.textContent) };
+          document.querySelectorAll("#groups button")[2].click();
+          answer.same = cells().map((row) => row[0]);
+          document.querySelectorAll("#groups button")[2].click();
+          rows()[0].querySelector("button").click();
+          answer.sides = [...document.querySelectorAll("tr.details .sides > div")].map((side) => side.textContent);
+          return answer;""",
+    )
+    assert (
+        found["summary"]
+        == "1 regression, 0 improvements, 1 change in 4 rows of two reports of tuning."
+    )
+    assert [row[:4] for row in found["changed"]] == [
+        ["contraction 8x256x1024 f32xf32xf32 for sm_80", "regression", "won", "won"],
+        ["sort for sm_80", "change", "missing", "default"],
+    ]
+    assert found["changed"][0][4:7] == ["2 µs [1.98, 2.02]", "3 µs [2.97, 3.03]", "0.67"]
+    assert found["chips"] == ["regression 1", "change 1", "same 2"]
+    assert found["same"] == ["softmax for sm_80", "program"]
+    assert [side[:16] for side in found["sides"]] == ["OldStatewonTime2", "NewStatewonTime3"]
+
+
+@needs_chromium
+@pytest.mark.parametrize(("width", "flags"), [(400, ()), (1180, (WIDE,))])
+def test_nothing_is_clipped(tmp_path: Path, width: int, flags: tuple[str, ...]) -> None:
+    page = of_width(to_html(comparison(tmp_path, *PAIR)), width)
+    assert browse(page, tmp_path, *flags, ask=CLIPPED) == AS_IT_SHOULD_BE

@@ -14,15 +14,20 @@ from tuninglink.cli.explanation_output import to_html
 from tuninglink.explaining.dispatch_report import (
     ConfigurationText,
     DispatchReport,
-    EntryReference,
     KnobRow,
-    Match,
-    NearMiss,
     OperationReport,
     Status,
 )
-from tuninglink.explaining.explanation import EntryUsage, Explanation, SpecSummary
+from tuninglink.explaining.explanation import Explanation
+from tuninglink.explaining.spec_report import (
+    EntryReference,
+    EntryUsage,
+    Match,
+    NearMiss,
+    SpecSummary,
+)
 from tuninglink.iree.dispatch_cost import DispatchCost
+from tuninglink.iree.peak_rates import PeakRates
 from tuninglink.matching.differences import Difference
 from tuninglink.mlir.diagnostics import Place
 
@@ -139,8 +144,8 @@ def test_two_thousand_dispatches_are_shown_sorted_filtered_and_opened(tmp_path: 
           type("nowhere");
           answer.none = [shown().length, document.getElementById("nothing").hidden];
           type("");
-          document.querySelector("#statuses .chip").click();
-          answer.tuned = [shown().length, document.querySelector("#statuses .chip").getAttribute("aria-pressed")];
+          document.querySelector("#groups .chip").click();
+          answer.tuned = [shown().length, document.querySelector("#groups .chip").getAttribute("aria-pressed")];
           type("64x1996x32");
           shown()[0].querySelector("button").click();
           const details = shown()[0].nextElementSibling;
@@ -220,6 +225,47 @@ def test_the_map_leads_to_the_row_of_a_problem(tmp_path: Path) -> None:
 
 
 @needs_chromium
+def test_times_bring_rates_and_what_an_entry_saves(tmp_path: Path) -> None:
+    """A measured saving counts before the one that the entry records; unknown figures are empty."""
+    tuned, recorded, untimed = dispatch(4), dispatch(8), dispatch(3)
+    measured = dataclasses.replace(tuned, microseconds=2.0, default_microseconds=5.0)
+    match = Match(0, entry(1), is_own=True, provenance={"default_us": 9.0, "tuned_us": 8.5})
+    operation = dataclasses.replace(recorded.operations[0], match=match)
+    recorded = dataclasses.replace(recorded, operations=(operation,), microseconds=1.0)
+    peaks = PeakRates("MI300X", "a data sheet", {"fp32": 0.1}, 5.0)
+    timed = (
+        dataclasses.replace(
+            each, cost=dataclasses.replace(each.cost, element_type="f32"), peaks=peaks
+        )
+        for each in (measured, recorded, untimed)
+    )
+    found = browse(
+        to_html(Explanation("program.mlir", (), tuple(timed))),
+        tmp_path,
+        ask="""
+          const cells = (row) => [...row.cells].map((each) => each.textContent);
+          return { titles: cells(byId("dispatches").tHead.rows[0]), peaks: byId("peaks").textContent,
+            rows: [...byId("dispatches").tBodies[0].rows].map(cells),
+            sources: [...document.querySelectorAll("td span[title]")].map((each) => each.title) };""",
+    )
+    assert found["titles"][3:9] == [
+        "µs a call",
+        "GFLOP/s",
+        "GB/s",
+        "Roofline",
+        "Saves µs",
+        "Status",
+    ]
+    assert [row[1:8] for row in found["rows"]] == [
+        ["66.7 %", "2", "2", "8.19", "2.18", "8.2 %", "6"],
+        ["33.3 %", "2", "1", "32.8", "4.61", "33 %", "1 *"],
+        ["", "2", "", "", "", "", ""],
+    ]
+    assert found["sources"] == ["Measured", "As the entry records"]
+    assert found["peaks"] == "Peak rates of MI300X: 0.1 TFLOP/s fp32, 5 TB/s (a data sheet)."
+
+
+@needs_chromium
 def test_a_page_is_light_or_dark_as_the_reader_prefers(tmp_path: Path) -> None:
     page = to_html(explanation(3))
     ask = "return getComputedStyle(document.body).backgroundColor;"
@@ -237,5 +283,11 @@ def test_a_page_without_dispatches_says_so(tmp_path: Path) -> None:
 @needs_chromium
 @pytest.mark.parametrize(("width", "flags"), [(400, ()), (1180, (WIDE,))])
 def test_nothing_is_clipped(tmp_path: Path, width: int, flags: tuple[str, ...]) -> None:
-    page = of_width(to_html(explanation(60)), width)
+    long = KnobRow("vector_common_parallel[1]", "#iree_cpu.pipeline<Expert>", "16", "", ("8", "16"))
+    dispatches = tuple(
+        dataclasses.replace(each, operations=(dataclasses.replace(operation, knobs=(long,)),))
+        for each in explanation(60).dispatches
+        for operation in each.operations
+    )
+    page = of_width(to_html(dataclasses.replace(explanation(60), dispatches=dispatches)), width)
     assert browse(page, tmp_path, *flags, ask=CLIPPED) == AS_IT_SHOULD_BE

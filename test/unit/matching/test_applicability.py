@@ -18,7 +18,7 @@ from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.serialization import parse_module
 from tuninglink.specs import LinkForm, Spec, link_specs, load_spec
-from tuninglink.specs.applicability import scope_of
+from tuninglink.specs.applicability import scopes_of
 from tuninglink.specs.bindings import BINDING, Binding, covers, narrow
 from tuninglink.specs.embedding import spec_attribute
 from tuninglink.specs.libraries import library_files
@@ -113,7 +113,7 @@ def test_a_binding_says_what_all_entries_are_for() -> None:
     (file,) = library_files("models-h200")
     spec = load_spec(file.content, name=file.name)
     # Some have an intrinsic of one vendor, and some configurations would do for several.
-    assert len({scope_of(spec, each) for each in range(len(spec.entries))}) == 1
+    assert len(set(scopes_of(spec, range(len(spec.entries))))) == 1
 
 
 @pytest.mark.parametrize(

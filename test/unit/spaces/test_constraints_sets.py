@@ -79,6 +79,25 @@ def test_check_agrees_with_z3(constraints: ConstraintSet, chance: random.Random)
 
 @SLOW
 @given(random_sets, st.randoms(use_true_random=False))
+def test_enumeration_near_an_assignment_is_part_of_all(
+    constraints: ConstraintSet, chance: random.Random
+) -> None:
+    everything = list(constraints.enumerate())
+    for center in chance.sample(box(), 3):
+        choices = {name: sorted({center[name], *chance.sample(range(-2, 12), 4)}) for name in KNOBS}
+        expected = {
+            key(assignment)
+            for assignment in everything
+            if sum(assignment[name] != center[name] for name in KNOBS) <= 2
+            and all(assignment[name] in choices[name] for name in KNOBS)
+        }
+        near = [key(assignment) for assignment in constraints.enumerate_near(center, choices, 2)]
+        assert len(near) == len(set(near))
+        assert set(near) == expected
+
+
+@SLOW
+@given(random_sets, st.randoms(use_true_random=False))
 def test_nearest_is_the_nearest_of_all(constraints: ConstraintSet, chance: random.Random) -> None:
     everything = list(constraints.enumerate())
     for wanted in chance.sample(box(), 3):

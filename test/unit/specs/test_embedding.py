@@ -163,7 +163,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
 
         monkeypatch.setattr(module, name, wrapper)
 
-    count(pruning, "link_shares")
+    count(pruning, "link_parts")
     count(materialization, "spec_attribute")
     count(materialization, "load_embedded_spec")
     return counter
@@ -173,7 +173,7 @@ def test_what_is_the_same_for_many_dispatches_is_linked_once(counted: Counter[st
     targets = [MI300X, MI308X, GFX942, CPU]
     root = program(*(executable(f"e{i}", targets[i % 4]) for i in range(40)))
     materialize(root, marked("user"), library=DefaultLibrary())
-    assert counted == {"link_shares": 4, "spec_attribute": 4}
+    assert counted == {"link_parts": 4, "spec_attribute": 4}
     attributes = {m.attributes.get(names.EMBEDDED_SPEC) for m in collect(root, names.MODULE)}
     assert len(attributes - {None}) == 2
 
@@ -183,7 +183,7 @@ def test_a_carried_spec_is_read_once(counted: Counter[str]) -> None:
     materialize(root, marked("user", "linalg.fill"))
     counted.clear()
     materialize(root, marked("other"))
-    assert counted == {"link_shares": 1, "spec_attribute": 1, "load_embedded_spec": 1}
+    assert counted == {"link_parts": 1, "spec_attribute": 1, "load_embedded_spec": 1}
 
 
 def test_a_carried_spec_stays_behind_the_given_ones_and_replaces_the_default() -> None:

@@ -15,8 +15,10 @@ from steps import count_calls
 from tuninglink.errors import SpecError
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink
+from tuninglink.mlir.symbols import symbol_name
 from tuninglink.specs import LinkForm, Spec, SpecKind, link_specs, load_spec
 from tuninglink.specs.linking.chains import chained_modules
+from tuninglink.specs.sequences import argument_attributes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,16 +88,13 @@ def test_inputs_stay_as_they_are() -> None:
 def test_parts_tell_where_the_inputs_are() -> None:
     lists = load(generated("a", Shape.DEFAULT, 1, 2), generated("b", Shape.LEGACY, 3))
     flat = link_specs(lists)
-    assert [(part.spec, part.module, part.first_entry) for part in flat.parts] == [
-        (lists[0], None, 0),
-        (lists[1], None, 2),
-    ]
+    assert [part.spec for part in flat.parts] == lists
+    assert [entry.matcher for part in flat.parts for entry in part.entries] == ["m0", "m1", "m0"]
     chained = link_specs([*lists, *load(generated("a", Shape.TWO_ENTRY_POINTS, 4, 5))])
-    assert [(part.module, part.first_entry) for part in chained.parts] == [
-        ("a", 0),
-        ("b", 2),
-        ("a_0", 3),
-    ]
+    modules = chained_modules(chained.spec.module) or []
+    assert [symbol_name(module) for module in modules] == ["a", "b", "a_0"]
+    entries = [len(Spec(module, "").entries) for module in modules]
+    assert entries == [len(part.entries) for part in chained.parts] == [2, 1, 2]
 
 
 def test_specs_of_other_threads_are_copied() -> None:
@@ -146,7 +145,9 @@ def test_every_ownership_links_without_a_diagnostic() -> None:
             linked = link_specs(specs, diagnostics=DiagnosticSink(reported.append)).spec
             assert linked.module.verify()
             # Only a copy of the handle is consumed behind the guards.
-            assert not linked.anatomy.entry_points[0].consumes or linked.anatomy.entries
+            (entry_point,) = linked.anatomy.entry_points
+            consumes = names.CONSUMED in argument_attributes(entry_point.sequence, 0)
+            assert not consumes or linked.anatomy.entries
     assert not reported
 
 
@@ -222,6 +223,24 @@ def test_kinds() -> None:
     assert kinds == {
         shape: SpecKind.MATCHER_LIST if shape.is_list else SpecKind.OPAQUE for shape in Shape
     }
+
+
+@pytest.mark.parametrize("comment", [False, True])
+def test_a_matcher_that_is_used_twice_is_an_error_at_its_place(*, comment: bool) -> None:
+    """The compiler crashes on it in a process that quotes operations in diagnostics, as this one does."""
+    text = generated("a", Shape.DEFAULT, 1).text()
+    action = re.search("@m0 -> (@[a-z0-9]+)", text)
+    assert action
+    again = f"\n// {action[0]}\n" if comment else f", {action[0]}"
+    text = text.replace(action[0], action[0] + again)
+    if comment:
+        assert len(load_spec(text.encode()).entries) == 1
+        return
+    with pytest.raises(SpecError, match="matcher '@m0' is used more than once") as raised:
+        load_spec(text.encode())
+    place = raised.value.diagnostics[0].place
+    assert place
+    assert text.splitlines()[place.line - 1][: place.column - 1].endswith(f"{action[0]}, ")
 
 
 def test_quoted_symbols() -> None:

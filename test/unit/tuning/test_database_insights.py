@@ -7,11 +7,12 @@ import random
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from browser import AS_IT_SHOULD_BE, CLIPPED, browse, needs_chromium, of_width
 from database_writers import HERE, PROBLEM
 
 from tuninglink.cli import commands
 from tuninglink.tuning.database import ConfigurationRecord, Database, Trial
-from tuninglink.tuning.database.insights import insights_among
+from tuninglink.tuning.database.insights import insights_among, to_html
 from tuninglink.tuning.results import Failure, FailureKind
 
 if TYPE_CHECKING:
@@ -126,3 +127,40 @@ def test_the_command_prints_tables_and_json(
     assert document["failures"][0]["conditions"] == [
         {"quantity": "knob k", "relation": ">=", "value": 256}
     ]
+
+
+@needs_chromium
+def test_a_page_shows_heuristics_and_failures(tmp_path: Path) -> None:
+    recorded = trials(lambda knobs: "too many" if knobs["wg_0"] == 256 else "", time)
+    page = to_html(insights_among(recorded))
+    found = browse(
+        page,
+        tmp_path,
+        ask="""
+          const cells = (table) => [...table.tBodies[0].rows].map((row) => [...row.cells].map((cell) => cell.textContent));
+          return { titles: [...document.querySelectorAll("#heuristics h2")].map((each) => each.textContent),
+            steps: cells(document.querySelector("#heuristics table")), rules: cells(byId("rules")),
+            bars: [...document.querySelectorAll(".bar")].map((bar) => bar.getBoundingClientRect().width) };""",
+    )
+    assert found["titles"] == ["contraction sm_80"]
+    assert [row[0] for row in found["steps"][:2]] == ["all candidates", "the compiler's choice"]
+    words = [row[0] for row in found["steps"][2:]]
+    assert "1. knob threads >= 128 proposal" in words
+    assert found["rules"][0][1].startswith("knob wg_0 >= 256")
+    assert found["rules"][0][5] == "compile: too many"
+    assert found["bars"][2] < found["bars"][0]
+    assert browse(of_width(page, 400), tmp_path, ask=CLIPPED) == AS_IT_SHOULD_BE
+
+
+@needs_chromium
+def test_a_page_without_insights_says_so(tmp_path: Path) -> None:
+    ask = "return [byId('none').hidden, byId('failures').hidden];"
+    assert browse(to_html(insights_among([])), tmp_path, ask=ask) == [False, True]
+
+
+def test_the_command_writes_a_page(tmp_path: Path) -> None:
+    path = tmp_path / "trials.db"
+    with Database(path) as database:
+        database.record_all(trials(time_of=time))
+    assert commands.run(["database", "insights", str(path), "-o", str(tmp_path / "page.html")]) == 0
+    assert "What winners have in common" in (tmp_path / "page.html").read_text()

@@ -19,7 +19,7 @@ from tuninglink.tuning.flag_sets import DEFAULT, FlagSet
 from tuninglink.tuning.flag_sets.comparison import FlagComparison, TunedSet
 from tuninglink.tuning.flag_sets.compilation import CompiledSource, ProgramSource
 from tuninglink.tuning.flag_sets.program_times import ProgramTimer, ProgramTimes
-from tuninglink.tuning.flag_sets.results import FlagsResult, SetResult, tuning_bases
+from tuninglink.tuning.flag_sets.results import FlagsResult, SetResult, rivals, tuning_bases
 from tuninglink.tuning.programs import ALL_CALLS
 from tuninglink.tuning.programs.program_calls import FunctionCall, ProgramCalls
 from tuninglink.tuning.results import Failure, FailureKind
@@ -258,7 +258,7 @@ def test_first_calls_decide_where_no_rounds_fit_into_the_time(
     times = slow_times(device, monkeypatch, 60.0)
     assert not device.timed
     assert times.default_ms == times.milliseconds[0]
-    assert times.noise.high == pytest.approx(1.3)
+    assert times.noise.high == pytest.approx(1.3**2)
     fast = times.speedups[1]
     assert (fast.low, fast.median, fast.high) == pytest.approx((12 / 1.3, 12, 12 * 1.3))
 
@@ -275,6 +275,72 @@ def test_sets_that_do_not_fit_into_the_time_are_not_run(monkeypatch: pytest.Monk
     assert result.flags == ("--both fast",)
     assert by_name(result)["wrong"].is_rejected
     assert by_name(result)["prefills fast"].note == "it was not run: there was no time left"
+
+
+class BusyDevice(RecordedDevice):
+    """A device whose times are mostly those of other work: ten times as long in one of four samples."""
+
+    def __init__(self) -> None:
+        self.chance = np.random.default_rng(7)
+
+    def program_rounds(self, programs: Sequence[CompiledProgram], count: int, *_: object) -> Rounds:
+        (times, *_), batches = super().program_rounds(programs, 1).samples, (1,) * len(programs)
+        shape = (count, len(times))
+        noise = self.chance.lognormal(0.0, 0.4, shape) * self.chance.choice((1, 1, 1, 10), shape)
+        return Rounds(tuple(map(tuple, (np.array(times) * noise).tolist())), batches)
+
+
+def test_a_set_that_is_twice_as_fast_is_taken_on_a_busy_device() -> None:
+    whole, compiler = comparison(), RecordedCompiler()
+    sets = [FlagSet(name, (f"--{name}",)) for name in ("decodes fast", "both fast", "wrong")]
+    jobs = {flag_set: whole.begin(compiler, flag_set) for flag_set in sets}
+    result = whole.run(compiled(b"default"), jobs, BusyDevice())
+    assert result.flags == ("--both fast",)
+    assert by_name(result)["wrong"].is_rejected
+
+
+def test_equal_code_is_not_taken_on_a_busy_device() -> None:
+    timer = ProgramTimer(BusyDevice(), CALLS, 0)
+    timer.outputs(b"decodes fast")
+    times = timer.compare(b"default", [b"decodes fast"], 60.0)
+    assert not isinstance(times, Failure)
+    (equal,) = times.speedups
+    assert equal.low < 1.0 < equal.high
+
+
+def test_first_calls_beside_compilations_are_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    device = SlowDevice()
+    clock = SimpleNamespace(monotonic=lambda: device.seconds)
+    monkeypatch.setattr("tuninglink.tuning.flag_sets.program_times.time", clock)
+    timer = ProgramTimer(device, CALLS, 0)
+    timer.outputs(b"default")
+    timer.outputs(b"both fast")
+    timer.outputs(b"prefills fast")
+    monkeypatch.setattr(SlowDevice, "program_outputs", QuietDevice.program_outputs)
+    times = timer.compare(b"default", [b"prefills fast", b"both fast"], 120.0)
+    assert device.timed == {b"default", b"prefills fast", b"both fast"}
+    assert not isinstance(times, Failure)
+    assert times.finalists == (False, True)
+
+
+class QuietDevice(SlowDevice):
+    """The same device when nothing is compiled."""
+
+    def program_outputs(self, program: CompiledProgram) -> tuple[np.ndarray, ...] | Failure:
+        self.seconds += 0.5
+        return RecordedDevice.program_outputs(self, program)
+
+
+@pytest.mark.parametrize("name", ["both fast", "decodes fast"])
+def test_the_flags_alone_are_kept_where_no_spec_makes_the_program_faster(name: str) -> None:
+    flag_set = FlagSet("set", ("--prefills fast",))
+    tuned = [TunedSet(flag_set), TunedSet(flag_set, name, 3)]
+    result = comparison().run_pairs(
+        RecordedCompiler(), compiled(b"default"), {}, tuned, BusyDevice()
+    )
+    assert result.best is not None
+    assert result.best.flag_set == flag_set
+    assert result.best.entries == (3 if name == "both fast" else 0)
 
 
 def test_sets_may_have_to_compute_the_same_bits() -> None:
@@ -359,3 +425,16 @@ def test_a_program_that_takes_long_to_compile_is_tuned_under_one_set() -> None:
     results = FlagsResult((TILED, alike), TILED)
     assert [base.name for base in tuning_bases(results, 300.0, 5.0)] == ["tiled", "alike"]
     assert [base.name for base in tuning_bases(results, 300.0, 10.0)] == ["alike"]
+
+
+def test_sets_that_are_nearly_as_fast_are_compared_again() -> None:
+    near = measured("near", 1.35, is_data_tiled=False)
+    wrong = measured("wrong", 1.39, is_data_tiled=True, is_rejected=True)
+    others = [measured(f"nearer {number}", 1.36, is_data_tiled=True) for number in (1, 2)]
+    result = FlagsResult((near, TILED, PLAIN, wrong), TILED)
+    assert [rival.name for rival in rivals(result, 300.0, 5.0)] == ["near"]
+    more = replace(result, results=(*result.results, *others))
+    assert [rival.name for rival in rivals(more, 300.0, 5.0)] == ["nearer 1", "nearer 2"]
+    assert not rivals(result, 40.0)
+    assert not rivals(result, 300.0, 31.0)
+    assert not rivals(replace(result, best=None), 300.0)

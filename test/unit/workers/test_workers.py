@@ -462,6 +462,23 @@ def test_what_cannot_be_pickled_is_not_submitted(pool: Pool) -> None:
     assert pool.submit(jobs.add, 1, 1).result() == 2
 
 
+@pytest.mark.skipif(
+    not os.access("/proc/self/autogroup", os.W_OK), reason="this kernel does not group sessions"
+)
+def test_the_niceness_of_the_command_counts_for_its_workers() -> None:
+    program = "import worker_jobs as jobs; from tuninglink.workers import Pool\n"
+    program += "with Pool(1) as pool: print(pool.submit(jobs.session_niceness).result())"
+    path = os.pathsep.join((str(SUPPORT), *sys.path))
+    done = subprocess.run(
+        ["nice", "-n", "7", sys.executable, "-c", program],
+        capture_output=True,
+        check=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    assert int(done.stdout) - os.getpriority(os.PRIO_PROCESS, 0) == 7
+
+
 def test_files_where_the_user_is_are_not_taken_for_modules(tmp_path: Path) -> None:
     program = (
         "import sys\n"

@@ -6,13 +6,14 @@ In VectorDistribute, intrinsics run over a row of the image and over the channel
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
 
 from tuninglink.iree.lowering_configs import MMA_KIND, REDUCTION, SUBGROUP_BASIS, WORKGROUP
-from tuninglink.iree.op_kinds import Role
+from tuninglink.iree.op_kinds import Role, loops_in
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.solver.answers import UndecidedError
 from tuninglink.solver.expressions import any_of, number
@@ -84,6 +85,41 @@ def read_igemm(workload: Workload) -> Contraction:
         accumulates=not starts_from_fill(op),
         is_plain=False,
         image=int(details.is_output_channel_first),
+    )
+
+
+def read_direct_convolution(workload: Workload) -> Contraction:
+    """Return a convolution as the sum of the contractions for the elements of its filter.
+
+    Intrinsics run over the rows of the image and over the channels. Without strides, the tile of the image for a single
+    element of the filter is that of the output.
+
+    Raises:
+        UndecidedError: the convolution has another form, or its sizes are unknown.
+    """
+    op, problem = StructuredOp(workload.root), workload.problem
+    loops = {role: problem.loops(role) for role in _KNOWN}
+    if len(op.maps) != len(op.operation.operands) or not set(op.roles) <= _KNOWN - {Role.DEPTH}:
+        raise UndecidedError(f"{problem} is of another form than batch, image and channels")
+    (*rows, m), (*outer_n, n), (*outer_k, k) = (
+        loops[role] for role in (Role.OUTPUT_IMAGE, Role.OUTPUT_CHANNEL, Role.INPUT_CHANNEL)
+    )
+    image, weights, result = op.operation.operands
+    accesses = [loops_in(access) - set(loops[Role.FILTER]) for access in op.maps[0].results]
+    if any(len(access) != 1 for access in accesses):
+        raise UndecidedError(f"the image of {problem} is read through {op.maps[0]}")
+    return Contraction(
+        static_sizes(workload),
+        tuple(sorted((*loops[Role.BATCH], *rows, *outer_n))),
+        tuple(sorted((*loops[Role.FILTER], *outer_k))),
+        m,
+        n,
+        k,
+        operand_over(image, chain(*accesses)),
+        read_operand(weights, op.maps[1]),
+        read_operand(result, op.maps[2]),
+        accumulates=not starts_from_fill(op),
+        is_plain=False,
     )
 
 

@@ -20,7 +20,8 @@ _BYTE: Final = 8
 _MOST_MASKED: Final = 1 << 12
 _MOST_MASKED_BYTES: Final = 1 << 9
 """Elements, and those of 8 bits: four times as many, and twice as many, took over a minute to compile."""
-_TRANSFER: Final = 32
+TRANSFER_BITS: Final = 32
+"""The least width of a load of a thread straight into shared memory."""
 _SWIZZLED: Final = 8
 _SWIZZLED_BITS: Final = 16
 _MOST_READS: Final = 1 << 5
@@ -132,7 +133,7 @@ class Copies:
         for index, operand in enumerate(self._operands):
             bits = tile_bits(operand, tiling.tiles)
             rules.sufficient(
-                bits % (_TRANSFER * self.device.subgroup_size) == 0,
+                bits % (TRANSFER_BITS * self.device.subgroup_size) == 0,
                 f"operand {index} must have a tile of whole transfers ({{}} bits)",
                 bits,
             )
@@ -191,7 +192,8 @@ class Copies:
             both = all_of(self.promotion.of(0), self.promotion.of(1))
             is_loaded = isinstance(self.promotion, DirectLoads)
             return False, any_of(negation(both), is_odd, is_loaded, *uneven)
-        has_steps = tiles[k] < contraction.size(k)
+        reductions = (*contraction.outer_k, k)
+        has_steps = any_of(*(tiles[loop] < contraction.size(loop) for loop in reductions))
         results = self._results()
         is_padded = any_of(*(results[loop] > contraction.size(loop) for loop in sides))
         certain = all_of(is_padded, has_steps)

@@ -19,14 +19,19 @@ from tuninglink.iree.lowering_configs import (
     WORKGROUP,
 )
 from tuninglink.iree.op_kinds import OpKind
-from tuninglink.solver.expressions import number, select
+from tuninglink.iree.structured_op import StructuredOp
+from tuninglink.solver.expressions import any_of, number, select
 from tuninglink.spaces.gpu.contraction_tiles import (
     ExactIntrinsicSlot,
     intrinsic_slot,
     tile_and_fuse_limits,
 )
 from tuninglink.spaces.gpu.contractions import FOR_FEW_ROWS, intrinsics_for, read_open_contraction
-from tuninglink.spaces.gpu.convolutions import has_innermost_channels, read_igemm
+from tuninglink.spaces.gpu.convolutions import (
+    has_innermost_channels,
+    read_direct_convolution,
+    read_igemm,
+)
 from tuninglink.spaces.gpu.copies import Copies
 from tuninglink.spaces.gpu.gpu_rules import MOST_INTRINSICS, product
 from tuninglink.spaces.gpu.gpu_space import FormRules, GpuSpace, Outline
@@ -61,12 +66,14 @@ class _Form:
         pads: whether they have `padding`, so that tiles need not divide the sizes.
         pads_convolution: whether they have `padding_conv`.
         loads: whether operands are loaded straight into shared memory, with `use_global_load_dma`.
+        has_strides: whether a convolution is taken as it is and has strides.
     """
 
     converts: bool
-    pads: bool
-    pads_convolution: bool
+    pads: bool = False
+    pads_convolution: bool = False
     loads: bool = False
+    has_strides: bool = False
 
 
 def tile_and_fuse_spaces(
@@ -104,6 +111,26 @@ def tile_and_fuse_spaces(
         for form in forms
     ]
     return [GpuSpace(rules.outline(), rules.build) for rules in written]
+
+
+def tiled_convolution_spaces(
+    workload: Workload, device: Gpu, pipeline: mlir.Attribute
+) -> list[GpuSpace]:
+    """Return the space of configurations that take a convolution as it is, one element of the filter at a time.
+
+    None is valid where the convolution has strides: the compiler crashes, or its verifier refuses the code.
+
+    Raises:
+        UndecidedError: the convolution has another form, or the target has no intrinsic for it.
+    """
+    convolution = read_direct_convolution(workload)
+    has_strides = set(StructuredOp(workload.root).strides) != {1}
+    form = _Form(convolution.accumulates, has_strides=has_strides)
+    intrinsics = intrinsics_for(convolution, device)
+    rules = _TileAndFuseRules(
+        workload.problem, convolution, device, intrinsics, pipeline, form=form
+    )
+    return [GpuSpace(rules.outline(), rules.build)]
 
 
 class _TileAndFuseRules(FormRules):
@@ -152,6 +179,7 @@ class _TileAndFuseRules(FormRules):
 
     def tile_loops(self) -> None:
         """Add tiles of whole intrinsics, and limit the number of intrinsics in a step."""
+        self.rules.necessary(not self._form.has_strides, "strides require implicit GEMM")
         tiling = self._tiling
         tiling.tile_loops()
         depth = product(self.tiles[loop] for loop in tiling.reductions)
@@ -227,15 +255,20 @@ class _TileAndFuseRules(FormRules):
             return {CONVERTS: ConstantSlot(mlir.UnitAttr.get())}
 
     def _promote(self, image: int, promotion: Promotion) -> None:
-        self.rules.sufficient(promotion.of(image), "the image must be promoted")
-        for loop in () if self._form.pads else self._contraction.matrix_loops:
-            tile, size = self.tiles[loop], self._contraction.size(loop)
-            self.rules.sufficient(
-                size % tile == 0,
-                f"dimension {loop} must be divisible ({{}} % {{}} == 0)",
-                size,
-                tile,
-            )
+        rules, contraction = self.rules, self._contraction
+        rules.sufficient(promotion.of(image), "the image must be promoted")
+        if self._form.pads:
+            return
+        # A masked tile of the gathered image has no static size, unless it is gathered at once.
+        gathered = contraction.n if image else contraction.m
+        for loop in contraction.matrix_loops:
+            tile, size = self.tiles[loop], contraction.size(loop)
+            text = f"dimension {loop} must be divisible ({{}} % {{}} == 0)"
+            rules.sufficient(size % tile == 0, text, size, tile)
+            if loop == gathered:
+                rules.necessary(
+                    any_of(size % tile == 0, self._tiling.is_one_step), text, size, tile
+                )
 
     def _is_even(self) -> bool:
         """Return whether an intrinsic divides the dimensions that it runs over."""

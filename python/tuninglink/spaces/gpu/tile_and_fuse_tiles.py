@@ -12,9 +12,10 @@ from tuninglink.spaces.gpu.gpu_rules import GpuRules, Number, clip, round_up
 from tuninglink.spaces.slots import ArraySlot, IntegerSlot
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from tuninglink.spaces.gpu import Intrinsic
+    from tuninglink.spaces.slots import Slot
 
 _MOST_DYNAMIC: Final = 1024
 _MOST_PADDED: Final = 512
@@ -40,6 +41,13 @@ class TileAndFuseTiles(ContractionTiles):
     def reductions(self) -> tuple[int, ...]:
         """The reduction loops; that of the intrinsic comes last."""
         return (*self.contraction.outer_k, self.contraction.k)
+
+    @property
+    def is_one_step(self) -> Number:
+        """The condition that the reduction takes a single step."""
+        return all_of(
+            *(self.tiles[loop] >= self.contraction.size(loop) for loop in self.reductions)
+        )
 
     def tile_loops(self) -> None:
         """Add the knobs and the rules of every loop."""
@@ -145,9 +153,7 @@ class TileAndFuseTiles(ContractionTiles):
 
     def _divide(self) -> None:
         """Require tiles to divide the result, which is necessary if the reduction takes several steps."""
-        is_one_step = all_of(
-            *(self.tiles[loop] >= self.contraction.size(loop) for loop in self.reductions)
-        )
+        is_one_step = self.is_one_step
         sides = (self.contraction.m, self.contraction.n)
         for loop in (*self.contraction.outer, *sides):
             tile, size = self.tiles[loop], self.contraction.sizes[loop]
@@ -166,7 +172,13 @@ _MOST_PADDING: Final = 1 << 12
 
 
 def padding_slot(tiling: ContractionTiles) -> ArraySlot:
-    """Return the slot of `padding`: each loop is padded to its tile, or to a divisor of whole intrinsics.
+    """Return the slot of `padding`; see `padding_slots`."""
+    slots = padding_slots(tiling, range(len(tiling.contraction.sizes)))
+    return ArraySlot(tuple(slots.values()))
+
+
+def padding_slots(tiling: ContractionTiles, loops: Iterable[int]) -> dict[int, Slot]:
+    """Return the slots of `padding`: each loop is padded to its tile, or to a divisor of whole intrinsics.
 
     The innermost reduction loop may be padded to several tiles.
     """
@@ -186,7 +198,7 @@ def padding_slot(tiling: ContractionTiles) -> ArraySlot:
         rules.not_chosen(pad == tile, f"pad_{loop} must be the tile ({{}} == {{}})", pad, tile)
         return IntegerSlot(f"pad_{loop}")
 
-    return ArraySlot(tuple(map(slot, range(len(tiling.contraction.sizes)))))
+    return {loop: slot(loop) for loop in loops}
 
 
 def convolution_padding_slot(tiling: ContractionTiles, count: int) -> ArraySlot:

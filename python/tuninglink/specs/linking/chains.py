@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
-from tuninglink.mlir.diagnostics import Diagnostic
 from tuninglink.mlir.symbols import (
     FreshNames,
     join_path,
@@ -17,11 +16,12 @@ from tuninglink.mlir.symbols import (
     symbols,
 )
 from tuninglink.mlir.walk import body
-from tuninglink.specs.linking.guard_analysis import configures, restrictions
+from tuninglink.specs.linking.guard_analysis import configures, restriction
 from tuninglink.specs.linking.guards import guard
 from tuninglink.specs.linking.modernization import free_kernel_config, modernize
+from tuninglink.specs.linking.rewriting import declare_ownership
 from tuninglink.specs.module_scan import is_entry_point
-from tuninglink.specs.sequences import Handle
+from tuninglink.specs.sequences import Handle, SequenceTable
 from tuninglink.specs.structure import Anatomy
 from tuninglink.specs.transform_ops import (
     FAILURES_SUPPRESS,
@@ -51,7 +51,7 @@ def chain(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
     """
     _name_modules(container, members)
     # Specs that were linked before have guards already, and keep them if only one is left.
-    are_guarded = any(map(_configures, members[1:])) or any(map(is_guarded, members))
+    are_guarded = any(map(configures, members[1:])) or any(map(is_guarded, members))
     paths = _name_entry_points(members)
     for member in members:
         with member.module.context:
@@ -63,11 +63,11 @@ def chain(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
             if names.SYMBOL_VISIBILITY in entry_point.sequence.attributes:
                 del entry_point.sequence.attributes[names.SYMBOL_VISIBILITY]
     modules = [member.module for member in members]
-    consumes = members[0].entry_points[0].consumes and not are_guarded
     if are_guarded:
         for module in modules:
             _guard(Anatomy(module))
-    block = add_kernel_config(container, consumes=consumes).regions[0].blocks[0]
+    sequence = add_kernel_config(container, consumes=False)
+    block = sequence.regions[0].blocks[0]
     root: Handle = block.arguments[0]
     with container.context, container.location, mlir.InsertionPoint(block):
         if are_guarded:
@@ -76,6 +76,7 @@ def chain(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
             for path in paths:
                 root = include(path, [root], [root.type], FAILURES_SUPPRESS).results[0]
         yield_([root])
+        declare_ownership(SequenceTable(container), sequence)
 
 
 def chained_modules(module: mlir.Operation) -> list[mlir.Operation] | None:
@@ -90,21 +91,6 @@ def chained_modules(module: mlir.Operation) -> list[mlir.Operation] | None:
             return None
         expected += [join_path([symbol_name(nested) or "", name or ""]) for name in entry_names]
     return modules if _runs(entry_point) == expected else None
-
-
-def chain_restriction(spec: Anatomy) -> Diagnostic | None:
-    """Return why a spec, or a member of a chain, may change decided ops in spite of its guards, or None."""
-    modules = chained_modules(spec.module)
-    if modules is None:
-        reasons = restrictions(spec)
-    else:
-        reasons = filter(None, (chain_restriction(Anatomy(module)) for module in modules))
-    return next(reasons, None)
-
-
-def _configures(spec: Anatomy) -> bool:
-    modules = chained_modules(spec.module)
-    return configures(spec) if modules is None else any(_configures(Anatomy(m)) for m in modules)
 
 
 def _runs(entry_point: mlir.Operation) -> list[str] | None:
@@ -206,7 +192,7 @@ def _run_guarded(
     """
     for module in modules:
         spec = Anatomy(module)
-        is_tame = len(spec.entry_points) == 1 or chain_restriction(spec) is None
+        is_tame = len(spec.entry_points) == 1 or restriction(spec) is None
         before, results = decided, []
         for entry_point in spec.entry_points:
             path = [symbol_name(module) or "", entry_point.name]

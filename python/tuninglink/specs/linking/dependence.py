@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import reduce
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
@@ -46,137 +46,113 @@ class _Shown:
     kind: OpKind
 
 
-@dataclass(frozen=True)
-class Watched:
-    """The ops whose attributes the matchers of a spec read, other than the matched ones.
-
-    Attributes:
-        kinds: the kinds of these ops.
-        anything: whether it may be any op.
-    """
-
-    kinds: frozenset[_Shown]
-    anything: bool
+_Demand = Callable[[_Shown], bool]
+"""A necessary condition for a matcher to match an op."""
 
 
-@dataclass(frozen=True)
-class _Demand:
-    """Necessary conditions for a matcher to match an op.
+def _is_named(*op_names: str) -> _Demand:
+    return lambda shown: shown.name in op_names
 
-    Attributes:
-        names: the names it may have, None for any.
-        kinds: the kinds that it must be of, all of them.
-    """
 
-    names: frozenset[str] | None = None
-    kinds: frozenset[OpKind] = frozenset()
-
-    def __and__(self, other: _Demand) -> _Demand:
-        both = [demand.names for demand in (self, other) if demand.names is not None]
-        return _Demand(
-            reduce(frozenset.intersection, both) if both else None, self.kinds | other.kinds
-        )
-
-    def holds_for(self, shown: _Shown) -> bool:
-        return (self.names is None or shown.name in self.names) and self.kinds <= {shown.kind}
+def _is_kind(kind: OpKind) -> _Demand:
+    return lambda shown: shown.kind is kind
 
 
 _DEMANDS: Final = {
-    names.MATCH_ATTENTION: _Demand(frozenset({names.ATTENTION})),
-    names.MATCH_CONTRACTION: _Demand(kinds=frozenset({OpKind.CONTRACTION})),
-    names.MATCH_CONVOLUTION: _Demand(kinds=frozenset({OpKind.CONVOLUTION})),
-    names.MATCH_ONLINE_ATTENTION: _Demand(frozenset({names.ONLINE_ATTENTION})),
+    names.MATCH_ATTENTION: _is_named(names.ATTENTION),
+    names.MATCH_CONTRACTION: _is_kind(OpKind.CONTRACTION),
+    names.MATCH_CONVOLUTION: _is_kind(OpKind.CONVOLUTION),
+    names.MATCH_ONLINE_ATTENTION: _is_named(names.ONLINE_ATTENTION),
 }
 
 
-@dataclass
 class Dependence:
     """Dependence of the matchers of a matcher list on other ops, and the ops that its entries configure.
 
     Args:
         spec: the matcher list.
+
+    Attributes:
+        watched: the ops other than the matched ones whose attributes a matcher reads; None if it may be any op.
     """
 
-    spec: Anatomy
-    _demands: dict[mlir.Operation, _Demand] = field(default_factory=dict)
-
-    def watched(self) -> Watched:
-        """Return the ops other than the matched ones whose attributes a matcher reads."""
-        kinds: set[_Shown] = set()
-        anything = False
-        looking = self.spec.table.scan.looking
-        navigates = any(map(_navigates, looking))
-        for operation in looking:
-            if operation.name in (names.MATCH_DAG, names.MATCH_REGIONS):
-                kinds |= set(_shown(operation))
-            if operation.name in _READING:
-                anything |= navigates and not self._is_own(operation.operands[0])
-            else:
-                anything |= not _navigates(operation)
-        return Watched(frozenset(kinds), anything)
+    def __init__(self, spec: Anatomy) -> None:
+        self._spec = spec
+        self._demands: dict[mlir.Operation, tuple[_Demand, ...]] = {}
+        looking = spec.table.scan.looking
+        may_leave = any(map(_navigates, looking))
+        reads_any = any(
+            may_leave and not self._is_own(op.operands[0])
+            if op.name in _READING
+            else not _navigates(op)
+            for op in looking
+        )
+        shown = (op for op in looking if op.name in (names.MATCH_DAG, names.MATCH_REGIONS))
+        self.watched = None if reads_any else {one for op in shown for one in _shown(op)}
 
     def _is_own(self, handle: mlir.Value[mlir.Type]) -> bool:
         """Return whether a handle always refers to the matched op."""
         if not isinstance(handle, mlir.BlockArgument) or handle.arg_number:
             return False
         name = handle.owner.owner.attributes.get(names.SYMBOL_NAME)
-        included = self.spec.table.scan.included
+        included = self._spec.table.scan.included
         return isinstance(name, mlir.StringAttr) and not any(
             split_path(path)[-1] == name.value for path in included
         )
 
-    def may_configure(self, watched: Watched) -> bool:
-        """Return whether an entry may configure one of these ops."""
-        if not watched.anything and not watched.kinds:
-            return False
-        table = self.spec.table
-        return any(
-            self.spec.annotations(action)
-            and (
-                watched.anything or any(map(self._demand(table, matcher).holds_for, watched.kinds))
-            )
-            for matcher, action in dict.fromkeys(self.spec.pairs)
+    def may_configure(self, watched: set[_Shown] | None) -> bool:
+        """Return whether an entry may configure one of the ops that another list watches."""
+        configuring = (
+            matcher
+            for matcher, action in dict.fromkeys(self._spec.pairs)
+            if self._spec.annotations(action)
+        )
+        if watched is None:
+            return any(True for _ in configuring)
+        return bool(watched) and any(
+            all(demand(shown) for demand in self._demands_of(self._spec.table, matcher))
+            for matcher in configuring
+            for shown in watched
         )
 
-    def _demand(self, table: SequenceTable, path: str) -> _Demand:
-        """Return the demand of a sequence on its first argument."""
+    def _demands_of(self, table: SequenceTable, path: str) -> tuple[_Demand, ...]:
+        """Return the demands of a sequence on its first argument."""
         resolved = table.resolve(path)
         if resolved is None:
-            return _Demand()
+            return ()
         inner, sequence = resolved
         if sequence not in self._demands:
-            self._demands[sequence] = _Demand()  # It may include itself.
+            self._demands[sequence] = ()  # It may include itself.
             matched = sequence.regions[0].blocks[0].arguments[0]
-            demands = [
-                self._demand_of(inner, operation)
+            self._demands[sequence] = tuple(
+                demand
                 for operation in body(sequence)
                 if len(operation.operands) and operation.operands[0] == matched
-            ]
-            self._demands[sequence] = reduce(_Demand.__and__, demands, _Demand())
+                for demand in self._demands_in(inner, operation)
+            )
         return self._demands[sequence]
 
-    def _demand_of(self, table: SequenceTable, operation: mlir.Operation) -> _Demand:
+    def _demands_in(self, table: SequenceTable, operation: mlir.Operation) -> tuple[_Demand, ...]:
         if operation.name == names.INCLUDE and fails_as_included(operation):
-            return self._demand(table, reference(operation.attributes["target"]))
+            return self._demands_of(table, reference(operation.attributes["target"]))
         if operation.name == names.MATCH_OPERATION_NAME:
             op_names = operation.attributes["op_names"]
             assert isinstance(op_names, mlir.ArrayAttr)
-            return _Demand(
-                frozenset(name.value for name in op_names if isinstance(name, mlir.StringAttr))
+            return (
+                _is_named(*(name.value for name in op_names if isinstance(name, mlir.StringAttr))),
             )
         if operation.name == names.MATCH_DAG:
             *_, root, _ = body(operation)
-            return _Demand(frozenset({root.name}))
-        return _DEMANDS.get(operation.name, _Demand())
+            return (_is_named(root.name),)
+        return (_DEMANDS[operation.name],) if operation.name in _DEMANDS else ()
 
 
 def depend_on_each_other(specs: Sequence[Anatomy]) -> bool:
     """Return whether the result of a matcher may depend on ops that another one of these matcher lists configures."""
     dependences = [Dependence(spec) for spec in specs]
-    watched_ops = [dependence.watched() for dependence in dependences]
     return any(
-        other is not dependence and other.may_configure(watched)
-        for dependence, watched in zip(dependences, watched_ops, strict=True)
+        other is not dependence and other.may_configure(dependence.watched)
+        for dependence in dependences
         for other in dependences
     )
 

@@ -48,8 +48,8 @@ def flatten(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
                     continue
                 copy = operation.clone().operation
                 renaming.rename_symbol(copy, name)
-                if renaming and scan.may_refer(name):
-                    renaming.rename_references(copy)
+                if renaming:
+                    scan.rename_references(copy, name, renaming)
             own = pairs_of(member.foreach_match)
             if renaming:
                 own = [(renaming.replace(one), renaming.replace(other)) for one, other in own]

@@ -9,40 +9,41 @@ from iree.compiler import ir as mlir
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Diagnostic, note
 from tuninglink.mlir.symbols import join_path, reference
-from tuninglink.mlir.walk import body, collect, visit
+from tuninglink.mlir.walk import collect, visit
 from tuninglink.specs.module_scan import is_any_op, signature
 from tuninglink.specs.sequences import SequenceTable
 from tuninglink.specs.side_effects import SideEffects, declares_a_write
-from tuninglink.specs.structure import Anatomy, SpecKind
+from tuninglink.specs.structure import Anatomy, SpecKind, pair_problem
 
 
-def restrictions(spec: Anatomy) -> Iterator[Diagnostic]:
-    """Yield why a spec may change decided ops in spite of its guards, as notes at the places."""
+def restriction(spec: Anatomy) -> Diagnostic | None:
+    """Return why a spec, or a member of a chain, may change decided ops in spite of its guards, or None."""
     if spec.kind is SpecKind.MATCHER_LIST:
-        return
-    for table, sequence in dict.fromkeys(_run_by(spec)):
-        yield from _restrictions_in(table, sequence)
+        return None
+    return next(_restrictions(spec.table, *_entry_paths(spec)), None)
+
+
+def only_annotates(table: SequenceTable, *paths: str) -> bool:
+    """Return whether sequences change the program by guarded annotations alone."""
+    return not any(True for _ in _restrictions(table, *paths))
 
 
 def configures(spec: Anatomy) -> bool:
     """Return whether a spec may change anything, so that it needs guards after another spec."""
     return any(
         operation.name == names.ANNOTATE or declares_a_write(operation)
-        for _, sequence in _run_by(spec)
+        for _, sequence in spec.table.closure(*_entry_paths(spec))
         for operation in _transform_ops(sequence)
     )
 
 
-def _run_by(spec: Anatomy) -> Iterator[tuple[SequenceTable, mlir.Operation]]:
-    for entry_point in spec.entry_points:
-        yield from spec.table.closure(join_path([entry_point.name]))
+def _entry_paths(spec: Anatomy) -> list[str]:
+    return [join_path([entry_point.name]) for entry_point in spec.entry_points]
 
 
-def only_annotates(table: SequenceTable, path: str) -> bool:
-    """Return whether the sequence at `path` changes the program by guarded annotations alone."""
-    return not any(
-        True for inner, sequence in table.closure(path) for _ in _restrictions_in(inner, sequence)
-    )
+def _restrictions(table: SequenceTable, *paths: str) -> Iterator[Diagnostic]:
+    for inner, sequence in table.closure(*paths):
+        yield from _restrictions_in(inner, sequence)
 
 
 def _restrictions_in(table: SequenceTable, sequence: mlir.Operation) -> Iterator[Diagnostic]:
@@ -75,13 +76,9 @@ def unguarded_because(table: SequenceTable, foreach_match: mlir.Operation) -> Di
     """Return why a list cannot have a further pair, for decided ops, before its pairs; None if it can."""
     if not all(is_any_op(result.type) for result in foreach_match.results):
         return note("its 'foreach_match' yields something other than ops", foreach_match)
-    for matcher, action in dict.fromkeys(table.pairs(foreach_match)):
-        sequence = table.lookup(matcher)
-        if sequence is None or table.lookup(action) is None:
-            return note(f"its entry '{matcher} -> {action}' is dangling", foreach_match)
-        if not is_any_op(signature(sequence).inputs[0]):
-            return note(f"its matcher '{matcher}' takes a typed operation", sequence)
-    return None
+    pairs = dict.fromkeys(table.pairs(foreach_match))
+    problems = (pair_problem(table, foreach_match, *pair) for pair in pairs)
+    return next(filter(None, problems), None)
 
 
 def _transform_ops(sequence: mlir.Operation) -> list[mlir.Operation]:
@@ -103,17 +100,3 @@ def own_arguments(
         here = frozenset(number for number in positions if table.yielded(matcher, number) == 0)
         own[action] = own.get(action, here) & here
     return own
-
-
-def is_search(foreach_match: mlir.Operation) -> bool:
-    """Return whether a list is about one op, as the lists of an index are."""
-    root, *others = foreach_match.operands
-    return "restrict_root" in foreach_match.attributes and root in others
-
-
-def only_searches(action: mlir.Operation | None) -> bool:
-    """Return whether an action only searches the entries of an index for an op, and decides nothing itself."""
-    operations = list(body(action)) if action else []
-    return [op.name for op in operations] == [names.FOREACH_MATCH, names.YIELD] and is_search(
-        operations[0]
-    )

@@ -10,7 +10,7 @@ Every sequence that such an entry point runs is rewritten. These are the handles
 | --- | --- | --- | --- |
 | `before` | the ops that earlier specs decided | the entry point to its lists and callees, a list to its matchers, a matcher to its action | an op that consumes a handle, other than a list |
 | matched op | the op that a matcher matched | the matcher to its action | as above |
-| `own` | the arguments of an action that always are the matched op, which is undecided and needs no guard | | as above |
+| `own` | the arguments of an action that always are the matched op, which is undecided: without a guard, readers of the linked spec still find the configuration of the entry | | as above |
 | `decided` | what the spec decided: the matched op and what was annotated since | every sequence to its caller, a list to the sequence around it, the entry point to the next one | as above |
 
 A list consumes its root, and with that all handles to the ops inside. So it runs in a sequence of its own, on a copy of
@@ -30,15 +30,12 @@ from tuninglink.mlir import names
 from tuninglink.mlir.symbols import reference, split_path
 from tuninglink.mlir.walk import body, collect
 from tuninglink.specs.linking.guard_analysis import (
-    is_search,
     only_annotates,
-    only_searches,
     own_arguments,
     unguarded_because,
 )
 from tuninglink.specs.linking.rewriting import (
     Callees,
-    Matched,
     Rewritten,
     SequenceKey,
     State,
@@ -86,7 +83,7 @@ class _Guards:
         self._callees = callees
         # Ops change their hash with their attributes.
         self._matchers: dict[SequenceKey, str] = {}
-        self._rewritten: dict[tuple[SequenceKey, Matched | None], Rewritten] = {}
+        self._rewritten: dict[tuple[SequenceKey, frozenset[int] | None], Rewritten] = {}
 
     def rewrite_entry_point(self, table: SequenceTable, sequence: mlir.Operation) -> None:
         """Let an entry point take the root and the decided ops, and yield both."""
@@ -171,7 +168,7 @@ class _Guards:
             state.decided.append(include_instead(operation, target, operands, failures))
 
     def _rewrite_sequence(
-        self, table: SequenceTable, path: str, uses: int, matched: Matched | None = None
+        self, table: SequenceTable, path: str, uses: int, own: frozenset[int] | None = None
     ) -> Rewritten:
         """Let a sequence take the decided ops, and yield those that it decides itself.
 
@@ -179,23 +176,23 @@ class _Guards:
             table: the sequences of the module with the reference.
             path: the reference.
             uses: how many references become references to the result.
-            matched: the matched op if the sequence is an action, which takes that op as well.
+            own: the arguments that are the matched op if the sequence is an action, which takes that op as well.
         """
-        key = (sequence_key(table, path), matched)
+        key = (sequence_key(table, path), own)
         if key not in self._rewritten:
             callee = self._callees.take(table, path, uses)
             # This counts where the sequence runs itself. An action that fails ends the walk.
             self._rewritten[key] = Rewritten(
-                callee.name, is_complete=matched is not None, may_lose=True
+                callee.name, is_complete=own is not None, may_lose=True
             )
             operations = list(body(callee.sequence))
             arguments = list(callee.sequence.regions[0].blocks[0].arguments)
-            count = 1 if matched is None else 2
-            *given, before = change_signature(callee.sequence, [any_op()] * count, [any_op()])
+            kinds = [any_op()] * (1 if own is None else 2)
+            *matched, before = change_signature(callee.sequence, kinds, [any_op()])
             state = State(before)
-            if matched is not None and matched.is_decided:
-                state.decided = given
-                state.own = frozenset(arguments[number] for number in matched.own)
+            if names.NO_DECISION not in callee.sequence.attributes:
+                state.decided = matched
+                state.own = frozenset(arguments[number] for number in own or ())
             self._rewrite(callee.table, operations, state)
             terminator = list(body(callee.sequence))[-1]
             with terminator.location, mlir.InsertionPoint(terminator):
@@ -212,8 +209,8 @@ class _Guards:
         if not all(table.lookup(path) for pair in pairs for path in pair):
             self._give_up(table, operation, state)
             return
-        is_tame = all(only_annotates(table, path) for _, path in dict.fromkeys(pairs))
-        paths, is_complete = self._rewrite_pairs(table, operation, pairs)
+        is_tame = only_annotates(table, *(action for _, action in pairs))
+        paths, is_complete = self._rewrite_pairs(table, pairs)
         operands = [*operation.operands, state.before]
         kinds = [*(result.type for result in operation.results), any_op()]
         helpers = self._callees.helpers(table)
@@ -227,28 +224,23 @@ class _Guards:
         state.decided.append(include_instead(operation, [name], operands, FAILURES_PROPAGATE))
 
     def _rewrite_pairs(
-        self, table: SequenceTable, operation: mlir.Operation, pairs: Sequence[tuple[str, str]]
+        self, table: SequenceTable, pairs: Sequence[tuple[str, str]]
     ) -> tuple[list[tuple[list[str], list[str]]], bool]:
         """Rewrite the matchers and actions of a list; tells whether these yield all that they configure."""
         matchers = Counter(matcher for matcher, _ in pairs)
         actions = Counter(action for _, action in pairs)
         own = own_arguments(table, pairs)
-        effects = SideEffects(table)
-        is_complete = not any(map(effects.may_change, matchers))
-        # The first pair of a search is about the ops inside of the one op.
-        entries = pairs[1:] if is_search(operation) else pairs
-        deciding = {action for _, action in entries if not only_searches(table.lookup(action))}
+        is_complete = not any(map(SideEffects(table).may_change, matchers))
         new_matchers = {
             matcher: self._matcher(table, matcher, uses) for matcher, uses in matchers.items()
         }
-        new_actions = {}
-        for action, uses in actions.items():
-            matched = Matched(own[action], is_decided=action in deciding)
-            rewritten = self._rewrite_sequence(table, action, uses, matched)
-            is_complete &= rewritten.is_complete
-            new_actions[action] = rewritten.name
+        new_actions = {
+            action: self._rewrite_sequence(table, action, uses, own[action])
+            for action, uses in actions.items()
+        }
+        is_complete &= all(action.is_complete for action in new_actions.values())
         paths = [
-            (_beside(matcher, new_matchers[matcher]), _beside(action, new_actions[action]))
+            (_beside(matcher, new_matchers[matcher]), _beside(action, new_actions[action].name))
             for matcher, action in pairs
         ]
         return paths, is_complete

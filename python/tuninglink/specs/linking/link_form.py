@@ -5,18 +5,12 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from iree.compiler import ir as mlir
-
 from tuninglink.errors import SpecError
-from tuninglink.iree.dispatches import ancestors
-from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import error, note
-from tuninglink.mlir.symbols import FreshNames, reference, split_path, symbols
-from tuninglink.specs.foreach_match import pairs_of, set_pairs
-from tuninglink.specs.linking.chains import chain_restriction
+from tuninglink.specs.foreach_match import check_matchers_differ
 from tuninglink.specs.linking.dependence import depend_on_each_other
-from tuninglink.specs.linking.modernization import check_can_modernize, check_is_defined
-from tuninglink.specs.sequences import SequenceTable
+from tuninglink.specs.linking.guard_analysis import restriction
+from tuninglink.specs.linking.modernization import check_can_modernize
 from tuninglink.specs.side_effects import failing_checks
 from tuninglink.specs.structure import SpecKind
 
@@ -55,33 +49,37 @@ def choose_form(specs: Sequence[Spec], *, diagnostics: DiagnosticSink | None = N
     if not specs:
         raise SpecError(error("nothing to link: no spec was given"))
     members = [spec.anatomy for spec in specs]
-    is_finished = len(specs) == 1 and members[0].has_default_entry_point
-    if is_finished and not members[0].repeated_matchers:
-        check_is_defined(members[0])
-        return LinkForm.UNTOUCHED
-    return form_of(members, [spec.name for spec in specs], diagnostics)
-
-
-def form_of(
-    members: Sequence[Anatomy], labels: Sequence[str], diagnostics: DiagnosticSink | None
-) -> LinkForm:
-    """Return the form for specs in modules; `labels` are their names in diagnostics.
-
-    Raises:
-        SpecError: one cannot be linked.
-    """
     for member in members:
-        check_is_defined(member)
+        _check_can_run(member)
+    if len(specs) == 1 and members[0].has_default_entry_point:
+        return LinkForm.UNTOUCHED
+    for member in members:
         for entry_point in member.entry_points:
             check_can_modernize(entry_point, member.table)
-        if diagnostics:
-            _warn_about_repeated_matchers(member, diagnostics)
     if _can_be_flat(members):
         return LinkForm.FLAT
     if diagnostics:
-        _warn_about_failures(members, labels, diagnostics)
-        _warn_about_overriding(members, labels, diagnostics)
+        _warn_about_failures(specs, diagnostics)
+        _warn_about_overriding(specs, diagnostics)
     return LinkForm.CHAINED
+
+
+def _check_can_run(spec: Anatomy) -> None:
+    """Check that the compiler can run a spec.
+
+    Raises:
+        SpecError: a sequence is only declared, or a list uses a matcher twice.
+    """
+    scan = spec.table.scan
+    for foreach_match in scan.lists:
+        check_matchers_differ(foreach_match)
+    if not scan.has_declarations:
+        return
+    for entry_point in spec.entry_points:
+        for path, sequence in spec.table.run_by(entry_point.name):
+            if not sequence.regions[0].blocks:
+                remedy = "give it a body, or remove what refers to it"
+                raise SpecError(error(f"'@{path}' is declared and not defined; {remedy}", sequence))
 
 
 def _can_be_flat(members: Sequence[Anatomy]) -> bool:
@@ -97,66 +95,28 @@ def _can_be_flat(members: Sequence[Anatomy]) -> bool:
     )
 
 
-def _warn_about_repeated_matchers(member: Anatomy, diagnostics: DiagnosticSink) -> None:
-    for foreach_match, matcher in member.repeated_matchers:
-        diagnostics.warning(
-            f"matcher '@{matcher}' is used more than once: only its first entry can apply; "
-            "remove the later ones",
-            foreach_match,
-        )
-
-
-def _warn_about_failures(
-    members: Sequence[Anatomy], labels: Sequence[str], diagnostics: DiagnosticSink
-) -> None:
+def _warn_about_failures(specs: Sequence[Spec], diagnostics: DiagnosticSink) -> None:
     """Warn about checks of entry points: a chain suppresses what is an error in a spec alone."""
-    for member, label in zip(members, labels, strict=True):
-        for entry_point in member.entry_points:
-            check = next(failing_checks(member.table, entry_point.sequence), None)
+    for spec in specs:
+        for entry_point in spec.anatomy.entry_points:
+            check = next(failing_checks(spec.anatomy.table, entry_point.sequence), None)
             if check is not None:
                 diagnostics.warning(
-                    f"entry point '@{entry_point.name}' of '{label}' may fail here, which is an error where the "
+                    f"entry point '@{entry_point.name}' of '{spec.name}' may fail here, which is an error where the "
                     "spec is applied alone; linked, it goes on without a diagnostic",
                     check,
                 )
 
 
-def _warn_about_overriding(
-    members: Sequence[Anatomy], labels: Sequence[str], diagnostics: DiagnosticSink
-) -> None:
+def _warn_about_overriding(specs: Sequence[Spec], diagnostics: DiagnosticSink) -> None:
     """Warn about later specs that guards do not keep from changing what earlier ones configured."""
-    for position, member in enumerate(members):
-        reason = chain_restriction(member) if position else None
+    for position, spec in enumerate(specs):
+        reason = restriction(spec.anatomy) if position else None
         if reason:
-            earlier = ", ".join(f"'{label}'" for label in labels[:position])
+            earlier = ", ".join(f"'{other.name}'" for other in specs[:position])
             diagnostics.warning(
-                f"opaque spec '{labels[position]}' may override what {earlier} configured: "
+                f"opaque spec '{spec.name}' may override what {earlier} configured: "
                 "it cannot be guarded",
-                member.module,
-                [reason, note(f"'{labels[0]}' comes first", members[0].module)],
+                spec.module,
+                [reason, note(f"'{specs[0].name}' comes first", specs[0].module)],
             )
-
-
-def separate_repeated_matchers(spec: Anatomy) -> None:
-    """Give every further pair of a matcher a copy of it. The pair never applies, and its position stays."""
-    for foreach_match in dict.fromkeys(op for op, _ in spec.repeated_matchers):
-        module = next(op for op in ancestors(foreach_match) if op.name == names.MODULE)
-        matchers: set[mlir.Attribute] = set()
-        pairs = []
-        for matcher, action in pairs_of(foreach_match):
-            pairs.append((_copy(module, matcher) if matcher in matchers else matcher, action))
-            matchers.add(matcher)
-        set_pairs(foreach_match, pairs)
-
-
-def _copy(module: mlir.Operation, attribute: mlir.Attribute) -> mlir.Attribute:
-    """Copy the matcher that an attribute in a module refers to, and return a reference to the copy."""
-    path = reference(attribute)
-    resolved = SequenceTable(module).resolve(path)
-    assert resolved is not None, "the verifier knows all matchers"
-    table, matcher = resolved
-    *scope, name = split_path(path)
-    with module.context, mlir.InsertionPoint.after(matcher):
-        name = FreshNames(symbols(table.module)).take(name)
-        matcher.clone().operation.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)
-        return mlir.SymbolRefAttr.get([*scope, name])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from iree.compiler import ir as mlir
@@ -18,12 +18,7 @@ from tuninglink.specs.bindings import bind_entries, binding_of
 from tuninglink.specs.default_library import default_spec
 from tuninglink.specs.linking.chains import chain, chained_modules
 from tuninglink.specs.linking.flat import flatten
-from tuninglink.specs.linking.link_form import (
-    LinkForm,
-    choose_form,
-    form_of,
-    separate_repeated_matchers,
-)
+from tuninglink.specs.linking.link_form import LinkForm, choose_form
 from tuninglink.specs.module_scan import has_entry_point, is_entry_point
 from tuninglink.specs.spec import Spec, in_context
 from tuninglink.specs.structure import Anatomy, Entry
@@ -35,19 +30,17 @@ LINKED_SPEC_NAME = "iree_linked_tuning_spec"
 
 @dataclass(frozen=True)
 class Part:
-    """The place of an input in the result.
+    """An input, and what is linked of it.
 
     Attributes:
         spec: the input.
-        module: the nested module that holds it in the chained form, else None.
-        first_entry: the position of its first entry among the entries of the result.
-        kept: the positions of its entries that the result keeps, in order; None for all.
+        copy: what is linked: the input itself, a copy with some of its entries, or None without entries.
+        kept: the positions of the entries in the copy, in order; None for all.
         source: the position of the input that its entries were derived from; None for an input that was given.
     """
 
     spec: Spec
-    module: str | None
-    first_entry: int
+    copy: Spec | None
     kept: Sequence[int] | None = None
     source: int | None = None
 
@@ -66,8 +59,8 @@ class LinkedSpec:
     Attributes:
         spec: the linked spec, ready for the compiler.
         form: its form.
-        parts: the inputs in order of precedence. The entries of the result are theirs, in the same order.
-            An input none of whose entries are kept may have no place in the result.
+        parts: the inputs in order of precedence. The entries of the result are theirs, in the same order. A chain has a
+            nested module for each part with a copy.
     """
 
     spec: Spec
@@ -121,48 +114,40 @@ def link_specs(
         SpecError: there is no spec, or one cannot be linked.
     """
     form = choose_form(specs, diagnostics=diagnostics)
-    linked = link_shares([Share(spec, spec) for spec in specs], form, name=name)
+    linked = link_parts([Part(spec, spec) for spec in specs], form, name=name)
     assert linked is not None, "there is a spec"
     return linked
 
 
-@dataclass(frozen=True)
-class Share:
-    """The part of a spec that is linked.
-
-    Attributes:
-        spec: the spec.
-        copy: the linked spec: the spec itself, a copy with some entries, or None without entries.
-        kept: the positions of the entries in the copy; None for all.
-        source: the position of the spec that its entries were derived from; None for a spec that was given.
-    """
-
-    spec: Spec
-    copy: Spec | None
-    kept: Sequence[int] | None = None
-    source: int | None = None
-
-
-def link_shares(
-    shares: Sequence[Share], form: LinkForm, *, name: str = LINKED_SPEC_NAME
+def link_parts(
+    parts: Sequence[Part], form: LinkForm, *, name: str = LINKED_SPEC_NAME
 ) -> LinkedSpec | None:
     """Link some entries of specs as all of them would be linked.
 
     Args:
-        shares: the linked part of every spec, in order of precedence, all in one context.
+        parts: the linked part of every spec, in order of precedence, all in one context.
         form: the result of `choose_form` for the whole specs.
         name: the symbol of the result.
 
     Returns:
         The linked spec, None where no entry is left.
     """
-    if all(share.copy is None for share in shares):
+    copies = [part.copy for part in parts if part.copy is not None]
+    if not copies:
         return None
     if form is LinkForm.UNTOUCHED:
-        (share,) = shares
-        assert share.copy is not None
-        return LinkedSpec(share.copy, form, (Part(share.spec, None, 0, share.kept, share.source),))
-    return _link(shares, form, name)
+        return LinkedSpec(copies[0], form, tuple(parts))
+    context = copies[0].module.context
+    specs = [in_context(copy, context) for copy in copies]
+    with context, mlir.Location.fused([spec.module.location for spec in specs]):
+        container = _container(name)
+    if form is LinkForm.FLAT:
+        flatten(container, [_bound(spec.anatomy) for spec in specs])
+    else:
+        with context, mlir.InsertionPoint(container.regions[0].blocks[0]):
+            modules = [spec.module.clone().operation for spec in specs]
+        chain(container, list(map(_bind, modules)))
+    return LinkedSpec(Spec(container, name), form, tuple(parts))
 
 
 def link_nothing(specs: Sequence[Spec], *, name: str = LINKED_SPEC_NAME) -> LinkedSpec:
@@ -172,7 +157,7 @@ def link_nothing(specs: Sequence[Spec], *, name: str = LINKED_SPEC_NAME) -> Link
         block = add_kernel_config(container, consumes=False).regions[0].blocks[0]
         with mlir.InsertionPoint(block):
             yield_(list(block.arguments))
-    parts = tuple(Part(spec, None, 0, ()) for spec in specs)
+    parts = tuple(Part(spec, None, ()) for spec in specs)
     return LinkedSpec(Spec(container, name), LinkForm.FLAT, parts)
 
 
@@ -183,34 +168,14 @@ def _container(name: str) -> mlir.Operation:
     return container
 
 
-def _link(shares: Sequence[Share], form: LinkForm, name: str) -> LinkedSpec:
-    copies = [share.copy for share in shares if share.copy is not None]
-    context = copies[0].module.context
-    specs = [in_context(copy, context) for copy in copies]
-    with context, mlir.Location.fused([spec.module.location for spec in specs]):
-        container = _container(name)
-    if form is LinkForm.FLAT:
-        flatten(container, [_prepared(spec.anatomy) for spec in specs])
-    else:
-        with context, mlir.InsertionPoint(container.regions[0].blocks[0]):
-            modules = [spec.module.clone().operation for spec in specs]
-        chain(container, list(map(_prepare, modules)))
-    return LinkedSpec(Spec(container, name), form, tuple(_parts(shares, container, form)))
+def _bound(spec: Anatomy) -> Anatomy:
+    """Return a spec whose entries are bound as the spec is: a copy if there is anything to do."""
+    return spec if binding_of(spec.module) is None else _bind(spec.module.clone().operation)
 
 
-def _prepared(spec: Anatomy) -> Anatomy:
-    """Return a spec that is prepared for linking: a copy if there is anything to do."""
-    is_prepared = binding_of(spec.module) is None and not spec.repeated_matchers
-    return spec if is_prepared else _prepare(spec.module.clone().operation)
-
-
-def _prepare(module: mlir.Operation) -> Anatomy:
-    """Bind the entries of a spec, and gives each a matcher of its own."""
+def _bind(module: mlir.Operation) -> Anatomy:
     spec = Anatomy(module)
     bind_entries(spec)
-    if spec.repeated_matchers:
-        separate_repeated_matchers(spec)
-        spec = Anatomy(module)
     return spec
 
 
@@ -236,16 +201,14 @@ def link_nested_specs(
         return
     for entry_point in own:
         _check_not_run(entry_point, nested[0], diagnostics)
-    labels = [symbol_name(op) or "unnamed" for op in nested]
-    members = [Anatomy(op) for op in nested]
-    # Flat specs are in default-entrypoint form, which has no second entry point.
-    form = form_of(members, labels, diagnostics)
-    if form is LinkForm.FLAT and not own:
+    form = choose_form([Spec(op, "unnamed") for op in nested], diagnostics=diagnostics)
+    # A flat spec is in default-entrypoint form, which has no second entry point.
+    if form is not LinkForm.CHAINED and not own:
         for op in nested:
             op.detach_from_parent()
-        flatten(module, list(map(_prepare, nested)))
+        flatten(module, list(map(_bind, nested)))
     else:
-        chain(module, list(map(_prepare, nested)))
+        chain(module, list(map(_bind, nested)))
     with module.context:
         module.attributes[names.WITH_NAMED_SEQUENCE] = mlir.UnitAttr.get()
         if name is not None:
@@ -268,15 +231,3 @@ def _check_not_run(
         raise SpecError(error(message, own, notes))
     message = f"entry point '@{name}' is not run, as only nested specs are linked; {remedy}"
     diagnostics.warning(message, own, notes)
-
-
-def _parts(shares: Sequence[Share], container: mlir.Operation, form: LinkForm) -> Iterator[Part]:
-    modules: Iterator[str | None] = iter(())
-    if form is LinkForm.CHAINED:
-        modules = (symbol_name(op) for op in body(container) if op.name == names.MODULE)
-    first_entry = 0
-    for share in shares:
-        module = None if share.copy is None else next(modules, None)
-        yield Part(share.spec, module, first_entry, share.kept, share.source)
-        count = len(share.spec.anatomy.pairs) if share.kept is None else len(share.kept)
-        first_entry += count

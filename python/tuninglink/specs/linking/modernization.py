@@ -22,7 +22,7 @@ from tuninglink.specs.transform_ops import change_signature, yield_more
 
 if TYPE_CHECKING:
     from tuninglink.specs.sequences import Handle, SequenceTable
-    from tuninglink.specs.structure import Anatomy, EntryPoint
+    from tuninglink.specs.structure import EntryPoint
 
 
 def free_kernel_config(container: mlir.Operation) -> None:
@@ -49,28 +49,12 @@ def check_can_modernize(entry_point: EntryPoint, table: SequenceTable) -> None:
         )
 
 
-def check_is_defined(spec: Anatomy) -> None:
-    """Check that all sequences that a spec runs have a body.
-
-    Raises:
-        SpecError: a sequence is only declared.
-    """
-    if not spec.table.scan.has_declarations:
-        return
-    for entry_point in spec.entry_points:
-        for path, sequence in spec.table.run_by(entry_point.name):
-            if not sequence.regions[0].blocks:
-                remedy = "give it a body, or remove what refers to it"
-                raise SpecError(error(f"'@{path}' is declared and not defined; {remedy}", sequence))
-
-
 def modernize(entry_point: EntryPoint, table: SequenceTable) -> None:
     """Add the marker, the ownership of the argument and the result to an entry point where they are missing."""
-    if entry_point.is_current:
-        return
     sequence = entry_point.sequence
     with sequence.context, sequence.location:
-        sequence.attributes[names.ENTRY_POINT] = mlir.UnitAttr.get()
+        if names.CHAINED_ENTRY_POINT not in sequence.attributes:
+            sequence.attributes[names.ENTRY_POINT] = mlir.UnitAttr.get()
         if argument_attributes(sequence, 0).isdisjoint({names.CONSUMED, names.READONLY}):
             declare_ownership(table, sequence)
         if not signature(sequence).results:

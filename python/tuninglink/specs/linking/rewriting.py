@@ -106,19 +106,6 @@ class State:
 
 
 @dataclass(frozen=True)
-class Matched:
-    """The matched op, as an action takes it.
-
-    Attributes:
-        own: the arguments that always are this op.
-        is_decided: whether the action decides it.
-    """
-
-    own: frozenset[int]
-    is_decided: bool
-
-
-@dataclass(frozen=True)
 class Rewritten:
     """A sequence after it was rewritten.
 

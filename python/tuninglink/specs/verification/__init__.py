@@ -16,10 +16,10 @@ from tuninglink.mlir.diagnostics import (
     once,
     place_of,
 )
+from tuninglink.mlir.serialization import repeated_matcher
 from tuninglink.mlir.symbols import reference, symbol_name
 from tuninglink.mlir.walk import body, collect
 from tuninglink.specs.bindings import check_bindings
-from tuninglink.specs.foreach_match import drop_repeated_matchers
 from tuninglink.specs.module_scan import has_entry_point
 from tuninglink.specs.sequences import SequenceTable
 from tuninglink.specs.structure import Anatomy
@@ -96,25 +96,20 @@ def _verify(module: mlir.Operation, diagnostics: DiagnosticSink) -> bool:
 def passes_compiler(module: mlir.Operation, diagnostics: DiagnosticSink) -> bool:
     """Run the compiler's verifier on `module` and forward its diagnostics.
 
-    A matcher that a `foreach_match` uses twice is an error. The compiler only warns about it, but overflows its stack
-    when it prints the op in the warning, since printing verifies the op again.
+    A `foreach_match` that uses a matcher twice is an error, on which the compiler is not run.
 
     Returns:
-        Whether the compiler accepts `module`, apart from such matchers.
+        Whether the compiler accepts `module`.
     """
     if any(op.name == names.MODULE for op in body(module)):
         # For nested modules, another thread reports the diagnostics, and waits for the lock of this one.
         module.context.enable_multithreading(False)  # noqa: FBT003
-    verified = module
     if _report_repeated_matchers(module, diagnostics):
-        verified = module.clone(ip=False)
-        for foreach_match in collect(verified, names.FOREACH_MATCH):
-            if _matchers(foreach_match):
-                drop_repeated_matchers(foreach_match)
+        return False
     failure: mlir.MLIRError | None = None
     with collected_diagnostics(module.context) as collected:
         try:
-            verified.verify()
+            module.verify()
         except mlir.MLIRError as raised:
             failure = raised
     for diagnostic in collected:
@@ -130,11 +125,7 @@ def _report_repeated_matchers(module: mlir.Operation, diagnostics: DiagnosticSin
         count = Counter(_matchers(foreach_match))
         for matcher in (matcher for matcher, uses in count.items() if uses > 1):
             repeated_matchers = True
-            diagnostics.error(
-                f"matcher '@{reference(matcher)}' is used more than once: only its first entry can "
-                "apply, and the compiler crashes on this operation; remove the later entries",
-                foreach_match,
-            )
+            diagnostics.emit(repeated_matcher(reference(matcher), foreach_match))
     return repeated_matchers
 
 

@@ -30,6 +30,7 @@ class CandidateOrigin(Enum):
     DEFAULT = "default"
     SPACE = "space"
     SPEC = "spec"
+    REWRITING = "rewriting"
 
 
 @dataclass(frozen=True)
@@ -40,8 +41,8 @@ class Candidate:
         pipeline: the pipeline, in MLIR syntax.
         knobs: the values of the knobs and of the options of code generation that are set; empty if no space contains
             the configuration.
-        configuration: the `#iree_codegen.compilation_info`, in MLIR syntax; a unique text if only the knobs were
-            recorded.
+        configuration: the `#iree_codegen.compilation_info`, in MLIR syntax; the copies by loop of an op that is
+            rewritten, after which the compiler chooses; a unique text if only the knobs were recorded.
         decomposition: the `decomposition_config` of an attention; empty for other ops.
         origin: its origin.
         space: the number of its space; -1 if no space contains it.
@@ -61,7 +62,9 @@ class Candidate:
 
     @property
     def attributes(self) -> dict[str, str]:
-        """The attributes that configure a root op, by name, in MLIR syntax."""
+        """The attributes that configure a root op, by name, in MLIR syntax; the loops to unroll if it is rewritten."""
+        if self.origin is CandidateOrigin.REWRITING:
+            return {names.UNROLLED_LOOPS: self.configuration}
         decomposition = {names.DECOMPOSITION_CONFIG: self.decomposition}
         return {
             names.COMPILATION_INFO: self.configuration,
@@ -69,6 +72,8 @@ class Candidate:
         }
 
     def __str__(self) -> str:
+        if self.origin is CandidateOrigin.REWRITING:
+            return f"{names.UNROLLED_LOOPS} = {self.configuration}"
         if not self.knobs:
             return self.configuration
         knobs = ", ".join(f"{name} = {value}" for name, value in self.knobs.items())

@@ -11,7 +11,7 @@ from iree.compiler import ir as mlir
 from tuninglink.mlir import names
 from tuninglink.solver.answers import AssignmentError, Limits, UndecidedError, Verdict
 from tuninglink.spaces.configuration import Configuration, MismatchError
-from tuninglink.spaces.configuration_answers import intrinsics_are_miscompiled
+from tuninglink.spaces.configuration_answers import Miscompilations
 from tuninglink.spaces.gpu.code_options import code_options, read_options, with_options
 from tuninglink.spaces.selection import EVERYTHING
 from tuninglink.tuning.candidates import Candidate, CandidateOrigin, SearchProblem
@@ -77,6 +77,7 @@ class CandidateSpaces:
         self.problem = SearchProblem.of(dispatch.problem, limits)
         self.program = _text(dispatch)
         self._reasons: list[str] = []
+        self._miscompilations = Miscompilations.of(dispatch)
         self._all_spaces = tuple(self._find_spaces(dispatch, default, registry))
         pipelines = {space.constraints.pipeline for space in self._all_spaces}
         self._options = {pipeline: code_options(dispatch, pipeline) for pipeline in pipelines}
@@ -104,11 +105,10 @@ class CandidateSpaces:
     def _find_spaces(
         self, dispatch: Workload, default: Configuration, registry: ProviderRegistry
     ) -> Iterator[Space]:
-        miscompiled = intrinsics_are_miscompiled(dispatch)
         for pipeline in _pipelines(default, registry):
             try:
                 for space in registry.spaces(dispatch, pipeline):
-                    if not (miscompiled and _has_intrinsics(space)):
+                    if not self._miscompilations.fill(space):
                         yield space
             except UndecidedError as failure:
                 self._reasons.append(failure.reason)
@@ -224,12 +224,14 @@ class CandidateSpaces:
 
     def _maker(self, number: int) -> CandidateMaker:
         space = self.spaces[number]
+        pipeline = space.constraints.pipeline
+        others = () if space.is_sufficient else self._all_spaces
         judges = [
             judge
-            for judge in self._all_spaces
-            if judge.is_sufficient and judge.constraints.pipeline == space.constraints.pipeline
+            for judge in others
+            if judge.is_sufficient and judge.constraints.pipeline == pipeline
         ]
-        return CandidateMaker(space, number, () if space.is_sufficient else judges)
+        return CandidateMaker(space, number, judges, self._miscompilations)
 
     def _present_options(self, configuration: Configuration) -> dict[str, int]:
         """Return the options that a configuration sets."""
@@ -292,8 +294,3 @@ _CPU: Final = "#iree_cpu"
 _DOUBLE_TILING: Final = "#iree_cpu.pipeline<DoubleTilingExpert>"
 _VECTORIZING: Final = frozenset({"#iree_cpu.pipeline<ConvTileAndDecomposeExpert>"})
 """The pipelines that the general one may replace."""
-
-
-def _has_intrinsics(space: Space) -> bool:
-    """Return whether the configurations of a space have matrix intrinsics."""
-    return any(knob.name == "mma_idx" for knob in space.constraints.knobs)

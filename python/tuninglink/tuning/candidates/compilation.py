@@ -21,6 +21,7 @@ from tuninglink.matching.specialization_ranges import has_ranges
 from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.specs.spec import load_spec
+from tuninglink.tuning.candidates import CandidateOrigin
 from tuninglink.tuning.candidates.templates import apply_candidate
 from tuninglink.tuning.programs.benchmark import Benchmark
 from tuninglink.tuning.programs.specialized_dispatches import select_exports
@@ -70,12 +71,18 @@ class BenchmarkTemplate:
         function: the name of its function.
         layout: the buffer that it runs on.
         sized: the functions of a dynamic dispatch for all its sizes; empty for a static one.
+        rewritten: the benchmark with the root op rewritten, configured by the compiler; empty without that candidate.
     """
 
     content: bytes
     function: str
     layout: BufferLayout
     sized: tuple[SizedFunction, ...] = ()
+    rewritten: bytes = b""
+
+    def content_for(self, candidate: Candidate) -> bytes:
+        """Return the configured benchmark for a candidate."""
+        return self.rewritten if candidate.origin is CandidateOrigin.REWRITING else self.content
 
 
 class CandidateCompiler:
@@ -93,7 +100,7 @@ class CandidateCompiler:
         jobs: int | None = None,
         start: Callable[[int, Callable[..., object], tuple[Any, ...]], JobPool] = Pool,
     ) -> None:
-        self.jobs = jobs or os.cpu_count() or 1
+        self.jobs = jobs or len(os.sched_getaffinity(0))
         self._pool = start(self.jobs, prepare_worker, (tuple(flags),))
         self._whole_pool = start(_WHOLE_AT_ONCE, prepare_whole_worker, (tuple(flags),))
         for _ in range(self.jobs):
@@ -123,7 +130,8 @@ class CandidateCompiler:
         Returns:
             A future of the benchmark or of the failure. It is cancelled if the compiler is closed.
         """
-        job = self._pool.submit(compile_candidate, template.content, candidate, seconds=seconds)
+        content = template.content_for(candidate)
+        job = self._pool.submit(compile_candidate, content, candidate, seconds=seconds)
         return _then(
             job, lambda image: Benchmark(image, template.function, template.layout, template.sized)
         )

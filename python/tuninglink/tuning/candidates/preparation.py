@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from iree.compiler import ir as mlir
 
 from tuninglink.emission import FORMS, NoMatcherError
+from tuninglink.emission.rewriting import window_copies
 from tuninglink.emission.spec_writer import SpecEntry, matcher_key, write_spec
 from tuninglink.errors import TuninglinkError
+from tuninglink.iree.dispatches import find_root_ops
+from tuninglink.iree.op_kinds import OpKind
+from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.mlir import names
-from tuninglink.mlir.walk import collect
+from tuninglink.mlir.diagnostics import thread_context
+from tuninglink.mlir.walk import collect, visit
+from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.spaces.selection import EVERYTHING
+from tuninglink.spaces.workload import read_workload
 from tuninglink.specs.spec import load_spec
-from tuninglink.tuning.candidates import CandidateOrigin
+from tuninglink.tuning.candidates import Candidate, CandidateOrigin
 from tuninglink.tuning.candidates.candidate_spaces import CandidateSpaces
 from tuninglink.tuning.candidates.compilation import BenchmarkTemplate
 from tuninglink.tuning.candidates.templates import apply_specs, configure
@@ -22,11 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tuninglink.spaces.configuration import Configuration
-    from tuninglink.spaces.provider_registry import ProviderRegistry
     from tuninglink.spaces.selection import SpaceSelection
     from tuninglink.spaces.workload import Workload
     from tuninglink.specs.spec import Spec
-    from tuninglink.tuning.candidates import Candidate
     from tuninglink.tuning.candidates.templates import ConfiguredDispatch
     from tuninglink.tuning.programs.dispatches import TuningTask
 
@@ -55,6 +62,33 @@ class NotTunableError(Exception):
 
 
 @dataclass(frozen=True)
+class Rewriting:
+    """A candidate that rewrites the root op instead of configuring it.
+
+    Attributes:
+        entry: the entry that rewrites it.
+        content: the benchmark with the rewritten op, configured by the compiler.
+    """
+
+    entry: SpecEntry
+    content: bytes
+
+    @property
+    def replaces_scalar_code(self) -> bool:
+        """Whether every configuration of the root op gives scalar code, and the rewriting does not.
+
+        Ops with a name may have vector code. Steps over an image are scalar in both forms.
+        """
+        op = StructuredOp(self.entry.dispatch.root)
+        return op.name == names.GENERIC and set(op.strides) == {1}
+
+    def candidate(self, default: Candidate) -> Candidate:
+        """Return the candidate; the compiler is expected to choose the pipeline of its default."""
+        copies = self.entry.configuration[names.UNROLLED_LOOPS]
+        return Candidate(default.pipeline, {}, copies, origin=CandidateOrigin.REWRITING)
+
+
+@dataclass(frozen=True)
 class PreparedTask(TunableTask):
     """A task that can get a new entry.
 
@@ -62,15 +96,19 @@ class PreparedTask(TunableTask):
         dispatch: the dispatch as matchers see it.
         form: the form of matchers that matches it.
         matcher: a text that is equal for tasks configured by the same entry.
+        rewriting: the candidate that rewrites the root op; None without one.
     """
 
     dispatch: Workload
     form: str
     matcher: str
+    rewriting: Rewriting | None = None
 
     def entry(self, candidate: Candidate, provenance: Mapping[str, object]) -> SpecEntry:
         """Return the entry that configures the dispatches of the task with a candidate."""
         task = self.task
+        if self.rewriting is not None and candidate.origin is CandidateOrigin.REWRITING:
+            return replace(self.rewriting.entry, provenance=provenance)
         # The compiler's choice includes more than the configuration of the root op.
         is_default = candidate.origin is CandidateOrigin.DEFAULT
         configuration = {} if is_default else candidate.attributes
@@ -87,6 +125,10 @@ class PreparedTask(TunableTask):
     def spec(self, candidate: Candidate, provenance: Mapping[str, object]) -> str:
         """See `TunableTask`."""
         return write_spec("tuned", [self.entry(candidate, provenance)])
+
+
+_NO_PROVIDERS: Final = ProviderRegistry(lambda _: None, (), tuple)
+"""Providers of no spaces, for dispatches whose only candidates are given."""
 
 
 def prepare(
@@ -124,7 +166,12 @@ def prepare(
         if other is not None and other.pipeline is not None:
             given.append(other)
     workload = with_sizes(dispatch, task)
+    rewriting = None if selection else _rewriting(task, flags)
+    if rewriting is not None and rewriting.replaces_scalar_code:
+        registry = _NO_PROVIDERS
     spaces = CandidateSpaces(workload, default, given, registry, limits, selection=selection)
+    if rewriting is not None:
+        spaces.given = (rewriting.candidate(spaces.default), *spaces.given)
     if not spaces.spaces and not spaces.given:
         raise NotTunableError(f"there is no space: {spaces.reason}")
     form = _form(task, dispatch, spaces.default, flags)
@@ -134,9 +181,50 @@ def prepare(
         entry = SpecEntry(task.label, dispatch, form, spaces.default.attributes, bounds=task.bounds)
         spec = load_spec(write_spec("trial", [entry]).encode())
         content = configure(task.source, flags, spec).template
-    template = BenchmarkTemplate(content, task.function, task.layout, task.sized)
+    rewritten = b"" if rewriting is None else rewriting.content
+    template = BenchmarkTemplate(content, task.function, task.layout, task.sized, rewritten)
     matcher = f"{task.target.name}\n{matcher_key(dispatch, form)}"
-    return PreparedTask(task, template, spaces, dispatch, form, matcher)
+    return PreparedTask(task, template, spaces, dispatch, form, matcher, rewriting)
+
+
+def _rewriting(task: TuningTask, flags: Sequence[str]) -> Rewriting | None:
+    """Return the candidate that unrolls the window of the root op; None if it has none, or cannot be unrolled.
+
+    The entry matches the op as it is before the compiler adds a batch loop.
+    """
+    module = mlir.Module.parse(task.source, thread_context()).operation
+    roots = [(root, op.function) for op in find_root_ops(module) for root in op.roots]
+    if task.is_dynamic or len(roots) != 1:
+        return None
+    dispatch = read_workload(*roots[0], module)
+    copies = window_copies(dispatch)
+    if not copies:
+        return None
+    numbers = mlir.DenseI64ArrayAttr.get(copies, context=module.context)
+    configuration = {names.UNROLLED_LOOPS: str(numbers)}
+    for form in FORMS:
+        try:
+            entry = SpecEntry(task.label, dispatch, form, configuration, target=task.target)
+            spec = load_spec(write_spec("trial", [entry]).encode())
+            configured = configure(task.source, flags, spec)
+        except (NoMatcherError, TuninglinkError):
+            continue
+        if not _has_windows(configured.template):
+            return Rewriting(entry, configured.template)
+    return None
+
+
+def _has_windows(content: bytes) -> bool:
+    """Return whether a benchmark has an op with a window."""
+    module = mlir.Module.parse(content, thread_context()).operation
+    windows: list[mlir.Operation] = []
+
+    def look(operation: mlir.Operation) -> None:
+        if StructuredOp(operation).kind is OpKind.CONVOLUTION:
+            windows.append(operation)
+
+    visit(module, look)
+    return bool(windows)
 
 
 def tunable_parts(configured: ConfiguredDispatch) -> tuple[Workload, Configuration]:

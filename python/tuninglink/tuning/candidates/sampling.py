@@ -14,6 +14,7 @@ from iree.compiler.dialects import iree_codegen
 
 from tuninglink.solver.answers import AssignmentError, Limits, UndecidedError
 from tuninglink.spaces.configuration import Configuration
+from tuninglink.spaces.configuration_answers import Miscompilations
 from tuninglink.spaces.knobs import Knob, OneOfKnob
 from tuninglink.spaces.providers import Space
 from tuninglink.spaces.verification import broken_necessary_rules
@@ -37,12 +38,20 @@ class CandidateMaker:
         judges: spaces of the same pipeline whose necessary rules apply as well. The compiler's own constraints accept
             configurations that do not compile. Of 1,253 of their candidates for contractions on sm_80, 152 failed to compile: the
             rules refute these, and none of the others.
+        miscompilations: configurations to leave out.
     """
 
-    def __init__(self, space: Space, number: int, judges: Sequence[Space]) -> None:
+    def __init__(
+        self,
+        space: Space,
+        number: int,
+        judges: Sequence[Space],
+        miscompilations: Miscompilations | None = None,
+    ) -> None:
         self._space = space
         self._number = number
         self._judges = judges
+        self._miscompilations = miscompilations
 
     def __call__(self, assignment: Mapping[str, int]) -> Candidate | None:
         """Return the candidate; None if the values form an invalid or hopeless configuration."""
@@ -58,6 +67,8 @@ class CandidateMaker:
         assert isinstance(info, iree_codegen.CompilationInfoAttr)
         translation: Any = info.translation_info
         configuration = Configuration(info.lowering_config, translation, decomposition)
+        if self._miscompilations is not None and self._miscompilations.reason(configuration):
+            return None
         if broken_necessary_rules(self._judges, configuration, CHECKING):
             return None
         return Candidate(

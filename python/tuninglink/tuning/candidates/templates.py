@@ -87,7 +87,8 @@ def apply_specs(source: bytes, flags: Sequence[str], specs: Sequence[Spec]) -> C
 def apply_candidate(module: mlir.Operation, candidate: Candidate) -> None:
     """Replace the configuration of a template, with the same result as a spec for the candidate.
 
-    The compiler's configuration of other ops is removed, unless the candidate is the compiler's choice itself.
+    The compiler's configuration of other ops is removed, unless the candidate is the compiler's choice itself, or a
+    rewriting, whose template has it.
     """
     roots: list[mlir.Operation] = []
 
@@ -96,10 +97,11 @@ def apply_candidate(module: mlir.Operation, candidate: Candidate) -> None:
             roots.append(operation)
 
     visit(module, look)
-    (root,) = roots
-    del root.attributes[_ROOT]
-    if candidate.origin is CandidateOrigin.DEFAULT:
+    for root in roots:
+        del root.attributes[_ROOT]
+    if candidate.origin in (CandidateOrigin.DEFAULT, CandidateOrigin.REWRITING):
         return
+    (root,) = roots
     strip_configurations(module)
     attributes = configuration_of(candidate, module.context)
     info = attributes.pop(names.COMPILATION_INFO)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import astuple, fields, replace
+from dataclasses import astuple, fields
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, Self
@@ -119,9 +119,8 @@ class Database:
         """
         if environment is None:
             return list(self._select("WHERE p.key = ?", problem_key))
-        return list(
-            self._select(f"WHERE p.key = ? AND {_ENVIRONMENT}", problem_key, *astuple(environment))
-        )
+        condition = f"WHERE p.key = ? AND {_ENVIRONMENT}"
+        return list(self._select(condition, problem_key, *astuple(environment)))
 
     def all_trials(self) -> Iterator[Trial]:
         """Yield all trials in the order in which they were recorded.
@@ -130,6 +129,13 @@ class Database:
             DatabaseError: the file cannot be read.
         """
         return self._select("")
+
+    def values(self, column: str) -> list[str]:
+        """Return the distinct values of a field of problems or environments; see `trials` for errors."""
+        table = "environment" if column in _ENVIRONMENT_COLUMNS else "problem"
+        query = f"SELECT DISTINCT {column} FROM {table} ORDER BY 1"  # noqa: S608 - of our own names
+        with translated(self._name):
+            return [str(value) for (value,) in self._connection.execute(query)]
 
     def ranked(self, kind: str, target: str) -> list[tuple[Trial, ...]]:
         """Return what was measured of each problem of a kind, in each environment with a target; see `ranked_among`.
@@ -276,7 +282,7 @@ def _trial(row: Sequence[Any]) -> Trial:
     environment = EnvironmentRecord(*row[4:13])
     configuration = ConfigurationRecord(row[13], row[14], json.loads(row[15]), row[16], row[17])
     stage, origin, samples, batch, caches, clocks, failure, message, time = row[18:]
-    trial = Trial(
+    return Trial(
         problem=problem,
         environment=environment,
         configuration=configuration,
@@ -286,8 +292,6 @@ def _trial(row: Sequence[Any]) -> Trial:
         batch=batch,
         caches=caches,
         clocks_mhz=tuple(json.loads(clocks)),
+        failure=None if failure is None else Failure(FailureKind(failure), message),
         time=time,
-    )
-    return (
-        trial if failure is None else replace(trial, failure=Failure(FailureKind(failure), message))
     )

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
-from tuninglink.plain_data import FLAT
+from tuninglink.files import make_directory, write_file
+from tuninglink.plain_data import FLAT, to_json
 from tuninglink.tuning.candidates import Candidate
 from tuninglink.tuning.database.database import NOT_CHECKED, RIGHT, results_of
 from tuninglink.tuning.database.records import (
@@ -174,6 +177,28 @@ def to_tables(
     for trial in trials:
         groups.setdefault((trial.problem, trial.environment), []).append(trial)
     return {key: _table(*key, group) for key, group in groups.items()}
+
+
+def write_tables(trials: Iterable[Trial], directory: Path) -> list[str]:
+    """Write a file for each problem and environment, named after the problem; return what is left out.
+
+    Raises:
+        TuninglinkError: a file cannot be written.
+    """
+    place = make_directory(directory)
+    taken: Counter[str] = Counter()
+    omissions = []
+    for (problem, _), table in to_tables(trials).items():
+        if table is None:
+            omissions.append(
+                f"'{problem.description}' is left out: no time is known of the default, or of any candidate"
+            )
+            continue
+        name = problem.description.replace(" ", "_")
+        taken[name] += 1
+        number = f"_{taken[name]}" if taken[name] > 1 else ""
+        write_file(place / f"{name}{number}.json", to_json(table).encode())
+    return omissions
 
 
 def _table(

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from tuninglink.plain_data import FLAT
+from tuninglink.pages import render_page
+from tuninglink.plain_data import FLAT, plain
 from tuninglink.tuning.database.database import ranked_among
 from tuninglink.tuning.database.quantity_conditions import (
     FEWEST,
@@ -115,6 +116,11 @@ def insights_among(trials: Iterable[Trial]) -> Insights:
     rules = [rule for scope, group in scopes.items() for rule in failure_rules(*scope, group)]
     rules.sort(key=lambda rule: (-rule.explained, rule.kind, rule.target, rule.reason))
     return Insights(tuple(filter(None, heuristics)), tuple(rules))
+
+
+def to_html(insights: Insights) -> str:
+    """Return insights as a page."""
+    return render_page("tuninglink.tuning.database", "insights.html", plain(insights))
 
 
 @dataclass(frozen=True)

@@ -147,16 +147,25 @@ class RecordedTimes:
 
     Attributes:
         by_dispatch: for each dispatch, by its name, the times of its configurations.
+        device: the device that measured them; empty if several did.
     """
 
     by_dispatch: Mapping[str, Times]
+    device: str = ""
 
     def microseconds(self, dispatch: DispatchReport) -> float | None:
         """Return how long one call of a dispatch takes in its configuration; None if that was not measured."""
         if len(dispatch.operations) != 1:
             return None
-        times = self.by_dispatch.get(dispatch.name, {})
-        return times.get(_key(dispatch.operations[0].configuration))
+        return self._time(dispatch, dispatch.operations[0].configuration)
+
+    def default_microseconds(self, dispatch: DispatchReport) -> float | None:
+        """Return how long one call takes with the compiler's choice; None if that was not measured."""
+        choices = [operation.compilers_choice for operation in dispatch.operations]
+        return self._time(dispatch, choices[0]) if len(choices) == 1 and choices[0] else None
+
+    def _time(self, dispatch: DispatchReport, configuration: ConfigurationText) -> float | None:
+        return self.by_dispatch.get(dispatch.name, {}).get(_key(configuration))
 
 
 def recorded_times(
@@ -177,8 +186,13 @@ def recorded_times(
         DatabaseError: the database cannot be read.
     """
     tasks = read_program(program, flags, first=first).tasks
-    result = {task.key: _times_by_configuration(database.trials(task.key)) for task in tasks}
-    return RecordedTimes({name: result[task.key] for task in tasks for name in task.dispatches})
+    trials = {task.key: database.trials(task.key) for task in tasks}
+    result = {key: _times_by_configuration(recorded) for key, recorded in trials.items()}
+    devices = {trial.environment.device for recorded in trials.values() for trial in recorded}
+    return RecordedTimes(
+        {name: result[task.key] for task in tasks for name in task.dispatches},
+        devices.pop() if len(devices) == 1 else "",
+    )
 
 
 def _times_by_configuration(trials: Iterable[Trial]) -> Times:

@@ -6,6 +6,7 @@ of whole programs, and verification of winners.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Final
@@ -15,9 +16,9 @@ import numpy as np
 from tuninglink.plain_data import FLAT, HIDDEN, named, written
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
 _RESAMPLES: Final = 2000
 _CONFIDENCE: Final = 0.975
@@ -71,6 +72,8 @@ class Decision:
         blocks: the speedup in each block.
         contrary: the block that left the decision open although the speedup over all rounds is above the threshold;
             None if there is none.
+        default_interval: the bounds of the median time of the default.
+        tuned_interval: the bounds of the median time of the candidate.
     """
 
     outcome: Outcome = field(metadata=HIDDEN)
@@ -79,6 +82,8 @@ class Decision:
     tuned_us: float
     blocks: tuple[ConfidenceInterval, ...] = field(metadata=HIDDEN)
     contrary: ConfidenceInterval | None = field(default=None, metadata=HIDDEN)
+    default_interval: tuple[float, float] | None = field(default=None, metadata=HIDDEN)
+    tuned_interval: tuple[float, float] | None = field(default=None, metadata=HIDDEN)
 
     def __str__(self) -> str:
         if self.contrary is None:
@@ -144,8 +149,17 @@ def decide(
         outcome, contrary = Outcome.UNDECIDED, slowest
     else:
         outcome = Outcome.FASTER
-    default, tuned = (float(median) for median in np.median(rounds, axis=0))
-    return Decision(outcome, speedup, default, tuned, intervals, contrary)
+    default, tuned = (interval(times, seed) for times in rounds.T)
+    return Decision(
+        outcome,
+        speedup,
+        default.median,
+        tuned.median,
+        intervals,
+        contrary,
+        default.interval,
+        tuned.interval,
+    )
 
 
 def survivors(
@@ -173,3 +187,121 @@ def survivors(
 def _ratios(rounds: ArrayLike) -> np.ndarray:
     times = np.asarray(rounds, np.float64)
     return times[:, 0] / times[:, 1]
+
+
+_NARROW: Final = 0.02
+"""The width of an interval, relative to the speedup, that is narrow enough."""
+
+_FAR: Final = 1.25
+"""The factor beyond the noise of the default from which the interval of a program need not be narrow."""
+
+_ALIKE: Final = 1.02
+"""The speedup over the leader up to which another program may prove to be faster without further rounds."""
+
+_FIRST_COPY: Final = -2
+_SECOND_COPY: Final = -1
+"""The keys of the copies of the default."""
+
+
+class Standings:
+    """The times of programs by round, against two copies of a default; those that left took part in the first rounds.
+
+    The default counts with the geometric mean of its copies, which has less noise than one of them.
+
+    Args:
+        weights: the weights of the functions that are called in a round.
+        seed: the seed of resamples.
+    """
+
+    def __init__(self, weights: Sequence[int], seed: int = 0) -> None:
+        self._weights = np.array(weights)
+        self._seed = seed
+        self._rounds: defaultdict[int, list[Sequence[float]]] = defaultdict(list)
+
+    def __contains__(self, program: int) -> bool:
+        """Return whether a program took part."""
+        return program in self._rounds
+
+    def add(self, programs: Sequence[int], rounds: Sequence[Sequence[Sequence[float]]]) -> None:
+        """Add rounds.
+
+        Args:
+            programs: the programs that took part.
+            rounds: the microseconds of the functions, by round, for both copies of the default and then the programs.
+        """
+        for times in rounds:
+            keys = (_FIRST_COPY, _SECOND_COPY, *programs)
+            for key, functions in zip(keys, times, strict=True):
+                self._rounds[key].append(functions)
+
+    @property
+    def default_ms(self) -> float:
+        """The median time of the default."""
+        return self.milliseconds(_FIRST_COPY)
+
+    def milliseconds(self, program: int) -> float:
+        """Return the median time of a program."""
+        return float(np.median(self._times(program))) / 1000
+
+    @property
+    def noise(self) -> ConfidenceInterval:
+        """The speedup of the default against itself."""
+        return self._interval(self._times(_FIRST_COPY), self._times(_SECOND_COPY))
+
+    def speedup(self, program: int, function: int | None = None) -> ConfidenceInterval:
+        """Return the speedup of a program over the default, of one function or of their weighted sum."""
+        first, second = self._times(_FIRST_COPY, function), self._times(_SECOND_COPY, function)
+        return self._interval(np.sqrt(first * second), self._times(program, function))
+
+    def remaining(self, programs: Sequence[int], eligible: Collection[int]) -> list[int]:
+        """Return the programs that may be faster than the fastest eligible one."""
+        leader = self._leader(programs, eligible)
+        if leader is None:
+            return list(programs)
+        return [
+            program
+            for program in programs
+            if program == leader or self._against(leader, program).high > 1.0
+        ]
+
+    def are_decided(self, programs: Sequence[int], eligible: Collection[int]) -> bool:
+        """Return whether further rounds are pointless.
+
+        The interval of the fastest eligible program is narrow, or far from the noise of the default, and other
+        eligible ones are hardly faster.
+        """
+        leader = self._leader(programs, eligible)
+        noise = self.noise
+        others = [self.speedup(program) for program in programs]
+        if leader is None:
+            return all(map(_is_narrow, (noise, *others)))
+        speedup = self.speedup(leader)
+        is_far = speedup.low > _FAR * noise.high or _FAR * speedup.high < noise.low
+        return (is_far or (_is_narrow(noise) and _is_narrow(speedup))) and all(
+            self._against(leader, program).high <= _ALIKE
+            for program in programs
+            if program in eligible
+        )
+
+    def _leader(self, programs: Sequence[int], eligible: Collection[int]) -> int | None:
+        contenders = [program for program in programs if program in eligible]
+        return max(contenders, key=lambda program: self.speedup(program).median, default=None)
+
+    def _against(self, leader: int, program: int) -> ConfidenceInterval:
+        """Return the speedup of a program over the leader."""
+        return self._interval(self._times(leader), self._times(program))
+
+    def _times(self, program: int, function: int | None = None) -> NDArray[np.float64]:
+        """Return the microseconds of a function, or the weighted sums of all, by round."""
+        times = np.array(self._rounds[program], np.float64)
+        return times @ self._weights if function is None else times[:, function]
+
+    def _interval(
+        self, times: NDArray[np.float64], others: NDArray[np.float64]
+    ) -> ConfidenceInterval:
+        count = min(len(times), len(others))
+        return interval(times[:count] / others[:count], self._seed)
+
+
+def _is_narrow(speedup: ConfidenceInterval) -> bool:
+    return speedup.high - speedup.low <= _NARROW * speedup.median

@@ -58,6 +58,17 @@ class MeasuredTask:
     stretch: float = 1.0
     potential: float = 1.0
 
+    @property
+    def weight(self) -> float:
+        """The calls that count in a run of the program.
+
+        With a profile, they are as many as take the time that the dispatch takes inside the program, where a call may be
+        slower or faster than alone.
+        """
+        if self.task.profiled_us is None or self.default_us <= 0:
+            return self.task.calls
+        return self.task.profiled_us / self.default_us
+
 
 def measure_default(
     task: TuningTask, compiled: Compiled | Failure, devices: DeviceSet

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import Enum
@@ -44,18 +44,91 @@ class Settings:
 
 
 @dataclass(frozen=True)
+class DeviceReading:
+    """The state of a device beside a measurement; None for what its driver does not report.
+
+    Attributes:
+        clock_mhz: its clock.
+        power_watts: its power.
+        temperature_celsius: its temperature.
+    """
+
+    clock_mhz: int | None = None
+    power_watts: float | None = None
+    temperature_celsius: float | None = None
+
+    def __bool__(self) -> bool:
+        return self != DeviceReading()
+
+
+@dataclass(frozen=True)
+class ReadingRange:
+    """The range of one quantity over several readings.
+
+    Attributes:
+        least: the least value.
+        median: the median.
+        most: the largest value.
+    """
+
+    least: float
+    median: float
+    most: float
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """The state of a device during measurements; None for what its driver does not report.
+
+    Attributes:
+        clock_mhz: its clocks.
+        power_watts: its power.
+        temperature_celsius: its temperatures.
+    """
+
+    clock_mhz: ReadingRange | None = None
+    power_watts: ReadingRange | None = None
+    temperature_celsius: ReadingRange | None = None
+
+    @classmethod
+    def of(cls, readings: Iterable[DeviceReading]) -> Conditions | None:
+        """Return the ranges of readings; None without a value."""
+        taken = [reading for reading in readings if reading]
+        if not taken:
+            return None
+        return cls(
+            _range(reading.clock_mhz for reading in taken),
+            _range(reading.power_watts for reading in taken),
+            _range(reading.temperature_celsius for reading in taken),
+        )
+
+
+def _range(values: Iterable[float | None]) -> ReadingRange | None:
+    reported = [value for value in values if value is not None]
+    if not reported:
+        return None
+    return ReadingRange(min(reported), statistics.median(reported), max(reported))
+
+
+@dataclass(frozen=True)
 class Timing:
     """The times of one benchmark.
 
     Attributes:
         samples: microseconds an iteration, of one batch each, in the order in which they ran.
         batch: the iterations of a sample.
-        clocks_mhz: the device's clock beside each sample, or nothing where it cannot be read.
+        readings: the state of the device after them; empty if its driver reports nothing.
     """
 
     samples: tuple[float, ...]
     batch: int
-    clocks_mhz: tuple[int, ...] = ()
+    readings: tuple[DeviceReading, ...] = ()
+
+    @property
+    def clocks_mhz(self) -> tuple[int, ...]:
+        """The clocks of the device, where they are known."""
+        clocks = (reading.clock_mhz for reading in self.readings)
+        return tuple(clock for clock in clocks if clock is not None)
 
     @property
     def median(self) -> float:
@@ -75,17 +148,17 @@ class Rounds:
     Attributes:
         samples: microseconds an iteration, by round and benchmark.
         batches: the iterations of a sample, by benchmark.
-        clocks_mhz: the device's clock after each round, or nothing where it cannot be read.
+        readings: the state of the device after each round; empty if its driver reports nothing.
     """
 
     samples: tuple[tuple[float, ...], ...]
     batches: tuple[int, ...]
-    clocks_mhz: tuple[int, ...] = ()
+    readings: tuple[DeviceReading, ...] = ()
 
     def timing(self, index: int) -> Timing:
         """Return the times of one benchmark."""
         samples = tuple(sample[index] for sample in self.samples)
-        return Timing(samples, self.batches[index], self.clocks_mhz)
+        return Timing(samples, self.batches[index], self.readings)
 
 
 def duration(microseconds: float) -> str:

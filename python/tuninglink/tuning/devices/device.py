@@ -15,6 +15,7 @@ import iree.runtime as rt
 
 from tuninglink.mlir.diagnostics import Diagnostic, error, note
 from tuninglink.tuning.results import FatalError
+from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
 
 LOCAL_DRIVERS: Final = frozenset({"local-task", "local-sync"})
 """The drivers whose device is the CPU."""
@@ -84,6 +85,36 @@ def describe(uri: str, cores: Sequence[int] = ()) -> DeviceDescription:
             )
     available = ", ".join(device.uri for device in devices) or "none"
     raise DeviceError(error(f"there is no device '{uri}'", notes=[note(f"available: {available}")]))
+
+
+_CHECK_SECONDS: Final = 60.0
+"""The time limit for a driver to load and to list its devices; see `DeviceProcess`."""
+
+
+def check_devices(uris: Sequence[str]) -> None:
+    """Check that devices exist, without opening them. Vendors' drivers, which may crash or hang, load in a process.
+
+    Raises:
+        DeviceError: there is no such driver or device.
+    """
+    for uri in uris:
+        if driver_of(uri) in LOCAL_DRIVERS:
+            describe(uri)
+    others = [uri for uri in uris if driver_of(uri) not in LOCAL_DRIVERS]
+    if not others:
+        return
+    with Pool(1) as pool:
+        for uri in others:
+            try:
+                pool.submit(describe, uri, seconds=_CHECK_SECONDS).result()
+            except JobTimeoutError:
+                message = (
+                    f"driver '{driver_of(uri)}' lists no devices within {_CHECK_SECONDS:.0f} s"
+                )
+                raise DeviceError(error(message, notes=[_remedy()])) from None
+            except WorkerCrashedError as failure:
+                message = f"the process that loads driver '{driver_of(uri)}' ended: {failure}"
+                raise DeviceError(error(message, notes=[_remedy()])) from None
 
 
 def open_device(uri: str, cores: Sequence[int] = ()) -> rt.HalDevice:

@@ -24,7 +24,6 @@ from tuninglink.tuning.devices.device import (
     driver_of,
     open_device,
 )
-from tuninglink.tuning.devices.hardware import read_clock
 from tuninglink.tuning.devices.inputs import (
     find_violation,
     make_inputs,
@@ -39,6 +38,7 @@ from tuninglink.tuning.devices.sampling import (
     Interleaving,
     Subject,
 )
+from tuninglink.tuning.devices.sensors import sensors_of
 from tuninglink.tuning.results import Failure
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tuninglink.tuning.devices import DeviceReading
     from tuninglink.tuning.devices.buffers import DispatchTrace
     from tuninglink.tuning.devices.inputs import Bytes
     from tuninglink.tuning.programs.benchmark import Benchmark
@@ -75,9 +76,9 @@ class Measurer:
     def __init__(
         self, uri: str, cores: Sequence[int] = (), settings: Settings | None = None
     ) -> None:
-        self._uri = uri
         self._settings = settings or Settings()
         self._device = open_device(uri, cores)
+        self._sensors = sensors_of(uri)
         timer = WorkerThread() if driver_of(uri) == SYNCHRONOUS_DRIVER else wall_seconds
         self._loader = Loader(self._device, timer=timer)
         self._benchmarks = BenchmarkLoader(uri, self._device, self._loader, self._settings)
@@ -112,13 +113,13 @@ class Measurer:
                 # The first iteration also pays for code and pages that are not there yet.
                 once = subject.sample(1)
             if once > limit:
-                return Timing((once,), 1, self._clocks())
+                return Timing((once,), 1, self._readings())
         batch = subject.fitting_batch()
         samples: list[float] = []
         began = time.perf_counter()
         while _needs_more(len(samples), time.perf_counter() - began, seconds):
             samples.append(subject.sample(batch))
-        return Timing(tuple(samples), batch, self._clocks())
+        return Timing(tuple(samples), batch, self._readings())
 
     def rounds(
         self, benchmarks: Sequence[Benchmark], count: int, seed: int, seconds: float
@@ -232,13 +233,13 @@ class Measurer:
         )
 
     def _rounds(self, subjects: Sequence[Subject], interleaving: Interleaving) -> Rounds:
-        clocks: list[int] = []
-        samples, batches = interleaving.run(subjects, lambda: clocks.extend(self._clocks()))
-        return Rounds(samples, batches, tuple(clocks))
+        readings: list[DeviceReading] = []
+        samples, batches = interleaving.run(subjects, lambda: readings.extend(self._readings()))
+        return Rounds(samples, batches, tuple(readings))
 
-    def _clocks(self) -> tuple[int, ...]:
-        clock = read_clock(self._uri)
-        return () if clock is None else (clock,)
+    def _readings(self) -> tuple[DeviceReading, ...]:
+        reading = self._sensors.read()
+        return (reading,) if reading else ()
 
 
 def _needs_more(samples: int, taken: float, seconds: float) -> bool:

@@ -36,7 +36,7 @@ class Comparison:
 
     Attributes:
         agrees: whether all are within the tolerance.
-        index: the element that is the farthest from its tolerance.
+        index: the element that is the farthest from its tolerance; this and the next three only where one is outside.
         expected: what it should be.
         actual: what it is.
         tolerance: how far it may be off.
@@ -118,6 +118,8 @@ def compare(binding: Binding, actual: Bytes, expected: Bytes, reduction: int = 1
     result, reference = (content[:size].view(dtype) for content in (actual, expected))
     if not is_float(binding.element_type):
         return _exact(result, reference, binding.shape)
+    if np.array_equal(actual[:size], expected[:size]):
+        return Comparison(agrees=True, count=count)  # twenty times as fast as with tolerances
     expected_values = reference.astype(np.float64)
     allowed = relative_tolerance(dtype, reduction) * _magnitudes(expected_values)
     return within(result.astype(np.float64), expected_values, allowed, binding.shape)
@@ -159,7 +161,10 @@ def within(
         shape: the shape in which the place of the worst element is given.
     """
     with np.errstate(invalid="ignore", over="ignore"):
-        excess = np.abs(actual - expected) / np.maximum(tolerance, np.finfo(np.float64).tiny)
+        distance = np.abs(actual - expected)
+        if (distance <= tolerance).all():
+            return Comparison(agrees=True, count=len(expected))
+        excess = distance / np.maximum(tolerance, np.finfo(np.float64).tiny)
     same = (actual == expected) | (np.isnan(actual) & np.isnan(expected)) | np.isposinf(tolerance)
     excess = np.where(same, 0.0, np.where(np.isfinite(excess), excess, np.inf))
     worst = int(np.argmax(excess))

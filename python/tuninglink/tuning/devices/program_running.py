@@ -35,11 +35,43 @@ if TYPE_CHECKING:
     _Place = tuple[bytes, Hashable, tuple[rt.VmModule, ...]]
 
 
-def parameter_module(instance: rt.VmInstance, source: ParameterSource, seed: int) -> rt.VmModule:
-    """Return the module that programs load their parameters from.
+def input_bytes(
+    argument: ProgramInput, number: int, seed: int, integers: tuple[int, int]
+) -> NDArray[np.uint8]:
+    """Return the elements of an argument.
 
     Args:
-        instance: what the module is made in.
+        argument: the argument.
+        number: its position.
+        seed: fixes random elements.
+        integers: the least and the largest random integer.
+    """
+    if argument.content is not None:
+        return np.frombuffer(argument.content, np.uint8)
+    count = math.prod(argument.shape)
+    dtype = element_type(argument.element_type)
+    if dtype is None or dtype.kind != "i" or dtype.itemsize == 1:
+        return random_bytes(argument.element_type, count, (seed, number))
+    low, high = integers
+    generator = np.random.default_rng((seed, number))
+    return generator.integers(low, high, count, dtype, endpoint=True).view(np.uint8)
+
+
+def parameter_module(instance: rt.VmInstance, source: ParameterSource, seed: int) -> rt.VmModule:
+    """Return the module that programs load their parameters from; see `parameter_indexes`.
+
+    Raises:
+        MeasurementError: a file cannot be read.
+    """
+    indexes = parameter_indexes(source, seed)
+    providers = [index.create_provider(scope=scope) for scope, index in indexes.items()]
+    return rt.create_io_parameters_module(instance, *providers)
+
+
+def parameter_indexes(source: ParameterSource, seed: int) -> dict[str, rt.ParameterIndex]:
+    """Return the parameters of a program by scope.
+
+    Args:
         source: the parameters, and the files that hold them.
         seed: fixes the parameters where there are no files.
 
@@ -57,8 +89,7 @@ def parameter_module(instance: rt.VmInstance, source: ParameterSource, seed: int
         for number, parameter in enumerate(source.parameters):
             values = _random(parameter, (seed, number))
             rt.parameter_index_add_numpy_ndarray(indexes[parameter.scope], parameter.key, values)
-    providers = [index.create_provider(scope=scope) for scope, index in indexes.items()]
-    return rt.create_io_parameters_module(instance, *providers)
+    return dict(indexes)
 
 
 def _random(parameter: Parameter, seed: tuple[int, int]) -> np.ndarray:
@@ -226,7 +257,7 @@ class LoadedProgram:
 
     def _argument(self, argument: ProgramInput, number: int) -> Any:
         name = argument.element_type
-        data = self._content(argument, number)
+        data = input_bytes(argument, number, self._seed, self._program.integers)
         if argument.is_scalar:
             dtype = element_type(name)
             assert dtype is not None
@@ -234,17 +265,6 @@ class LoadedProgram:
             return float(value) if is_float(name) else int(value)
         kind = hal_type(name)
         return rt.HalBufferView(to_device(self._device, data), list(argument.shape), kind)
-
-    def _content(self, argument: ProgramInput, number: int) -> NDArray[np.uint8]:
-        if argument.content is not None:
-            return np.frombuffer(argument.content, np.uint8)
-        count, seed = math.prod(argument.shape), (self._seed, number)
-        dtype = element_type(argument.element_type)
-        if dtype is None or dtype.kind != "i" or dtype.itemsize == 1:
-            return random_bytes(argument.element_type, count, seed)
-        low, high = self._program.integers
-        values = np.random.default_rng(seed).integers(low, high, count, dtype, endpoint=True)
-        return values.view(np.uint8)
 
 
 def _value(results: rt.VmVariantList, number: int) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -19,10 +20,11 @@ from tuninglink.tuning.programs.compiled_program import PLAIN_INTEGERS
 from tuninglink.tuning.results import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from concurrent.futures import Future
     from typing import TypeVar
 
+    from tuninglink.tuning.deciding import ConfidenceInterval
     from tuninglink.tuning.devices.device_process import Device
     from tuninglink.tuning.flag_sets import FlagSet
     from tuninglink.tuning.flag_sets.compilation import CompiledSource, ProgramSource, SetCompiler
@@ -98,7 +100,7 @@ class FlagComparison:
             device: runs the program.
         """
         results = [SetResult(flag_set) for flag_set in jobs]
-        judged = self._compare(default, list(jobs.values()), results, device)
+        judged = self._compare(default, list(jobs.values()), results, device, self._is_shown)
         return replace(judged, default_is_tiled=default.is_data_tiled)
 
     def run_pairs(
@@ -110,6 +112,8 @@ class FlagComparison:
         device: Device,
     ) -> FlagsResult:
         """Compare sets of flags with the specs tuned under them.
+
+        Each of them was shown to be faster before, so that the fastest one is selected whatever the noise.
 
         Args:
             compiler: compiles them.
@@ -125,7 +129,7 @@ class FlagComparison:
             else jobs[tuned_set.flag_set]
             for tuned_set in tuned
         ]
-        return self._compare(default, pairs, results, device)
+        return self._compare(default, pairs, results, device, lambda result, _: result.median > 1.0)
 
     def _compare(
         self,
@@ -133,8 +137,17 @@ class FlagComparison:
         jobs: Sequence[Job],
         results: list[Result],
         device: Device,
+        is_enough: Callable[[SetResult, ConfidenceInterval], bool],
     ) -> FlagsResult:
-        """Time the distinct programs, interleaved."""
+        """Time the distinct programs, interleaved.
+
+        Args:
+            default: the program with the user's flags.
+            jobs: the compilations of the others.
+            results: their results, which get times and outputs.
+            device: runs the programs.
+            is_enough: returns whether a result suffices for selecting it, given the noise of the default.
+        """
         if default.calls is None:
             return FlagsResult(reason="the functions of the program cannot be read")
         if not callable_functions(default.calls):
@@ -145,10 +158,29 @@ class FlagComparison:
             return FlagsResult(tuple(results), reason=images.message)
         if not images:
             return FlagsResult(tuple(results))
-        times = timer.compare(default.image, list(images.values()), self._left)
+        accepted = [not results[number].is_rejected for number in images]
+        times = timer.compare(default.image, list(images.values()), self._left, accepted)
         if isinstance(times, Failure):
             return FlagsResult(tuple(results), reason=times.message)
-        return self._decide(times, list(images), results)
+        finalists = [
+            result
+            for result, is_finalist in zip(
+                _timed(times, list(images), results), times.finalists, strict=True
+            )
+            if is_finalist and not result.is_rejected and not result.is_slower
+        ]
+        enough = [result for result in finalists if is_enough(result, times.noise)]
+        best = max(enough, key=lambda result: result.median, default=None)
+        return FlagsResult(tuple(results), best, times.default_ms, times.noise)
+
+    def _is_shown(self, result: SetResult, noise: ConfidenceInterval) -> bool:
+        """Return whether the gain of a set suffices and is larger than that of the default against itself.
+
+        Of several sets that are equal to the default, the fastest one may have an interval above 1.
+        """
+        assert result.speedup is not None
+        is_enough = result.median > max(1 + self.min_gain, noise.high)
+        return is_enough and result.speedup.low > math.sqrt(max(1.0, noise.high))
 
     @property
     def _left(self) -> float:
@@ -194,32 +226,24 @@ class FlagComparison:
                 results[number], images[number] = judged, image
         return images
 
-    def _decide(
-        self, times: ProgramTimes, numbers: Sequence[int], results: list[Result]
-    ) -> FlagsResult:
-        """Select the fastest program whose gain suffices and exceeds the noise of the default against itself.
 
-        Of a program with dynamic arguments it is slower at none of the sizes.
-        """
-        for number, milliseconds, speedup, slower in zip(
-            numbers, times.milliseconds, times.speedups, times.slower, strict=True
-        ):
-            timed = replace(results[number], milliseconds=milliseconds, speedup=speedup)
-            if slower:
-                notes = filter(None, (timed.note, f"slower at {slower}"))
-                timed = replace(timed, note="; ".join(notes), is_slower=True)
-            results[number] = timed
-        winners = [
-            result
-            for result in results
-            if result.speedup is not None
-            and result.median > 1 + self.min_gain
-            and result.speedup.low > max(1.0, times.noise.high)
-            and not result.is_rejected
-            and not result.is_slower
-        ]
-        best = max(winners, key=lambda result: result.median, default=None)
-        return FlagsResult(tuple(results), best, times.default_ms, times.noise)
+def _timed(times: ProgramTimes, numbers: Sequence[int], results: list[Result]) -> list[Result]:
+    """Add times to the results of the programs that were timed, and return these results.
+
+    Args:
+        times: the times.
+        numbers: the positions of the programs among the results.
+        results: all results.
+    """
+    for number, milliseconds, speedup, slower in zip(
+        numbers, times.milliseconds, times.speedups, times.slower, strict=True
+    ):
+        timed = replace(results[number], milliseconds=milliseconds, speedup=speedup)
+        if slower:
+            notes = filter(None, (timed.note, f"slower at {slower}"))
+            timed = replace(timed, note="; ".join(notes), is_slower=True)
+        results[number] = timed
+    return [results[number] for number in numbers]
 
 
 class _SetOutputs:

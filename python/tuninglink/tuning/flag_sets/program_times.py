@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from tuninglink.tuning.deciding import ConfidenceInterval, interval
+from tuninglink.tuning.deciding import ConfidenceInterval, Standings
 from tuninglink.tuning.devices.sampling import FEWEST_ROUNDS
 from tuninglink.tuning.programs.compiled_program import PLAIN_INTEGERS
 from tuninglink.tuning.results import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -26,7 +25,9 @@ if TYPE_CHECKING:
 
 _FIRST_ROUNDS: Final = 8
 _ROUNDS: Final = 25
-_MOST_ROUNDS: Final = 200
+"""The least number of further rounds; there are half as many as before if these are more."""
+
+_MOST_ROUNDS: Final = 1000
 _LOADING_CALL: Final = 0.2
 """The time of a first call, in seconds, below which it tells nothing: most of it may be loading."""
 
@@ -38,11 +39,11 @@ _ROUGH: Final = 3.0
 _LESS_ROUGH: Final = 1.3
 """The factors by which the ratio of two first calls may be wrong, for calls up to `_LONG_CALL` and from there on."""
 
+_REPEATING: Final = 0.25
+"""The largest fraction of the time for calls that are repeated."""
+
 _CALLS_OF_FEWEST_ROUNDS: Final = FEWEST_ROUNDS + 1
 """The calls of a program in the fewest rounds: the first one finds the size of batches."""
-
-_NARROW: Final = 0.02
-"""The width of an interval, relative to the speedup, that is narrow enough."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ class ProgramTimes:
         noise: the speedup of the default against itself.
         milliseconds: the times of the programs.
         speedups: the speedups of the programs.
+        finalists: for each program, whether it may be the fastest one.
         slower: for each program, the sizes of dynamic arguments at which it is slower beyond doubt, with its speedups.
     """
 
@@ -61,6 +63,7 @@ class ProgramTimes:
     noise: ConfidenceInterval
     milliseconds: tuple[float, ...]
     speedups: tuple[ConfidenceInterval, ...]
+    finalists: tuple[bool, ...]
     slower: tuple[str, ...]
 
 
@@ -94,81 +97,70 @@ class ProgramTimer:
         return arrays
 
     def compare(
-        self, default: bytes, images: Sequence[bytes], seconds: float
+        self,
+        default: bytes,
+        images: Sequence[bytes],
+        seconds: float,
+        accepted: Sequence[bool] | None = None,
     ) -> ProgramTimes | Failure:
         """Time programs, interleaved with two copies of the default.
 
         A program leaves when it can no longer be the fastest, perhaps already after its call for `outputs`. The rounds
-        end when the remaining intervals are narrow or the time is over. Where not even the fewest rounds fit into the
-        time, as for programs that run for seconds, the calls for `outputs` decide, with wide intervals.
+        end when the remaining programs are alike and faster beyond doubt, when their intervals are narrow, or when the
+        time is over. Where not even the fewest rounds fit into the time, as for programs that run for seconds, the
+        calls for `outputs` decide, with wide intervals.
 
         Args:
             default: the default.
             images: the programs.
             seconds: the time.
+            accepted: for each program, whether it may be taken; others do not make any leave. By default, all are.
         """
         end = time.monotonic() + seconds
-        milliseconds: defaultdict[int, list[float]] = defaultdict(list)
-        ratios: defaultdict[int, list[float]] = defaultdict(list)
-        sized: defaultdict[tuple[int, str], list[float]] = defaultdict(list)
-        # 0 is the second copy of the default.
+        places = range(1, len(images) + 1)
+        eligible = {place for place in places if accepted is None or accepted[place - 1]}
         running = self._worth_rounds(default, images, seconds)
-        programs = [default, *images]
-        speedups = {}
-        for index in range(1 if running else 0, len(programs)):
-            if index in running:
-                continue
-            speedups[index] = self._rough_speedup(default, programs[index])
-            milliseconds[index].append(1000 * self.call_seconds(programs[index]))
+        standings = Standings([function.weight for function in self._functions], self._seed)
         count = 0
         while running:
-            contestants = [0, *running]
+            raced = [default, default, *(images[place - 1] for place in running)]
             left = max(0.0, end - time.monotonic())
-            raced = [default, *(programs[index] for index in contestants)]
-            rounds = self._rounds(raced, _ROUNDS if count else _FIRST_ROUNDS, count, left)
+            more = max(_ROUNDS, count // 2) if count else _FIRST_ROUNDS
+            rounds = self._rounds(raced, more, count, left)
             if isinstance(rounds, Failure):
                 return rounds
             count += len(rounds)
-            for first, *others in rounds:
-                milliseconds[-1].append(self._total(first) / 1000)
-                for index, times in zip(contestants, others, strict=True):
-                    milliseconds[index].append(self._total(times) / 1000)
-                    ratios[index].append(self._total(first) / self._total(times))
-                    for function, one, other in zip(self._functions, first, times, strict=True):
-                        if function.sizes:
-                            sized[index, function.sizes].append(one / other)
-            speedups |= {index: interval(values, self._seed) for index, values in ratios.items()}
-            running = _possible_winners(speedups, running)
-            is_known = all(_is_narrow(speedups[index]) for index in (0, *running))
-            if is_known or count >= _MOST_ROUNDS or time.monotonic() > end:
+            standings.add(running, rounds)
+            eligible -= {place for place in running if self._slower(standings, place)}
+            running = standings.remaining(running, eligible)
+            is_late = count >= _MOST_ROUNDS or time.monotonic() > end
+            if is_late or standings.are_decided(running, eligible):
                 break
-        medians = {index: float(np.median(values)) for index, values in milliseconds.items()}
-        places = range(1, len(images) + 1)
         return ProgramTimes(
-            medians[-1] if count else medians[0],
-            speedups[0],
-            tuple(medians[index] for index in places),
-            tuple(speedups[index] for index in places),
-            tuple(self._slower(index, sized) for index in places),
+            standings.default_ms if count else 1000 * self.call_seconds(default),
+            standings.noise if count else _squared(self._rough_speedup(default, default)),
+            tuple(
+                standings.milliseconds(place)
+                if place in standings
+                else 1000 * self.call_seconds(image)
+                for place, image in enumerate(images, 1)
+            ),
+            tuple(
+                standings.speedup(place)
+                if place in standings
+                else self._rough_speedup(default, image)
+                for place, image in enumerate(images, 1)
+            ),
+            tuple(place in running or not count for place in places),
+            tuple(self._slower(standings, place) if place in standings else "" for place in places),
         )
 
-    def _total(self, times: Sequence[float]) -> float:
-        """Return the weighted sum of the times of all functions."""
-        return sum(
-            function.weight * time for function, time in zip(self._functions, times, strict=True)
-        )
-
-    def _slower(self, index: int, sized: Mapping[tuple[int, str], Sequence[float]]) -> str:
-        """Return the sizes at which a program is slower beyond doubt, with its speedups; empty if there are none.
-
-        Args:
-            index: the program.
-            sized: the ratios of the default's times to those of programs, by program and sizes.
-        """
+    def _slower(self, standings: Standings, place: int) -> str:
+        """Return the sizes at which a program is slower beyond doubt, with its speedups; empty if there are none."""
         speedups = {
-            sizes: interval(ratios, self._seed)
-            for (program, sizes), ratios in sized.items()
-            if program == index
+            function.sizes: standings.speedup(place, number)
+            for number, function in enumerate(self._functions)
+            if function.sizes
         }
         return "; ".join(
             f"{sizes}: {speedup}" for sizes, speedup in speedups.items() if speedup.high < 1.0
@@ -186,24 +178,36 @@ class ProgramTimer:
             images: the programs, which are numbered from 1 on.
             seconds: the time.
         """
-        calls = {number: self.call_seconds(image) for number, image in enumerate(images, 1)}
-        fastest = min(calls.values())
+        self._repeat_calls([image for image in images if not self._is_near(image, images)], seconds)
         running = sorted(
-            (
-                number
-                for number, call in calls.items()
-                if call <= _LOADING_CALL or call <= self._uncertainty(fastest) * fastest
-            ),
-            key=calls.__getitem__,
+            (number for number, image in enumerate(images, 1) if self._is_near(image, images)),
+            key=lambda number: self.call_seconds(images[number - 1]),
         )
         if not self._tells_times(self.call_seconds(default)):
             return sorted(running)
         while running:
-            call = 2 * self.call_seconds(default) + sum(calls[number] for number in running)
-            if _CALLS_OF_FEWEST_ROUNDS * call <= seconds:
+            calls = [2 * self.call_seconds(default)]
+            calls += [self.call_seconds(images[number - 1]) for number in running]
+            if _CALLS_OF_FEWEST_ROUNDS * sum(calls) <= seconds:
                 break
             running.pop()
         return sorted(running)
+
+    def _is_near(self, image: bytes, images: Sequence[bytes]) -> bool:
+        """Return whether a program may be the fastest one after its first call."""
+        call = self.call_seconds(image)
+        fastest = min(map(self.call_seconds, images))
+        return call <= _LOADING_CALL or call <= self._uncertainty(fastest) * fastest
+
+    def _repeat_calls(self, images: Sequence[bytes], seconds: float) -> None:
+        """Call programs again on a CPU if the time allows: other sets were being compiled during the first call."""
+        calls = sum(map(self.call_seconds, images))
+        if not images or not self._device.description.is_local or calls > _REPEATING * seconds:
+            return
+        for image in images:
+            before = self.call_seconds(image)
+            if not isinstance(self.outputs(image), Failure):
+                self._call_seconds[image] = min(before, self.call_seconds(image))
 
     def _rough_speedup(self, default: bytes, image: bytes) -> ConfidenceInterval:
         """Return the speedup of a program from one call."""
@@ -242,11 +246,6 @@ def callable_functions(calls: ProgramCalls) -> list[FunctionCall]:
     return [function for function in calls.functions if not function.obstacle]
 
 
-def _possible_winners(speedups: dict[int, ConfidenceInterval], running: Sequence[int]) -> list[int]:
-    """Return the programs that can still be the fastest."""
-    bar = max((speedups[index].low for index in running), default=0.0)
-    return [index for index in running if speedups[index].high >= bar]
-
-
-def _is_narrow(speedup: ConfidenceInterval) -> bool:
-    return speedup.high - speedup.low <= _NARROW * speedup.median
+def _squared(speedup: ConfidenceInterval) -> ConfidenceInterval:
+    """Return the noise of two calls of which either may be wrong by the bounds of a speedup."""
+    return ConfidenceInterval(speedup.low**2, speedup.median, speedup.high**2)

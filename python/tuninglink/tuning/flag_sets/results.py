@@ -41,6 +41,10 @@ class SetResult:
         """The estimated speedup, 0 if it was not measured."""
         return self.speedup.median if self.speedup is not None else 0.0
 
+    def may_win(self, median: float) -> bool:
+        """Return whether the set may be taken, and its estimated speedup is larger than the given one."""
+        return self.median > median and not self.is_rejected and not self.is_slower
+
 
 @dataclass(frozen=True)
 class FlagsResult:
@@ -106,15 +110,35 @@ def tuning_bases(
         return bases
     median, other = 1.0, DEFAULT
     for set_result in result.results:
-        if (
-            not set_result.is_data_tiled
-            and not set_result.is_rejected
-            and not set_result.is_slower
-            and set_result.median > median
-        ):
+        if not set_result.is_data_tiled and set_result.may_win(median):
             median, other = set_result.median, set_result.flag_set
     if seconds < max(_LEAST_SECONDS, _COMPILATIONS * compile_seconds):
         return [other] if best.median <= _ALIKE * median else bases
     if best.median <= _REACH * median:
         bases.append(other)
     return bases
+
+
+_NEAR: Final = 0.95
+"""The speedup over the best set from which another one may be the fastest: medians of a busy machine vary as much."""
+
+_MOST_RIVALS: Final = 2
+
+_FINAL_COMPILATIONS: Final = 10.0
+"""The least time for another comparison at the end, in compilations of the program."""
+
+
+def rivals(result: FlagsResult, seconds: float, compile_seconds: float = 0.0) -> list[FlagSet]:
+    """Return the sets that may be as fast as the best one, fastest first, if there is time to compare them again.
+
+    Args:
+        result: the comparison of the sets.
+        seconds: the time for tuning and for the comparison.
+        compile_seconds: the time of a compilation of the program.
+    """
+    if result.best is None or seconds < max(_LEAST_SECONDS, _FINAL_COMPILATIONS * compile_seconds):
+        return []
+    bar = _NEAR * result.best.median
+    near = [other for other in result.results if other is not result.best and other.may_win(bar)]
+    near.sort(key=lambda other: -other.median)
+    return [other.flag_set for other in near[:_MOST_RIVALS]]

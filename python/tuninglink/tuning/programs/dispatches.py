@@ -17,7 +17,7 @@ from tuninglink.compiler.program_sources import compiler_run
 from tuninglink.errors import CompileError
 from tuninglink.iree.dispatch_calls import count_calls
 from tuninglink.iree.dispatches import dispatch_name
-from tuninglink.iree.dynamic_sizes import SizeRange
+from tuninglink.iree.dynamic_sizes import SizeRange, dispatch_arguments
 from tuninglink.iree.given_sizes import GivenSizes
 from tuninglink.iree.targets import Target
 from tuninglink.mlir import names
@@ -39,8 +39,8 @@ from tuninglink.tuning.programs.benchmark_building import (
     dump_benchmarks,
     is_benchmark,
 )
-from tuninglink.tuning.programs.binding_contents import weight_bytes
 from tuninglink.tuning.programs.dynamic_benchmarks import DynamicBenchmark, dynamic_benchmarks
+from tuninglink.tuning.programs.program_caches import DispatchUse, with_program_sets
 from tuninglink.tuning.programs.program_calls import ProgramCalls, form_dispatches
 
 
@@ -52,7 +52,7 @@ class TuningTask:
         key: what tells the problem from others: a hash of the dispatch without configuration and symbols, and of
             its target.
         dispatches: the dispatches, such as `@executable::@variant`.
-        label: the name of the function of the first one, which says what it computes.
+        functions: the names of their functions, in the same order, which say what they compute.
         calls: how often the functions of the program call them; 0 if only its initialization does. See `count_calls`.
         target: what they are compiled for.
         source: the benchmark at `executable-sources`, as bytecode.
@@ -60,11 +60,12 @@ class TuningTask:
         layout: the buffer that it runs on.
         sized: of a dynamic dispatch, the functions of the benchmark for all sizes; empty for a static one.
         bounds: the sizes of loops for which the dispatch is specialized; none for all sizes.
+        profiled_us: the time of all their calls in a run of the program, by a profile; None without one.
     """
 
     key: str
     dispatches: tuple[str, ...]
-    label: str
+    functions: tuple[str, ...]
     calls: int
     target: Target
     source: bytes
@@ -72,6 +73,12 @@ class TuningTask:
     layout: BufferLayout
     sized: tuple[SizedFunction, ...] = ()
     bounds: Mapping[int, SizeRange] = field(default_factory=dict, hash=False)
+    profiled_us: float | None = None
+
+    @property
+    def label(self) -> str:
+        """The name of the first function."""
+        return self.functions[0]
 
     @property
     def short_name(self) -> str:
@@ -103,7 +110,7 @@ class TuningTask:
 
     def is_meant(self, patterns: Sequence[str]) -> bool:
         """Return whether a pattern is part of the name of a dispatch or of its function; `*` and `?` match."""
-        subjects = (*self.dispatches, self.label)
+        subjects = (*self.dispatches, *self.functions)
         return any(
             fnmatchcase(subject, f"*{pattern}*") for pattern in patterns for subject in subjects
         )
@@ -142,6 +149,11 @@ class DispatchedProgram:
     tasks: tuple[TuningTask, ...]
     omissions: tuple[Omission, ...]
 
+    @property
+    def profiled(self) -> list[TuningTask]:
+        """The problems whose times are in a profile."""
+        return [task for task in self.tasks if task.profiled_us is not None]
+
 
 def read_program(
     path: str,
@@ -172,11 +184,13 @@ def read_program(
         content = to_text(run.module).encode()
     module = mlir.Module.parse(content.decode(), thread_context()).operation
     if any(map(is_benchmark, body(module))):
-        tasks, omissions = _tasks([module], None)
+        tasks, omissions = _tasks([module], None, {})
     else:
+        arguments = dispatch_arguments(module, lambda *_: None)
         tasks, omissions = _tasks(
             dump_benchmarks(module),
             count_calls(module, options.weights(), initializations=0),
+            arguments,
             partial(dynamic_benchmarks, module, sizes) if sizes else None,
         )
     if not tasks and not omissions:
@@ -186,36 +200,24 @@ def read_program(
 
 _CPU: Final = "llvm-cpu"
 
-_MOST_PROGRAM_BYTES: Final = 128 << 20
-"""The most data of a program between two calls: last-level caches keep less for each core."""
-
 
 def _among_others(tasks: Sequence[TuningTask]) -> tuple[TuningTask, ...]:
-    """Return the tasks of a program with the bytes that it uses between two calls of a dispatch.
-
-    On a CPU, weights come from the last-level cache or from memory in each run of the program. A benchmark that repeats
-    its dispatch on the same data does not show what that costs, nor what cache tiles save. Data that the program has just
-    computed is in the caches, so this is for dispatches that mostly read weights. For GPUs it is not measured.
-    """
-    weights = {
-        task.key: weight_bytes(task.layout, task.source)
-        for task in tasks
-        if task.target.backend == _CPU and not task.is_dynamic
-    }
-    used = sum(task.calls * weights.get(task.key, 0) for task in tasks)
-    used = min(used, _MOST_PROGRAM_BYTES)
-    result = []
-    for task in tasks:
-        layout = task.layout
-        if own := weights.get(task.key, 0):
-            layout = replace(layout, program_bytes=used * layout.stride // own)
-        result.append(replace(task, layout=layout))
-    return tuple(result)
+    """Return the tasks of a program with the data that it uses between two calls of a dispatch."""
+    static = [task for task in tasks if not task.is_dynamic]
+    layouts = with_program_sets(
+        [
+            DispatchUse(task.layout, task.source, task.calls, task.target.backend == _CPU)
+            for task in static
+        ]
+    )
+    by_key = {task.key: layout for task, layout in zip(static, layouts, strict=True)}
+    return tuple(replace(task, layout=by_key.get(task.key, task.layout)) for task in tasks)
 
 
 def _tasks(
     benchmarks: Iterable[mlir.Operation],
     calls: Counter[str] | None,
+    arguments: Mapping[str, Sequence[tuple[int | None, ...]]],
     dynamic: Callable[[Container[str]], list[DynamicBenchmark]] | None = None,
 ) -> tuple[list[TuningTask], list[Omission]]:
     """Return the problems of benchmarks, equal ones once, and the dispatches without one.
@@ -223,6 +225,7 @@ def _tasks(
     Args:
         benchmarks: what the compiler dumped of static dispatches.
         calls: how often dispatches are called; None for once each.
+        arguments: the constants that each call passes, by dispatch.
         dynamic: returns the benchmarks of dynamic dispatches, given the names of the others.
     """
     tasks: dict[str, TuningTask] = {}
@@ -232,8 +235,12 @@ def _tasks(
     def add(task: TuningTask) -> None:
         equal = tasks.get(task.key)
         if equal is not None:
-            dispatches = (*equal.dispatches, *task.dispatches)
-            task = replace(equal, dispatches=dispatches, calls=equal.calls + task.calls)
+            task = replace(
+                equal,
+                dispatches=(*equal.dispatches, *task.dispatches),
+                functions=(*equal.functions, *task.functions),
+                calls=equal.calls + task.calls,
+            )
         tasks[task.key] = task
 
     for module in benchmarks:
@@ -241,7 +248,8 @@ def _tasks(
         name = dispatch_name(variant)
         seen.add(name)
         try:
-            add(_static_task(module, variant, 1 if calls is None else calls[name]))
+            count = 1 if calls is None else calls[name]
+            add(_static_task(module, variant, count, arguments.get(name, ())))
         except NoBenchmarkError as failure:
             omissions.append(Omission((name,), str(failure)))
     for benchmark in dynamic(seen) if dynamic else ():
@@ -264,8 +272,14 @@ _NOT_GIVEN: Final = (
 )
 
 
-def _static_task(module: mlir.Operation, variant: mlir.Operation, calls: int) -> TuningTask:
-    built = build_benchmark(module)
+def _static_task(
+    module: mlir.Operation,
+    variant: mlir.Operation,
+    calls: int,
+    arguments: Sequence[tuple[int | None, ...]],
+) -> TuningTask:
+    is_on_cpu = Target.from_attribute(variant.attributes["target"]).backend == _CPU
+    built = build_benchmark(module, () if is_on_cpu else arguments)
     return _task(module, variant, calls, SizedFunction(built.name, built.layout))
 
 
@@ -284,7 +298,7 @@ def _task(
     return TuningTask(
         key=problem_key(variant, function.layout, sized),
         dispatches=(dispatch_name(variant),),
-        label=symbol_name(collect(variant, names.FUNCTION)[0]) or "",
+        functions=(symbol_name(collect(variant, names.FUNCTION)[0]) or "",),
         calls=calls,
         target=Target.from_attribute(variant.attributes["target"]),
         source=to_bytecode(module),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from iree.compiler import ir as mlir
 
+from tuninglink.iree.given_sizes import SizeCombination
 from tuninglink.mlir import names
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body, collect
@@ -75,6 +76,29 @@ class EntryFunction:
     has_fences: bool = False
     obstacle: str = ""
     results: tuple[Result | None, ...] = ()
+
+    def dynamic_dimensions(self) -> Iterator[tuple[int, int]]:
+        """Yield the arguments and dimensions with dynamic sizes."""
+        for number, argument in enumerate(self.arguments):
+            for dimension, size in enumerate(argument.shape or ()):
+                if size is None:
+                    yield number, dimension
+
+    def with_sizes(self, combination: SizeCombination) -> EntryFunction:
+        """Return the function with sizes for its dynamic dimensions."""
+        arguments = [
+            replace(
+                argument,
+                shape=None
+                if argument.shape is None
+                else tuple(
+                    combination.size_of(number, dimension) if size is None else size
+                    for dimension, size in enumerate(argument.shape)
+                ),
+            )
+            for number, argument in enumerate(self.arguments)
+        ]
+        return replace(self, arguments=tuple(arguments))
 
 
 class _UnsupportedError(Exception):

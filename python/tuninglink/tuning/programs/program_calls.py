@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from tuninglink.compiler.compile_options import Phase
-from tuninglink.compiler.program_sources import Run, refuse_spec
+from tuninglink.compiler.program_sources import Run, compiler_run, refuse_spec
 from tuninglink.errors import CompileError
 from tuninglink.iree.given_sizes import combinations
 from tuninglink.mlir import names
@@ -26,12 +26,12 @@ from tuninglink.tuning.programs.entry_functions import is_stateful, read_entry_f
 from tuninglink.tuning.programs.given_inputs import read_expected, read_input
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from iree.compiler import ir as mlir
     from numpy.typing import NDArray
 
-    from tuninglink.iree.given_sizes import GivenSizes, SizeCombination
+    from tuninglink.iree.given_sizes import GivenSizes
     from tuninglink.tuning.programs import GivenInput
     from tuninglink.tuning.programs.entry_functions import EntryFunction
 
@@ -180,7 +180,7 @@ def _expect_functions(entries: Iterable[str], options: CallOptions) -> None:
 
 
 def _expect_dimensions(entries: Iterable[EntryFunction], sizes: Sequence[GivenSizes]) -> None:
-    dynamic = dict.fromkeys(place for entry in entries for place in _dynamic_dimensions(entry))
+    dynamic = dict.fromkeys(place for entry in entries for place in entry.dynamic_dimensions())
     for given in sizes:
         if not any(given.applies_to(*place) for place in dynamic):
             places = ", ".join(f"{argument}.{dimension}" for argument, dimension in dynamic)
@@ -189,18 +189,11 @@ def _expect_dimensions(entries: Iterable[EntryFunction], sizes: Sequence[GivenSi
             raise CompileError(error(message, notes=[remedy]))
 
 
-def _dynamic_dimensions(entry: EntryFunction) -> Iterator[tuple[int, int]]:
-    for number, argument in enumerate(entry.arguments):
-        for dimension, size in enumerate(argument.shape or ()):
-            if size is None:
-                yield number, dimension
-
-
 def _calls(
     entry: EntryFunction, weight: int, given: Sequence[GivenInput], sizes: Sequence[GivenSizes]
 ) -> list[FunctionCall]:
     """Return the calls of a function: one, or one at each combination of sizes on which it depends."""
-    dimensions = list(_dynamic_dimensions(entry))
+    dimensions = list(entry.dynamic_dimensions())
     relevant = [
         size for size in sizes if any(size.applies_to(*dimension) for dimension in dimensions)
     ]
@@ -208,25 +201,9 @@ def _calls(
         return [_call(entry, weight, given)]
     calls = []
     for combination in combinations(relevant):
-        call = _call(_with_sizes(entry, combination), weight * combination.weight, ())
+        call = _call(entry.with_sizes(combination), weight * combination.weight, ())
         calls.append(replace(call, sizes=str(combination)))
     return calls
-
-
-def _with_sizes(entry: EntryFunction, combination: SizeCombination) -> EntryFunction:
-    arguments = [
-        replace(
-            argument,
-            shape=None
-            if argument.shape is None
-            else tuple(
-                combination.size_of(number, dimension) if size is None else size
-                for dimension, size in enumerate(argument.shape)
-            ),
-        )
-        for number, argument in enumerate(entry.arguments)
-    ]
-    return replace(entry, arguments=tuple(arguments))
 
 
 def _call(entry: EntryFunction, weight: int, given: Sequence[GivenInput]) -> FunctionCall:
@@ -272,18 +249,42 @@ def form_dispatches(
         CompileError: see `read_program`.
     """
     refuse_spec(run.module)
-    is_dispatched = any(op.name == names.EXECUTABLE for op in body(run.module))
-    if not is_dispatched and first < Phase.INPUT:
-        _load_functions(run.module)
-        run.advance(first, first := Phase.INPUT)
-    if is_dispatched:
+    if _is_dispatched(run.module):
         strip_configurations(run.module)
         return None
-    if first < Phase.ABI:
-        run.advance(first, first := Phase.ABI)
+    first = _advance_to_abi(run, first)
     calls = read_calls(run.module, options, sizes) if first is Phase.ABI else None
     run.advance(first, Phase.EXECUTABLE_SOURCES)
     return calls
+
+
+def program_calls(
+    path: str, *, first: Phase, sizes: Sequence[GivenSizes], options: CallOptions
+) -> ProgramCalls | None:
+    """Return the calls that the time of a program is made of; None if its functions cannot be read.
+
+    Raises:
+        CompileError: see `read_program`.
+    """
+    with compiler_run(path, ()) as run:
+        refuse_spec(run.module)
+        if _is_dispatched(run.module) or _advance_to_abi(run, first) is not Phase.ABI:
+            return None
+        return read_calls(run.module, options, sizes)
+
+
+def _is_dispatched(module: mlir.Operation) -> bool:
+    return any(op.name == names.EXECUTABLE for op in body(module))
+
+
+def _advance_to_abi(run: Run, first: Phase) -> Phase:
+    """Take a program to `abi`, and return the phase that it has passed, which may be a later one."""
+    if first < Phase.INPUT:
+        _load_functions(run.module)
+        run.advance(first, first := Phase.INPUT)
+    if first < Phase.ABI:
+        run.advance(first, first := Phase.ABI)
+    return first
 
 
 def _load_functions(module: mlir.Operation) -> None:

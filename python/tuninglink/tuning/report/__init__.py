@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -10,111 +9,22 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Literal
 
 from tuninglink.files import make_directory, write_file
+from tuninglink.iree.peak_rates import PeakRates, peaks_of_device
 from tuninglink.pages import render_page
 from tuninglink.plain_data import FLAT, named, plain, to_json, written
-from tuninglink.tuning.candidates import CandidateOrigin
-from tuninglink.tuning.deciding import ConfidenceInterval
-from tuninglink.tuning.deciding.winner_checks import SizeComparison
+from tuninglink.tuning.devices import Conditions
 from tuninglink.tuning.flag_sets.results import SetResult
-from tuninglink.tuning.results import Correctness, FailureKind, OutputComparison
-from tuninglink.tuning.results.task_result import Ending, ModelComparison, TaskOutcome
+from tuninglink.tuning.report.problem_report import ProblemReport, problem_report
+from tuninglink.tuning.results import OutputComparison
+from tuninglink.tuning.results.task_result import ModelComparison
 from tuninglink.tuning.scheduling import Stage, StageTime
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from tuninglink.tuning.devices.device import DeviceDescription
     from tuninglink.tuning.flag_sets.results import FlagsResult
-    from tuninglink.tuning.results.task_result import TaskResult, TrialResult, TuningResult
-
-
-@dataclass(frozen=True)
-class TrialPoint:
-    """A trial of a dispatch.
-
-    Attributes:
-        seconds: the time of the result, from the start of tuning.
-        microseconds: the median time of an iteration; None if it failed.
-        failure: the kind of failure; None if there is a time.
-        origin: the origin of the candidate.
-        pipeline: its pipeline, in MLIR syntax.
-        knobs: the values of its knobs.
-    """
-
-    seconds: float
-    microseconds: float | None
-    failure: FailureKind | None
-    origin: CandidateOrigin
-    pipeline: str
-    knobs: Mapping[str, int]
-
-
-@dataclass(frozen=True)
-class SizeReport:
-    """A dynamic dispatch at one combination of sizes.
-
-    Attributes:
-        comparison: the times.
-        range: the range of sizes with a configuration of its own, such as `d0 = 2..22`; None where the one for all sizes
-            holds.
-    """
-
-    comparison: SizeComparison = field(metadata=FLAT)
-    range: str | None = None
-
-
-@dataclass(frozen=True)
-class ProblemReport:
-    """The result for a problem.
-
-    Attributes:
-        names: the dispatches with this problem.
-        problem: the problem in words: kind, sizes and element types.
-        target: the target.
-        outcome: won: the spec has an entry for it; default: nothing is faster than the compiler's choice; undecided:
-            measurements were inconclusive; left-out: the dispatch became faster, and the whole program slower.
-        share: its share of the time of all dispatches, from 0 to 1.
-        default_us: the median time of the compiler's choice, in microseconds.
-        tuned_us: the median time of the winner; None without one.
-        speedup: the speedup of the winner by interleaved rounds; None without one.
-        configuration: the `compilation_info` of the winner, in MLIR syntax; None without one.
-        history: the trials, in the order of their results.
-        notes: findings, such as a fast candidate with wrong results.
-        ending: the reason for trying no more candidates; None if unknown.
-        default_result: whether the compiler's choice computes the right result, by a reference; None without a reference.
-        default_finding: the figures for it.
-        sizes: the times of a dynamic dispatch with a winner at each of its sizes, of which `default_us` and `tuned_us`
-            are the geometric means.
-    """
-
-    names: tuple[str, ...]
-    problem: str
-    target: str
-    outcome: TaskOutcome
-    share: float
-    default_us: float
-    tuned_us: float | None
-    speedup: ConfidenceInterval | None = field(metadata=FLAT)
-    configuration: str | None
-    history: tuple[TrialPoint, ...]
-    notes: tuple[str, ...] = ()
-    ending: Ending | None = None
-    default_result: Correctness | None = None
-    default_finding: str = ""
-    sizes: tuple[SizeReport, ...] = ()
-
-    @property
-    @written()
-    def trials(self) -> int:
-        """The number of trials."""
-        return len(self.history)
-
-    @property
-    @written()
-    def failures(self) -> Mapping[FailureKind, int]:
-        """The number of failed trials, by kind."""
-        return Counter(trial.failure for trial in self.history if trial.failure is not None)
+    from tuninglink.tuning.results.task_result import TuningResult
 
 
 @dataclass(frozen=True)
@@ -164,6 +74,10 @@ class TuningReport:
         spec: the spec, as MLIR text.
         flag_sets: the compared sets of flags: first alone, then with the specs tuned under them if there are several.
         outputs: the errors of the whole program's outputs; None if it was not run.
+        conditions: the clock, the power and the temperature of the devices while candidates were measured; None if their
+            drivers report nothing.
+        profile: the path of the profile whose times weigh the dispatches with a `profiled_us`; empty if the times of
+            dispatches alone do.
         format: the kind of the document.
         version: its version. What is added does not change it; what is changed or removed does.
     """
@@ -185,15 +99,26 @@ class TuningReport:
     spec: str
     flag_sets: tuple[FlagSetReport, ...] = ()
     outputs: OutputComparison | None = None
+    conditions: Conditions | None = None
+    profile: str = ""
+
+    @property
+    @written()
+    def peaks(self) -> Mapping[str, PeakRates]:
+        """The peak rates of the device by target, as far as they are known."""
+        return {problem.target: problem.peaks for problem in self.dispatches if problem.peaks}
 
 
-def report_of(program: str, device: DeviceDescription, result: TuningResult) -> TuningReport:
+def report_of(
+    program: str, device: DeviceDescription, result: TuningResult, profile: str = ""
+) -> TuningReport:
     """Return a report.
 
     Args:
         program: the path of the program.
         device: what measured.
         result: what came of tuning it.
+        profile: the path of the profile whose times are the weights; empty without one.
     """
     notes = (
         [f"the whole program was not compared: {result.model_note}"] if result.model_note else []
@@ -202,6 +127,7 @@ def report_of(program: str, device: DeviceDescription, result: TuningResult) -> 
         notes += result.model.notes
     if result.failure is not None:
         notes += [diagnostic.message for diagnostic in result.failure.diagnostics]
+    peaks = peaks_of_device(device.name)
     return TuningReport(
         program=program,
         device=device.name,
@@ -210,7 +136,7 @@ def report_of(program: str, device: DeviceDescription, result: TuningResult) -> 
         date=datetime.now(UTC).isoformat(timespec="seconds"),
         seconds=result.seconds,
         stages=result.stages,
-        dispatches=tuple(_dispatch(task, result.began) for task in result.tasks),
+        dispatches=tuple(problem_report(task, result.began, peaks) for task in result.tasks),
         omissions=tuple(
             OmittedDispatch(name, omission.reason)
             for omission in result.omissions
@@ -221,6 +147,14 @@ def report_of(program: str, device: DeviceDescription, result: TuningResult) -> 
         notes=tuple(notes),
         spec=result.spec,
         outputs=result.outputs,
+        conditions=Conditions.of(
+            reading
+            for task in result.tasks
+            for trial in task.trials
+            if trial.timing is not None
+            for reading in trial.timing.readings
+        ),
+        profile=profile,
     )
 
 
@@ -236,47 +170,6 @@ def with_flag_sets(report: TuningReport, flags: FlagsResult) -> TuningReport:
 
 def _is_taken(result: SetResult, flags: FlagsResult) -> bool:
     return result.flag_set.flags == flags.flags and (bool(flags.flags) or result in flags.pairs)
-
-
-def _dispatch(result: TaskResult, began: float) -> ProblemReport:
-    decision, winner = result.decision, result.winner
-    return ProblemReport(
-        names=result.task.dispatches,
-        problem=str(result.prepared.spaces.problem),
-        target=result.task.target.name,
-        outcome=result.verdict,
-        ending=result.ending,
-        share=result.share,
-        default_us=decision.default_us if decision else result.default_us,
-        tuned_us=decision.tuned_us if decision and winner else None,
-        speedup=decision.speedup if decision and winner else None,
-        configuration=winner.candidate.configuration if winner else None,
-        history=tuple(_point(trial, began) for trial in result.trials),
-        notes=tuple(f"{failure.message}: {candidate}" for candidate, failure in result.wrong),
-        default_result=result.judgement.correctness if result.judgement else None,
-        default_finding=result.judgement.reason if result.judgement else "",
-        sizes=tuple(_sizes(result)),
-    )
-
-
-def _sizes(result: TaskResult) -> Iterator[SizeReport]:
-    ranges = {
-        comparison.sizes: part.task.span for part in result.ranges for comparison in part.sizes
-    }
-    for comparison in result.sizes:
-        yield SizeReport(comparison, ranges.get(comparison.sizes))
-
-
-def _point(trial: TrialResult, began: float) -> TrialPoint:
-    candidate = trial.candidate
-    return TrialPoint(
-        seconds=max(0.0, trial.seconds - began),
-        microseconds=trial.microseconds,
-        failure=trial.failure.kind if trial.failure else None,
-        origin=candidate.origin,
-        pipeline=candidate.pipeline,
-        knobs=candidate.knobs,
-    )
 
 
 def write_report(report: TuningReport, directory: Path) -> None:

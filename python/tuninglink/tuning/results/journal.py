@@ -221,7 +221,7 @@ class Journal:
     def _caches(self, task: TuningTask) -> str:
         """Return the state of the caches in which a task is measured."""
         caches = self.settings.caches
-        if caches is Caches.PROGRAM and not task.layout.program_bytes:
+        if caches is Caches.PROGRAM and task.layout.program_sets == 1:
             caches = Caches.WARM
         return caches.value
 
@@ -250,5 +250,8 @@ def _recorded(default: Trial, winner: Trial) -> RecordedRace:
 
 def _candidate(spaces: CandidateSpaces, trial: Trial) -> Candidate:
     """Return the candidate of a trial, or a plain record of it if no space contains it any more."""
+    given = {candidate.key: candidate for candidate in spaces.given}
+    if trial.configuration.key in given:
+        return given[trial.configuration.key]
     candidate = spaces.candidate(trial.configuration.pipeline, trial.configuration.knobs)
     return candidate or spaces.default

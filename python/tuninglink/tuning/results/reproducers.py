@@ -82,7 +82,8 @@ class Reproducers:
         """
         if failure.is_external or failure.kind is FailureKind.SLOWER:
             return None
-        module = mlir.Module.parse(prepared.template.content, thread_context()).operation
+        content = prepared.template.content_for(candidate)
+        module = mlir.Module.parse(content, thread_context()).operation
         apply_candidate(module, candidate)
         task, phase = prepared.task, Phase.EXECUTABLE_CONFIGURATIONS
         name = f"{task.label}-{failure.kind.value}-{candidate.key[:12]}"

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 WRONG_DEFAULT: Final = "the default's result is wrong"
 """The reason for an entry that need not be faster."""
 
+_LIKELY_SLOWER: Final = 0.99
+"""The speedup of a whole program below which a spec is not kept, however wide the interval is."""
+
 _WRONG: Final = frozenset({FailureKind.WRONG, FailureKind.OUT_OF_BOUNDS})
 
 
@@ -213,11 +216,15 @@ class ModelComparison:
 
     @property
     def is_slower(self) -> bool:
-        """Whether the program fails or is slower with the spec. A program that the spec mends may be slower."""
+        """Whether the program fails or is slower with the spec: beyond doubt, or rather than faster on a busy machine.
+
+        A program that the spec mends may be slower.
+        """
         if self.failure:
             return True
         is_mended = self.outputs is not None and self.outputs.is_mended
-        return self.speedup.high < 1.0 and not is_mended
+        is_likely = self.speedup.high < 1.0 or self.speedup.median < _LIKELY_SLOWER
+        return is_likely and not is_mended
 
 
 @dataclass(frozen=True)

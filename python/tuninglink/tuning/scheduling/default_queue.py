@@ -95,7 +95,7 @@ def estimated_work(task: TuningTask) -> float:
 
 
 class DefaultQueue:
-    """The queue of tasks whose defaults are to be measured, ordered by estimated work.
+    """The queue of tasks whose defaults are to be measured, ordered by time in the profile, then by estimated work.
 
     Args:
         tuner: compiles and measures.
@@ -112,9 +112,7 @@ class DefaultQueue:
         self._tuner = tuner
         self._omit = omit
         self._work = {task.key: estimated_work(task) for task in tasks}
-        self._waiting = deque(
-            sorted(tasks, key=lambda task: (-self._work[task.key], not task.calls))
-        )
+        self._waiting = deque(sorted(tasks, key=self._rank))
         self._jobs: dict[str, Future[Compiled | Failure]] = {}
         self._failure: Failure | None = None
         self._costs: dict[str, DispatchCost] = {}
@@ -204,14 +202,15 @@ class DefaultQueue:
     def shares(self) -> dict[str, float]:
         """Return the share of each measured task in the time of all tasks, by key.
 
-        The time of waiting tasks is estimated from their work.
+        The time of waiting tasks is that of the profile, or estimated from their work.
         """
-        times = {
-            default.task.key: default.task.calls * default.default_us for default in self.measured
-        }
+        times = {default.task.key: default.weight * default.default_us for default in self.measured}
         rates = [time / max(1.0, self._work[key]) for key, time in times.items()]
-        rest = sum(self._work[task.key] for task in self._waiting)
-        total = sum(times.values()) + (median(rates) * rest if rates else 0.0)
+        rate = median(rates) if rates else 0.0
+        total = sum(times.values()) + sum(
+            rate * self._work[task.key] if task.profiled_us is None else task.profiled_us
+            for task in self._waiting
+        )
         return {key: time / total if total else 0.0 for key, time in times.items()}
 
     def weighed(self) -> list[MeasuredTask]:
@@ -222,6 +221,9 @@ class DefaultQueue:
             for default in self.measured
         ]
         return sorted(weighed, key=lambda default: -default.share)
+
+    def _rank(self, task: TuningTask) -> tuple[float, float, bool]:
+        return -(task.profiled_us or 0.0), -self._work[task.key], not task.calls
 
     def judge(self, seconds: float) -> None:
         """Judge defaults in this thread, heaviest first, unless the background does it.

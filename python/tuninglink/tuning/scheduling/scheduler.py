@@ -237,10 +237,10 @@ def _share_now(
         tasks: the open tasks.
         results: the decided tasks.
     """
-    calls = {default.task.key: default.task.calls for default in measured}
+    weights = {default.task.key: default.weight for default in measured}
     best = {default.task.key: default.default_us for default in measured}
     decided = [result for result in results if result.winner is not None]
     best |= {result.task.key: result.decision.tuned_us for result in decided if result.decision}
     best |= {open_task.measured.task.key: open_task.progress.best_us for open_task in tasks}
-    times = {key: calls.get(key, 0) * microseconds for key, microseconds in best.items()}
+    times = {key: weights.get(key, 0) * microseconds for key, microseconds in best.items()}
     return times[task.measured.task.key] / max(sum(times.values()), 1e-9)

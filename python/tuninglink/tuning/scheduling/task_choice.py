@@ -137,7 +137,7 @@ class TaskChoice:
             measured = task.measured
             is_new = task.run is None and task.is_promising
             is_urgent = self.is_to_mend(task) and not (task.is_small and has_mended_enough)
-            gain = pace.expected_gain(measured.task.calls, task.progress, measured.potential)
+            gain = pace.expected_gain(measured.weight, task.progress, measured.potential)
             return is_new, is_urgent, gain
 
         return sorted(tasks, key=promise, reverse=True)

@@ -225,7 +225,8 @@ class TaskTrials:
     def _report(self, trial: TrialResult) -> None:
         tuner, prepared = self._tuner, self._prepared
         is_new = trial.seconds > 0
-        is_given = trial.candidate.origin is CandidateOrigin.SPEC
+        origin = trial.candidate.origin
+        is_given = origin in (CandidateOrigin.SPEC, CandidateOrigin.REWRITING)
         trial = replace(trial, always_races=is_given or trial.candidate.key in self._winners)
         self._spend()
         self.progress.add(trial.microseconds)

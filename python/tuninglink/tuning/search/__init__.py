@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
+from threading import Thread
 from typing import Final
 
 from tuninglink.errors import TuninglinkError
@@ -15,6 +16,7 @@ __all__ = [
     "DEFAULT_SEARCH",
     "GROUP",
     "Search",
+    "begin_loading",
     "check_search",
     "lacking_scikit_learn",
     "search_named",
@@ -61,6 +63,15 @@ def check_search(name: str) -> None:
         search_named(name)
     elif find_spec("sklearn") is None:
         raise lacking_scikit_learn("the search 'model'", "there is no module 'sklearn'")
+
+
+def begin_loading(name: str) -> None:
+    """Load the libraries of a search in another thread, while this one waits for the compiler.
+
+    Args:
+        name: the name, which `check_search` accepted.
+    """
+    Thread(target=search_named, args=(name,), daemon=True).start()
 
 
 def _own() -> dict[str, Callable[[], type[Search]]]:

@@ -1,0 +1,201 @@
+"""`tuninglink explain --device`: the times of a program's dispatches, measured on a device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from tuninglink.cli.known_values import known_devices
+from tuninglink.cli.measuring_options import CALL_FLAGS, MEASURING_FLAGS
+from tuninglink.compiler.compile_options import OutputFormat, Phase
+from tuninglink.errors import CompileError, TuninglinkError
+from tuninglink.files import STANDARD_STREAM
+from tuninglink.llvm_flags import Flag
+from tuninglink.mlir.diagnostics import error
+from tuninglink.tuning.devices import Caches, Settings, duration
+from tuninglink.tuning.programs import CallOptions, FunctionWeight, GivenInput, ParameterFile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tuninglink.compiler.applying import SpecChoice
+    from tuninglink.compiler.compile_options import CompileOptions
+    from tuninglink.explaining.explanation import Explanation
+    from tuninglink.explaining.profiles import Profile
+
+_CALLS: Final = ("function", "input", "parameters")
+
+DEVICE_FLAGS: Final = {
+    "device": Flag(
+        "device",
+        metavar="URI",
+        help="Run the program on this device, as in cuda://0, hip://0, vulkan://0, local-task or local-sync, and measure its "
+        "dispatches: inside the program, or each alone where the driver has no profiles (cuda, hip).",
+        values=known_devices,
+    ),
+    **{name: CALL_FLAGS[name] for name in _CALLS},
+    "caches": replace(
+        MEASURING_FLAGS["caches"],
+        help=f"With a device without profiles: {MEASURING_FLAGS['caches'].help.replace('Which', 'which')}",
+    ),
+}
+"""The flags of measurements."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeviceOptions:
+    """How times are measured.
+
+    Attributes:
+        device: the device; empty if nothing is measured.
+        functions: the functions of the program that count; empty for all.
+        inputs: what they are called with.
+        parameters: files with the program's weights.
+        caches: the data in the caches where dispatches are measured alone.
+    """
+
+    device: str = ""
+    functions: tuple[FunctionWeight, ...] = ()
+    inputs: tuple[GivenInput, ...] = ()
+    parameters: tuple[ParameterFile, ...] = ()
+    caches: Caches = Caches.PROGRAM
+
+    @property
+    def calls(self) -> CallOptions:
+        """How the program is called."""
+        return CallOptions(self.functions, self.inputs, self.parameters)
+
+
+def device_options(values: dict[str, Any]) -> DeviceOptions:
+    """Take the values of these flags out of those of all flags.
+
+    Raises:
+        CompileError: a flag needs another, or excludes it.
+    """
+    own = {
+        name: (flag.target, values.pop(flag.target))
+        for name, flag in DEVICE_FLAGS.items()
+        if flag.target in values
+    }
+    if own and "device" not in own:
+        raise CompileError(error(f"flag '--{next(iter(own))}' needs '--device'"))
+    if own and "profile" in values:
+        raise CompileError(error("flags '--device' and '--profile' exclude each other"))
+    return DeviceOptions(**dict(own.values()))
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A measurement of a program's dispatches.
+
+    Args:
+        path: the program.
+        options: the options of the compilation.
+        device: how times are measured.
+
+    Raises:
+        CompileError: the program is read from standard input.
+        DeviceError: there is no such device.
+    """
+
+    path: str
+    options: CompileOptions
+    device: DeviceOptions
+
+    def __post_init__(self) -> None:
+        from tuninglink.tuning.devices.device import check_devices  # noqa: PLC0415 - an extra
+
+        if self.path == STANDARD_STREAM:
+            message = "a program from standard input can be read once only; '--device' needs a file"
+            raise CompileError(error(message))
+        check_devices([self.device.device])
+
+    @property
+    def is_profiled(self) -> bool:
+        """Whether the driver of the device records profiles."""
+        from tuninglink.tuning.program_profiles import has_profiles  # noqa: PLC0415 - an extra
+
+        return has_profiles(self.device.device)
+
+    @property
+    def whole(self) -> CompileOptions:
+        """The options for compiling the whole program."""
+        return replace(
+            self.options,
+            compile_to=Phase.END,
+            emit_bytecode=False,
+            output_format=OutputFormat.BYTECODE,
+        )
+
+    def add_times(
+        self,
+        explanation: Explanation,
+        image: bytes,
+        choice: SpecChoice,
+        step: Callable[[str], None],
+    ) -> Explanation:
+        """Return an explanation with measured times.
+
+        Args:
+            explanation: the explanation.
+            image: the compiled program; not used without profiles.
+            choice: the specs.
+            step: called with the name of each step as it begins.
+
+        Raises:
+            TuninglinkError: the program cannot be called, or does not run.
+        """
+        from tuninglink.explaining.times import with_times  # noqa: PLC0415 - loads the compiler
+
+        uri = self.device.device
+        if self.is_profiled:
+            step(f"running the program on {uri}")
+            profile, notes = self._recorded(image), tuple[str, ...]()
+            how = "inside the program"
+        else:
+            profile, notes = self._alone(choice, step)
+            how = "of each dispatch alone, as the driver has no profiles"
+        timed = with_times(explanation, [profile])
+        total = timed.weight().microseconds or 0.0
+        source = f"times are of {profile.device} ({uri}), {how}; the dispatches take {duration(total)} in a run"
+        return replace(timed, notes=(*timed.notes, source, *notes))
+
+    def _recorded(self, image: bytes) -> Profile:
+        from tuninglink.tuning.program_profiles import record_profile  # noqa: PLC0415 - an extra
+        from tuninglink.tuning.programs.program_calls import program_calls  # noqa: PLC0415
+
+        calls = program_calls(
+            self.path,
+            first=self.options.compile_from,
+            sizes=self.options.sizes,
+            options=self.device.calls,
+        )
+        if calls is None:
+            message = "the functions of the program can no longer be read: it is compiled too far"
+            raise TuninglinkError(error(message))
+        return record_profile(calls, image, self.device.device)
+
+    def _alone(
+        self, choice: SpecChoice, step: Callable[[str], None]
+    ) -> tuple[Profile, tuple[str, ...]]:
+        from tuninglink.compiler.compilation import Compiler  # noqa: PLC0415 - loads the compiler
+        from tuninglink.tuning.dispatch_times import time_dispatches  # noqa: PLC0415 - an extra
+        from tuninglink.tuning.programs.dispatches import read_program  # noqa: PLC0415
+
+        options = self.options
+        program = read_program(
+            self.path,
+            options.flags,
+            first=options.compile_from,
+            sizes=options.sizes,
+            options=self.device.calls,
+        )
+        from_sources = replace(self.whole, compile_from=Phase.EXECUTABLE_SOURCES)
+
+        def compiled(source: bytes, name: str) -> bytes:
+            step(f"measuring {name}")
+            return Compiler(from_sources, choice).compile_bytes(source, name).output
+
+        return time_dispatches(
+            program, compiled, self.device.device, Settings(caches=self.device.caches)
+        )

@@ -1,0 +1,84 @@
+"""Output of reports as a table, as JSON or as a page, to standard output or to a file."""
+
+from __future__ import annotations
+
+import io
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from tuninglink.compiler.compile_options import ExplanationFormat
+from tuninglink.compiler.flags import COMPILE_FLAGS
+from tuninglink.files import STANDARD_STREAM, check_output, write_output
+from tuninglink.llvm_flags import choice
+from tuninglink.plain_data import to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import TextIO
+
+    from tuninglink.llvm_flags import Flag
+
+PAGE_FLAGS: Final[Mapping[str, Flag]] = {
+    "format": choice(
+        "report_format",
+        ExplanationFormat,
+        "How the report is written. Default: that of the suffix of FILE, or table.",
+    ),
+    "output": replace(
+        COMPILE_FLAGS["output"],
+        metavar="FILE",
+        help="Where to write the report. Default: standard output.",
+    ),
+}
+"""The flags of a command whose report can be a page."""
+
+
+def format_for(path: str, wanted: ExplanationFormat | None) -> ExplanationFormat:
+    """Return the format of a report: the requested one, or the one for the suffix of its file."""
+    by_name = {
+        ".json": ExplanationFormat.JSON,
+        ".html": ExplanationFormat.HTML,
+        ".htm": ExplanationFormat.HTML,
+    }
+    return wanted or by_name.get(Path(path).suffix.lower(), ExplanationFormat.TABLE)
+
+
+def checked_output(values: Mapping[str, Any]) -> str:
+    """Return the file to write, from the values of `PAGE_FLAGS`.
+
+    Raises:
+        TuninglinkError: it cannot be written.
+    """
+    output: str = values.get("output", STANDARD_STREAM)
+    check_output(output)
+    return output
+
+
+def write_report(
+    values: Mapping[str, Any],
+    report: object,
+    to_table: Callable[[TextIO], str],
+    to_page: Callable[[], str],
+) -> None:
+    """Write a report as its flags request.
+
+    Args:
+        values: the values of `PAGE_FLAGS`.
+        report: the report, as data.
+        to_table: returns it as tables for a stream, whose width may matter.
+        to_page: returns it as a page.
+
+    Raises:
+        TuninglinkError: it cannot be written.
+    """
+    output: str = values.get("output", STANDARD_STREAM)
+    report_format = format_for(output, values.get("report_format"))
+    if report_format is ExplanationFormat.JSON:
+        text = to_json(report)
+    elif report_format is ExplanationFormat.HTML:
+        text = to_page()
+    else:
+        text = to_table(sys.stdout if output == STANDARD_STREAM else io.StringIO())
+    write_output(output, text.encode())

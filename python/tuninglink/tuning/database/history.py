@@ -1,0 +1,289 @@
+"""The history of problems: their times over compilers and drivers, judged by intervals."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
+
+from tuninglink.comparing.changes import LEAST_CHANGE, ChangeKind, Estimate, time_change
+from tuninglink.plain_data import FLAT, written
+from tuninglink.tuning.database.database import RIGHT, ranked_among, results_of
+from tuninglink.tuning.deciding import interval
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from tuninglink.tuning.database.records import EnvironmentRecord, Trial
+
+
+@dataclass(frozen=True)
+class HistoryFilter:
+    """Which problems are shown.
+
+    Attributes:
+        words: words that the description of the problem contains, all of them.
+        kinds: kinds of operations; any without one.
+        targets: names of targets; any without one.
+        devices: words of the names of devices, any of them; any device without one.
+        is_everything: whether problems with a single environment are shown, too.
+        is_changed: whether only problems are shown of which a time changed.
+    """
+
+    words: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+    devices: tuple[str, ...] = ()
+    is_everything: bool = False
+    is_changed: bool = False
+
+    def has(self, trial: Trial) -> bool:
+        """Return whether a trial belongs to a selected problem."""
+        problem, environment = trial.problem, trial.environment
+        description, device = problem.description.lower(), environment.device.lower()
+        return (
+            all(word.lower() in description for word in self.words)
+            and (not self.kinds or problem.kind in self.kinds)
+            and (
+                not self.targets
+                or not {environment.target, environment.sku}.isdisjoint(self.targets)
+            )
+            and (not self.devices or any(name.lower() in device for name in self.devices))
+        )
+
+    def shows(self, history: ProblemHistory) -> bool:
+        """Return whether a selected problem is shown."""
+        if self.is_changed:
+            return history.is_changed
+        return self.is_everything or len(history.points) > 1
+
+
+@dataclass(frozen=True)
+class Software:
+    """The versions that a time depends on.
+
+    Attributes:
+        compiler: that of the compiler.
+        runtime: that of the runtime.
+        driver: the driver of the runtime, with the version of the vendor's.
+    """
+
+    compiler: str
+    runtime: str
+    driver: str
+
+    @property
+    def order(self) -> list[tuple[int, str]]:
+        """A key that puts older versions first."""
+        parts = re.split(r"(\d+)", f"{self.compiler} {self.runtime} {self.driver}")
+        return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
+
+
+@dataclass(frozen=True)
+class HistoryPoint:
+    """A problem under one compiler, runtime and driver.
+
+    Attributes:
+        software: their versions.
+        date: the time of the first trial, in ISO 8601.
+        trials: the number of trials.
+        failures: how many of them failed.
+        default_us: the time of the compiler's choice, with the interval of its median; None if it was not measured.
+        best_us: that of the fastest configuration whose results were right; None without one.
+        best: the pipeline and the knobs of that configuration; empty without one.
+        default_change: what became of the time of the compiler's choice since the point before; None without a change.
+        best_change: what became of the best time.
+    """
+
+    software: Software = field(metadata=FLAT)
+    date: str
+    trials: int
+    failures: int
+    default_us: Estimate | None
+    best_us: Estimate | None
+    best: str
+    default_change: ChangeKind | None = None
+    best_change: ChangeKind | None = None
+
+    @property
+    @written()
+    def speedup(self) -> float | None:
+        """The time of the compiler's choice over the best time; None if one is unknown."""
+        if self.default_us is None or self.best_us is None:
+            return None
+        return self.default_us.value / self.best_us.value
+
+
+@dataclass(frozen=True)
+class ProblemHistory:
+    """A problem on one device over compilers and drivers.
+
+    Attributes:
+        problem: the problem in words.
+        kind: the kind of the root op.
+        target: the architecture or SKU that is compiled for.
+        device: the device.
+        flags: the flags of the compiler.
+        cores: the threads of a CPU device, 0 of another.
+        points: its times, by version.
+    """
+
+    problem: str
+    kind: str
+    target: str
+    device: str
+    flags: str
+    cores: int
+    points: tuple[HistoryPoint, ...]
+
+    @property
+    @written("changed")
+    def is_changed(self) -> bool:
+        """Whether a time became longer or shorter."""
+        return any(point.default_change or point.best_change for point in self.points)
+
+
+@dataclass(frozen=True)
+class History:
+    """The history of the problems of a database, as a JSON document.
+
+    Attributes:
+        problems: the problems, in the order of their first trials.
+        hidden: how many selected problems are not shown, since they have one environment or no change.
+        format: the kind of the document.
+        version: the version of its form.
+    """
+
+    format: Literal["tuninglink.history"] = field(default="tuninglink.history", init=False)
+    version: Literal[1] = field(default=1, init=False)
+    problems: tuple[ProblemHistory, ...]
+    hidden: int
+
+
+def history_among(
+    trials: Iterable[Trial], selected: HistoryFilter, least: float = LEAST_CHANGE
+) -> History:
+    """Return the history of the problems among trials.
+
+    Args:
+        trials: the trials.
+        selected: which problems are shown.
+        least: the smallest relevant change of a time, as a fraction.
+    """
+    histories = [_history(group, least) for group in _series(filter(selected.has, trials))]
+    shown = tuple(history for history in histories if selected.shows(history))
+    return History(shown, len(histories) - len(shown))
+
+
+_Key = TypeVar("_Key")
+_Place = tuple[str, str, str, str, int, int]
+
+
+def _place(environment: EnvironmentRecord) -> _Place:
+    """Return what must be the same for times to be compared."""
+    return (
+        environment.target,
+        environment.sku,
+        environment.device,
+        environment.flags,
+        environment.cores,
+        environment.protocol,
+    )
+
+
+def _software(trial: Trial) -> Software:
+    environment = trial.environment
+    return Software(environment.compiler, environment.runtime, environment.driver)
+
+
+def _grouped(trials: Iterable[Trial], key: Callable[[Trial], _Key]) -> dict[_Key, list[Trial]]:
+    groups: dict[_Key, list[Trial]] = {}
+    for trial in trials:
+        groups.setdefault(key(trial), []).append(trial)
+    return groups
+
+
+def _series(trials: Iterable[Trial]) -> Iterator[list[Trial]]:
+    """Yield the trials of each problem in each place.
+
+    Another version of the compiler may form a dispatch of the same computation in another way, so that its hash differs.
+    Then the words decide, unless two problems of one version have the same words.
+    """
+
+    def described(trial: Trial) -> tuple[str, str, _Place]:
+        return trial.problem.kind, trial.problem.description, _place(trial.environment)
+
+    for group in _grouped(trials, described).values():
+        by_key = _grouped(group, lambda trial: trial.problem.key)
+        keys_of_versions = _grouped(group, _software).values()
+        is_distinct = all(
+            len({trial.problem.key for trial in version}) == 1 for version in keys_of_versions
+        )
+        if is_distinct:
+            yield group
+        else:
+            yield from by_key.values()
+
+
+def _history(trials: Sequence[Trial], least: float) -> ProblemHistory:
+    first = trials[0]
+    versions = sorted(
+        _grouped(trials, _software).items(),
+        key=lambda version: (version[0].order, version[1][0].time),
+    )
+    points: list[HistoryPoint] = []
+    for software, group in versions:
+        points.append(_point(software, group, points[-1] if points else None, least))
+    environment = first.environment
+    return ProblemHistory(
+        problem=first.problem.description,
+        kind=first.problem.kind,
+        target=environment.sku or environment.target,
+        device=environment.device,
+        flags=environment.flags,
+        cores=environment.cores,
+        points=tuple(points),
+    )
+
+
+def _point(
+    software: Software, trials: Sequence[Trial], before: HistoryPoint | None, least: float
+) -> HistoryPoint:
+    results = results_of(trials)
+    ranked = [trial for group in ranked_among(trials) for trial in group]
+    default = next((trial for trial in ranked if trial.origin == "default"), None)
+    best = next((trial for trial in ranked if results[trial.configuration.key] == RIGHT), None)
+    default_us, best_us = (None if trial is None else _estimate(trial) for trial in (default, best))
+
+    def change(earlier: Estimate | None, later: Estimate | None) -> ChangeKind | None:
+        return time_change(earlier, later, least) if earlier and later else None
+
+    return HistoryPoint(
+        software,
+        date=min(trial.time for trial in trials),
+        trials=len(trials),
+        failures=sum(trial.failure is not None for trial in trials),
+        default_us=default_us,
+        best_us=best_us,
+        best=_words(best) if best else "",
+        default_change=change(before.default_us, default_us) if before else None,
+        best_change=change(before.best_us, best_us) if before else None,
+    )
+
+
+_FEWEST: Final = 3
+"""Fewer samples have no interval."""
+
+
+def _estimate(trial: Trial) -> Estimate:
+    times = interval(trial.samples)
+    bounds = times.interval if len(trial.samples) >= _FEWEST else (None, None)
+    return Estimate(times.median, *bounds)
+
+
+def _words(trial: Trial) -> str:
+    if trial.origin == "default":
+        return "the compiler's choice"
+    configuration = trial.configuration
+    knobs = ", ".join(f"{name} = {value}" for name, value in configuration.knobs.items())
+    return f"{configuration.pipeline}: {knobs}" if knobs else configuration.pipeline

@@ -1,0 +1,270 @@
+"""Profiles of programs: recorded on a device, and as the weights of dispatches."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tempfile
+import time
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.errors import TuninglinkError
+from tuninglink.explaining.profiles import Profile, dispatch_events, runs_of, runtime_tool
+from tuninglink.mlir.diagnostics import error, note
+from tuninglink.tuning.devices.device import (
+    LOCAL_DRIVERS,
+    THREADED_DRIVER,
+    describe,
+    driver_of,
+    physical_cores,
+)
+from tuninglink.tuning.devices.program_running import input_bytes, parameter_indexes
+from tuninglink.tuning.devices.running import MeasurementError
+from tuninglink.tuning.programs.compiled_program import PLAIN_INTEGERS, element_type
+from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from tuninglink.explaining.profiles import DispatchEvent
+    from tuninglink.tuning.programs.compiled_program import CompiledProgram
+    from tuninglink.tuning.programs.dispatches import DispatchedProgram, TuningTask
+    from tuninglink.tuning.programs.program_calls import ProgramCalls
+
+
+def weighed(program: DispatchedProgram, profile: Profile) -> DispatchedProgram:
+    """Return a program with the times of its dispatches in a profile."""
+    counts = {task.key: _count(task, profile) for task in program.tasks}
+    counted = {key: count for key, count in counts.items() if count is not None}
+    calls = {task.key: task.calls for task in program.tasks}
+    runs = profile.runs or runs_of(counted, calls)
+    tasks = tuple(
+        replace(task, profiled_us=_time_in_run(task, profile, runs)) for task in program.tasks
+    )
+    return replace(program, tasks=tasks)
+
+
+def _time_in_run(task: TuningTask, profile: Profile, runs: float) -> float | None:
+    """Return the time of all calls of a task in a run of the program; None if the profile lacks it."""
+    times = _values(task, profile.time_of)
+    if not times:
+        return None
+    counts = _values(task, profile.count_of)
+    if len(counts) == len(times) and runs:
+        return sum(time * count for time, count in zip(times, counts, strict=True)) / runs
+    return task.calls * sum(times) / len(times)
+
+
+def _count(task: TuningTask, profile: Profile) -> float | None:
+    counts = _values(task, profile.count_of)
+    return sum(counts) if counts else None
+
+
+def _values(task: TuningTask, lookup: Callable[[str, Sequence[str]], float | None]) -> list[float]:
+    """Return what a profile has about the dispatches of a task."""
+    pairs = zip(task.dispatches, task.functions, strict=True)
+    values = (lookup(dispatch, (function,)) for dispatch, function in pairs)
+    return [value for value in values if value is not None]
+
+
+# --- Recording -------------------------------------------------------------------------------------------
+
+_RECORDED: Final = {
+    **dict.fromkeys(LOCAL_DRIVERS, "host-execution"),
+    **dict.fromkeys(("amdgpu", "vulkan"), "dispatch-events"),
+}
+"""What the drivers with profiles record of dispatches."""
+
+_SECONDS: Final = 3.0
+"""The time for runs of a function, unless the first one takes longer."""
+
+_MOST_RUNS: Final = 200
+_TIME_LIMIT: Final = 600.0
+"""The time limit for recording, in seconds."""
+
+
+def has_profiles(uri: str) -> bool:
+    """Return whether the runtime records profiles of a device; CUDA's and HIP's drivers have none."""
+    return driver_of(uri) in _RECORDED
+
+
+def record_profile(calls: ProgramCalls, image: bytes, uri: str, seed: int = 0) -> Profile:
+    """Run a program with the runtime's own tool, and return the times of its dispatches inside it.
+
+    Args:
+        calls: the functions to call, with their inputs.
+        image: the module, a VM FlatBuffer.
+        uri: the device.
+        seed: fixes random inputs and weights.
+
+    Raises:
+        TuninglinkError: no function can be called, or the program does not run.
+    """
+    callable_ = [function for function in calls.functions if not function.obstacle]
+    if not callable_:
+        obstacles = [
+            note(f"function '{function.name}': {function.obstacle}") for function in calls.functions
+        ]
+        raise TuninglinkError(
+            error("the program has no function that can be called", notes=obstacles)
+        )
+    programs = [
+        (calls.compiled(function, image, PLAIN_INTEGERS), function.weight) for function in callable_
+    ]
+    try:
+        with Pool(1) as pool:
+            return pool.submit(_record_all, programs, uri, seed, seconds=_TIME_LIMIT).result()
+    except JobTimeoutError as failure:
+        message = f"the program did not run within {failure.seconds:.0f} s on device '{uri}'"
+        raise TuninglinkError(error(message)) from None
+    except WorkerCrashedError as failure:
+        raise TuninglinkError(
+            error(f"the process that profiles the program ended: {failure}")
+        ) from None
+
+
+@dataclass
+class _Total:
+    """The time of a dispatch in a run of the program, and its calls."""
+
+    microseconds: float = 0.0
+    calls: float = 0.0
+
+
+def _record_all(programs: Sequence[tuple[CompiledProgram, int]], uri: str, seed: int) -> Profile:
+    totals: defaultdict[str, _Total] = defaultdict(_Total)
+    with tempfile.TemporaryDirectory(prefix="tuninglink-") as directory:
+        for program, weight in programs:
+            recorder = _Recorder(program, uri, seed, Path(directory))
+            for name, total in recorder.totals().items():
+                totals[name].microseconds += weight * total.microseconds
+                totals[name].calls += weight * total.calls
+    return Profile(
+        {name: total.microseconds / total.calls for name, total in totals.items()},
+        {name: total.calls for name, total in totals.items()},
+        runs=1.0,
+        device=describe(uri).name,
+    )
+
+
+class _Recorder:
+    """Records profiles of a function of a program.
+
+    Args:
+        program: the program with the inputs of a call.
+        uri: the device.
+        seed: fixes random inputs and weights.
+        directory: for files.
+    """
+
+    def __init__(self, program: CompiledProgram, uri: str, seed: int, directory: Path) -> None:
+        self._uri = uri
+        self._output = directory / "program.ireeprof"
+        self._command = [
+            str(runtime_tool("iree-benchmark-module")),
+            f"--device={uri}",
+            f"--function={program.function}",
+            f"--device_profiling_mode={_RECORDED[driver_of(uri)]}",
+            f"--device_profiling_output={self._output}",
+            *_arguments(program, seed, directory),
+        ]
+        if driver_of(uri) == THREADED_DRIVER:
+            cores = ",".join(map(str, physical_cores()))
+            self._command.append(f"--task_topology_cpu_ids={cores}")
+
+    def totals(self) -> dict[str, _Total]:
+        """Return the time of each dispatch in a run, by the name of its function.
+
+        Raises:
+            TuninglinkError: the program does not run.
+        """
+        began = time.monotonic()
+        events = self._run(1)
+        runs = min(int(_SECONDS / max(time.monotonic() - began, 1e-3)), _MOST_RUNS)
+        if not runs:
+            return _totals(events, 1)
+        # The first run also pays for code and pages that are not there yet.
+        return _totals(self._run(runs + 1), runs + 1)
+
+    def _run(self, runs: int) -> list[DispatchEvent]:
+        command = [*self._command, f"--benchmark_min_time={runs}x"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+        if reason := _failure(done):
+            remedy = note("the program must be compiled for the device that runs it")
+            message = f"the program does not run on device '{self._uri}': {reason}"
+            raise TuninglinkError(error(message, notes=[remedy]))
+        return list(dispatch_events(str(self._output)))
+
+
+def _totals(events: Sequence[DispatchEvent], runs: int) -> dict[str, _Total]:
+    """Return the median time of each dispatch in a run.
+
+    Args:
+        events: the executions of dispatches in all runs, in order.
+        runs: the number of runs, of which the first does not count if there are more.
+    """
+    durations: defaultdict[str, list[float]] = defaultdict(list)
+    for event in events:
+        durations[event.function].append(event.microseconds)
+    totals = {}
+    for name, times in durations.items():
+        calls, rest = divmod(len(times), runs)
+        if (
+            rest or not calls
+        ):  # dispatches of the initialization, or calls that depend on earlier runs
+            totals[name] = _Total(sum(times) / runs, len(times) / runs)
+            continue
+        sums = [sum(times[start : start + calls]) for start in range(0, len(times), calls)]
+        totals[name] = _Total(median(sums[1:] or sums), calls)
+    return totals
+
+
+def _arguments(program: CompiledProgram, seed: int, directory: Path) -> Iterator[str]:
+    """Write the files of a program, and yield the arguments that name them."""
+    module = directory / "program.vmfb"
+    module.write_bytes(program.image)
+    yield f"--module={module}"
+    for number, argument in enumerate(program.inputs):
+        content = input_bytes(argument, number, seed, program.integers)
+        if argument.is_scalar:
+            dtype = element_type(argument.element_type)
+            assert dtype is not None
+            yield f"--input={content.view(dtype)[0]}"
+            continue
+        file = directory / f"input-{number}.bin"
+        file.write_bytes(content.tobytes())
+        sizes = "".join(f"{size}x" for size in argument.shape)
+        yield f"--input={sizes}{argument.element_type}=@{file}"
+    for parameters in program.parameters.files:
+        scope = f"{parameters.scope}=" if parameters.scope else ""
+        yield f"--parameters={scope}{parameters.path}"
+    if not program.parameters.is_synthetic:
+        return
+    try:
+        indexes = parameter_indexes(program.parameters, seed)
+    except MeasurementError as failure:
+        raise TuninglinkError(error(failure.failure.message)) from None
+    for number, (scope, index) in enumerate(indexes.items()):
+        file = directory / f"parameters-{number}.irpa"
+        index.create_archive_file(str(file))
+        yield f"--parameters={scope}={file}" if scope else f"--parameters={file}"
+
+
+_STATUS: Final = re.compile(r"\b([A-Z_]{4,}); (.+?)(?:: #|; while |;? \[|'?\n|$)")
+"""A status of the runtime: its code and its message, without attributes and the chain of its context."""
+
+
+def _failure(done: subprocess.CompletedProcess[str]) -> str:
+    """Return the reason for the failure of the runtime's tool; empty if it did not fail."""
+    if not done.returncode and _ERROR not in done.stdout:
+        return ""
+    status = _STATUS.search(done.stderr) or _STATUS.search(done.stdout)
+    return f"{status[2]} ({status[1]})" if status else f"exit code {done.returncode}"
+
+
+_ERROR: Final = "ERROR OCCURRED"
+"""The result of a benchmark that fails; the exit code is that of success."""

@@ -1,0 +1,256 @@
+"""Profiles of programs: recorded by the runtime, read by `explain`, and as weights of `tune`."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from programs import TARGETS
+
+from tuninglink.cli.compile import specs_of
+from tuninglink.cli.explain_device import DeviceOptions, Measurement
+from tuninglink.compiler.compile_options import CompileOptions
+from tuninglink.errors import TuninglinkError
+from tuninglink.explaining import explain, explain_file, read_profile, until_configured
+from tuninglink.explaining.profiles import runtime_tool
+from tuninglink.plain_data import to_json_by_line
+from tuninglink.tuning import program_profiles
+from tuninglink.tuning.devices import Settings
+from tuninglink.tuning.devices.device import DeviceError
+from tuninglink.tuning.dispatch_times import time_dispatches
+from tuninglink.tuning.program_profiles import record_profile, weighed
+from tuninglink.tuning.programs import ALL_CALLS, CallOptions, GivenInput
+from tuninglink.tuning.programs.dispatches import DispatchedProgram, read_program
+from tuninglink.tuning.scheduling.default_queue import DefaultQueue
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tuninglink.tuning.candidates.compilation import CandidateCompiler
+
+FLAGS = TARGETS["llvm-cpu"]
+ROUNDS = 25
+
+LOOP = """
+func.func @main(%x: tensor<48x48xf32>, %y: tensor<96x48xf32>, %rounds: index) -> tensor<96x48xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %small = tensor.empty() : tensor<48x48xf32>
+  %large = tensor.empty() : tensor<96x48xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%small : tensor<48x48xf32>) -> tensor<48x48xf32>
+  %g = linalg.fill ins(%zero : f32) outs(%large : tensor<96x48xf32>) -> tensor<96x48xf32>
+  %power = scf.for %i = %c0 to %rounds step %c1 iter_args(%a = %x) -> tensor<48x48xf32> {
+    %m = linalg.matmul ins(%a, %x : tensor<48x48xf32>, tensor<48x48xf32>)
+        outs(%f : tensor<48x48xf32>) -> tensor<48x48xf32>
+    scf.yield %m : tensor<48x48xf32>
+  }
+  %r = linalg.matmul ins(%y, %power : tensor<96x48xf32>, tensor<48x48xf32>)
+      outs(%g : tensor<96x48xf32>) -> tensor<96x48xf32>
+  return %r : tensor<96x48xf32>
+}
+"""
+"""The small product runs as often as the caller says, and has less work than the large one."""
+
+INPUTS = ("48x48xf32=0.01", "96x48xf32=1", str(ROUNDS))
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    path = tmp_path / "loop.mlir"
+    path.write_text(LOOP)
+    return path
+
+
+@pytest.fixture
+def dispatched(program: Path) -> DispatchedProgram:
+    return read_program(str(program), FLAGS)
+
+
+def notes_of(failure: TuninglinkError) -> str:
+    return "\n".join(note.message for note in failure.diagnostics[0].notes)
+
+
+def image_of(program: DispatchedProgram, compiler: CandidateCompiler) -> bytes:
+    compiled = compiler.submit_whole(program.content, "", 600.0).result()
+    return compiled.image  # type: ignore[union-attr]
+
+
+@pytest.fixture
+def image(dispatched: DispatchedProgram, compiler: CandidateCompiler) -> bytes:
+    return image_of(dispatched, compiler)
+
+
+def recorded(image: bytes, directory: Path, device: str, runs: int, *modes: str) -> Path:
+    module, output = directory / "loop.vmfb", directory / "loop.ireeprof"
+    module.write_bytes(image)
+    command = [
+        str(runtime_tool("iree-benchmark-module")),
+        *(f"--module={module}", f"--device={device}", "--function=main"),
+        *(f"--input={value}" for value in INPUTS),
+        *(f"--benchmark_min_time={runs}x", f"--device_profiling_output={output}"),
+        f"--device_profiling_mode={','.join(modes)}",
+    ]
+    subprocess.run(command, check=True, capture_output=True)
+    return output
+
+
+@pytest.mark.parametrize("device", ["local-sync", "local-task"])
+def test_times_and_calls_of_dispatches_are_read(
+    program: Path, image: bytes, tmp_path: Path, device: str
+) -> None:
+    profile = read_profile(str(recorded(image, tmp_path, device, 4, "host-execution")))
+    assert sorted(profile.counts.values()) == [4, 4 * ROUNDS]
+    explained = explain(str(program), flags=FLAGS, times=[profile])
+    assert explained.measure == "time"
+    assert sorted(dispatch.calls for dispatch in explained.dispatches) == [1, ROUNDS]
+    assert any("the profile counted" in note for note in explained.notes)
+
+
+def test_tasks_have_the_weights_of_a_profile(
+    dispatched: DispatchedProgram, image: bytes, tmp_path: Path
+) -> None:
+    path = recorded(image, tmp_path, "local-sync", 3, "host-execution")
+    profile = read_profile(str(path))
+    tasks = weighed(dispatched, profile).tasks
+    assert all(task.profiled_us for task in tasks)
+    times = {task.label: task.profiled_us for task in tasks}
+    calls = {name: count / 3 for name, count in profile.counts.items()}
+    assert times == pytest.approx({name: profile.by_name[name] * calls[name] for name in times})
+
+
+def test_the_dispatch_with_the_most_time_is_first(dispatched: DispatchedProgram) -> None:
+    def order(program: DispatchedProgram) -> list[str]:
+        queue = DefaultQueue(None, program.tasks, lambda _: None)  # type: ignore[arg-type]
+        return [task.label for task in queue.waiting]
+
+    by_work = order(dispatched)
+    profile = program_profiles.Profile({by_work[0]: 2.0, by_work[-1]: 7.0})
+    assert order(weighed(dispatched, profile)) == by_work[::-1]
+    assert order(weighed(dispatched, program_profiles.Profile({"other": 1.0}))) == by_work
+
+
+def test_an_explanation_with_times_is_a_profile(
+    program: Path, image: bytes, tmp_path: Path
+) -> None:
+    profile = read_profile(str(recorded(image, tmp_path, "local-sync", 2, "host-execution")))
+    explained = explain(str(program), flags=FLAGS, times=[profile])
+    path = tmp_path / "explanation.json"
+    path.write_text(to_json_by_line(explained))
+    again = explain(str(program), flags=FLAGS, times=[read_profile(str(path))])
+    assert [dispatch.weight for dispatch in again.dispatches] == [
+        dispatch.weight for dispatch in explained.dispatches
+    ]
+    path.write_text(to_json_by_line(explain(str(program), flags=FLAGS)))
+    with pytest.raises(TuninglinkError, match="has no times of dispatches"):
+        read_profile(str(path))
+
+
+def test_a_profile_without_dispatches_is_an_error(image: bytes, tmp_path: Path) -> None:
+    path = recorded(image, tmp_path, "local-sync", 1, "queue-events")
+    with pytest.raises(TuninglinkError, match="has no times of dispatches") as failure:
+        read_profile(str(path))
+    assert "--device_profiling_mode=host-execution" in notes_of(failure.value)
+
+
+def test_a_profile_that_is_cut_off_is_an_error(image: bytes, tmp_path: Path) -> None:
+    path = recorded(image, tmp_path, "local-sync", 1, "host-execution")
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(TuninglinkError, match="profile file length extends past"):
+        read_profile(str(path))
+
+
+def record(program: DispatchedProgram, image: bytes, device: str) -> program_profiles.Profile:
+    assert program.calls is not None
+    return record_profile(program.calls, image, device)
+
+
+@pytest.mark.parametrize("device", ["local-sync", "local-task"])
+def test_a_program_is_profiled_with_its_inputs(
+    program: Path, compiler: CandidateCompiler, device: str
+) -> None:
+    inputs = tuple(map(GivenInput.parse, INPUTS))
+    called = read_program(str(program), FLAGS, options=CallOptions(inputs=inputs))
+    profile = record(called, image_of(called, compiler), device)
+    assert sorted(profile.counts.values()) == [1, ROUNDS]
+    assert profile.runs == 1
+    assert profile.device
+
+
+WEIGHTS = """
+util.global private @weight = #flow.parameter.named<"model"::"w"> : tensor<32x16xbf16>
+func.func @main(%x: tensor<8x32xbf16>, %mask: tensor<8x16xi1>, %scale: f32) -> tensor<8x16xf32> {
+  %w = util.global.load @weight : tensor<32x16xbf16>
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<8x16xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%empty : tensor<8x16xf32>) -> tensor<8x16xf32>
+  %m = linalg.matmul ins(%x, %w : tensor<8x32xbf16>, tensor<32x16xbf16>)
+      outs(%f : tensor<8x16xf32>) -> tensor<8x16xf32>
+  %r = linalg.generic {
+      indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]}
+      ins(%m, %mask : tensor<8x16xf32>, tensor<8x16xi1>) outs(%empty : tensor<8x16xf32>) {
+    ^bb0(%a: f32, %k: i1, %o: f32):
+      %s = arith.mulf %a, %scale : f32
+      %c = arith.select %k, %s, %a : f32
+      linalg.yield %c : f32
+  } -> tensor<8x16xf32>
+  return %r : tensor<8x16xf32>
+}
+"""
+
+
+def test_random_inputs_and_weights_reach_the_program(
+    tmp_path: Path, compiler: CandidateCompiler
+) -> None:
+    path = tmp_path / "weights.mlir"
+    path.write_text(WEIGHTS)
+    called = read_program(str(path), FLAGS, options=ALL_CALLS)
+    profile = record(called, image_of(called, compiler), "local-sync")
+    assert sum(profile.counts.values()) >= 1
+
+
+def test_a_function_that_cannot_be_called_is_named(dispatched: DispatchedProgram) -> None:
+    calls = dispatched.calls
+    assert calls is not None
+    blocked = tuple(replace(function, obstacle="it takes a list") for function in calls.functions)
+    with pytest.raises(TuninglinkError, match="no function that can be called") as failure:
+        record_profile(replace(calls, functions=blocked), b"", "local-sync")
+    assert "function 'main': it takes a list" in notes_of(failure.value)
+
+
+def test_a_program_for_another_device_is_an_error(dispatched: DispatchedProgram) -> None:
+    with pytest.raises(TuninglinkError, match="does not run on device 'local-sync'") as failure:
+        record(dispatched, b"not a module", "local-sync")
+    assert "must be compiled for the device" in notes_of(failure.value)
+
+
+def test_without_profiles_each_dispatch_is_measured_alone(
+    program: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(program_profiles, "_RECORDED", {})
+    options = CompileOptions(input=str(program), flags=tuple(FLAGS))
+    choice = specs_of(options, ())
+    measurement = Measurement(str(program), options, DeviceOptions(device="local-sync"))
+    assert not measurement.is_profiled
+    _, before = explain_file(str(program), until_configured(options), choice, FLAGS)
+    after = measurement.add_times(before, b"", choice, lambda _: None)
+    assert after.measure == "time"
+    assert any("of each dispatch alone" in note for note in after.notes)
+
+
+def test_a_device_that_does_not_run_the_code_is_an_error(dispatched: DispatchedProgram) -> None:
+    task = dispatched.tasks[0]
+    foreign = replace(
+        dispatched, tasks=(replace(task, target=replace(task.target, backend="cuda")),)
+    )
+    with pytest.raises(TuninglinkError, match="no dispatch of the program runs alone") as failure:
+        time_dispatches(foreign, lambda source, _: source, "local-sync", Settings())
+    assert "driver 'local-sync' does not run what 'cuda' compiles" in notes_of(failure.value)
+
+
+def test_a_missing_device_is_an_error_before_the_program_is_compiled() -> None:
+    with pytest.raises(DeviceError, match="there is no driver 'local-taks'"):
+        Measurement("missing.mlir", CompileOptions(), DeviceOptions(device="local-taks"))
