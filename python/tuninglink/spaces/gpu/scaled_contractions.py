@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import product as combinations
 from typing import TYPE_CHECKING, Final
 
@@ -17,50 +16,34 @@ from tuninglink.iree.lowering_configs import (
     SUBGROUP,
     WORKGROUP,
 )
-from tuninglink.iree.structured_op import StructuredOp
-from tuninglink.mlir import names
-from tuninglink.solver.answers import UndecidedError
 from tuninglink.solver.expressions import any_of, negation, number, select
 from tuninglink.spaces.configuration import integer
 from tuninglink.spaces.gpu import Intrinsic
 from tuninglink.spaces.gpu.contraction_tiles import intrinsic_slot
-from tuninglink.spaces.gpu.contractions import (
-    Contraction,
-    read_operand,
-    starts_from_fill,
-    static_sizes,
-)
 from tuninglink.spaces.gpu.copies import TRANSFER_BITS
 from tuninglink.spaces.gpu.gpu_rules import MOST_INTRINSICS, MOST_STAGES, product
 from tuninglink.spaces.gpu.gpu_space import FormRules, GpuSpace, Outline
 from tuninglink.spaces.gpu.knob_table import gpu_template
 from tuninglink.spaces.gpu.promotion import LOAD_BITS, tile_bits
+from tuninglink.spaces.gpu.scaled_operands import (
+    BLOCK,
+    INTRINSIC_SHAPES,
+    read_scaled_contraction,
+    scaled_intrinsics,
+)
 from tuninglink.spaces.gpu.tile_and_fuse_tiles import TileAndFuseTiles, padding_slots
 from tuninglink.spaces.slots import ArraySlot, ConstantSlot, IgnoredSlot, ImpliedSlot, OptionSlot
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tuninglink.spaces.gpu import Gpu
+    from tuninglink.spaces.gpu import Gpu, Intrinsic
     from tuninglink.spaces.gpu.contractions import Operand
     from tuninglink.spaces.gpu.gpu_rules import Number
+    from tuninglink.spaces.gpu.scaled_operands import ScaledContraction
     from tuninglink.spaces.knob_templates import KnobTemplate
     from tuninglink.spaces.slots import Slot
     from tuninglink.spaces.workload import Problem, Workload
-
-_SCALING: Final = "arith.scaling_extf"
-_BODY: Final = [_SCALING, _SCALING, "arith.mulf", "arith.addf", "linalg.yield"]
-_OPERANDS: Final = 5
-
-_BLOCK: Final = 32
-"""The number of elements that share a scale, the `B32` of the intrinsics."""
-_INTRINSICS: Final = {
-    "MFMA_SCALE_F32_16x16x128_B32": (16, 16, 4),
-    "MFMA_SCALE_F32_32x32x64_B32": (32, 32, 2),
-}
-"""The rows, columns and blocks of the intrinsics."""
-_ELEMENT_TYPES: Final = frozenset({"f4E2M1FN", "f8E4M3FN", "f8E5M2"})
-"""The element types for which the target description of gfx950 lists them, and that it can convert."""
 
 _BYTE: Final = 8
 _GAP_BITS: Final = 64
@@ -82,99 +65,6 @@ _ARRANGED_COPIES: Final = {
     _LOADS: ["#iree_gpu.use_global_load_dma"] * 4,
 }
 """Those that padding against bank conflicts excludes."""
-
-
-def is_scaled(root: mlir.Operation) -> bool:
-    """Return whether an op multiplies operands with scales."""
-    return root.name == names.GENERIC and any(
-        op.name == _SCALING for op in root.regions[0].blocks[0].operations
-    )
-
-
-@dataclass(frozen=True)
-class ScaledContraction:
-    """A contraction of scaled operands.
-
-    Attributes:
-        contraction: the contraction; its k is the loop over the blocks that share a scale.
-        block: the loop over the elements of a block.
-        scales: the scales of both operands.
-    """
-
-    contraction: Contraction
-    block: int
-    scales: tuple[Operand, Operand]
-
-    @property
-    def promoted(self) -> tuple[Operand, ...]:
-        """The operands that can be promoted, in order."""
-        return (self.contraction.lhs, self.contraction.rhs, *self.scales)
-
-
-def read_scaled_contraction(workload: Workload) -> ScaledContraction:
-    """Read the contraction of a root op.
-
-    Raises:
-        UndecidedError: the op does not have this form, or its sizes are unknown.
-    """
-    op, problem = StructuredOp(workload.root), workload.problem
-    other_form = UndecidedError(f"{problem} is of another form than a product with block scales")
-    body = [operation.name for operation in workload.root.regions[0].blocks[0].operations]
-    if body != _BODY or len(op.maps) != _OPERANDS:
-        raise other_form
-    lhs, rhs, *scales, result = map(read_operand, op.operation.operands, op.maps)
-    left, right, parallel = (set(operand.loops) for operand in (lhs, rhs, result))
-    reductions = left & right - parallel
-    blocks = sorted(reductions & set(scales[0].loops))
-    elements = sorted(reductions - set(scales[0].loops))
-    rows, columns = sorted(left & parallel - right), sorted(right & parallel - left)
-    sizes = static_sizes(workload)
-    if not (rows and columns and len(blocks) == len(elements) == 1) or [
-        set(scale.loops) for scale in scales
-    ] != [left - {*elements}, right - {*elements}]:
-        raise other_form
-    if sizes[elements[0]] != _BLOCK:
-        raise UndecidedError(f"intrinsics take blocks of {_BLOCK}, not of {sizes[elements[0]]}")
-    outer = sorted(parallel - {rows[-1], columns[-1]})
-    contraction = Contraction(
-        sizes,
-        tuple(outer),
-        (),
-        rows[-1],
-        columns[-1],
-        blocks[0],
-        lhs,
-        rhs,
-        result,
-        accumulates=not starts_from_fill(op),
-        is_plain=False,
-    )
-    return ScaledContraction(contraction, elements[0], (scales[0], scales[1]))
-
-
-def scaled_intrinsics(
-    contraction: Contraction, device: Gpu, context: mlir.Context
-) -> list[Intrinsic]:
-    """Return the intrinsics that compute a contraction of scaled operands.
-
-    Raises:
-        UndecidedError: the target has no such intrinsic.
-    """
-    lhs, rhs, result = types = contraction.element_types
-    if not (device.architecture == "gfx950" and lhs == rhs in _ELEMENT_TYPES and result == "f32"):
-        raise UndecidedError(f"no intrinsic of the target multiplies scaled {'x'.join(types)}")
-    return [
-        Intrinsic(
-            mlir.Attribute.parse(
-                f"#iree_gpu.scaled_mma_layout<intrinsic = {name}, lhs_elem_type = {lhs}, "
-                f"rhs_elem_type = {rhs}, acc_elem_type = {result}>",
-                context,
-            ),
-            *shape,
-            types,
-        )
-        for name, shape in _INTRINSICS.items()
-    ]
 
 
 def scaled_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> list[GpuSpace]:
@@ -243,7 +133,7 @@ class _ScaledRules(FormRules):
             text = f"dimension {loop} must be divisible by its tile ({{}} % {{}} == 0)"
             self.rules.sufficient(size % tile == 0, text, size, tile)
         self.table.tile(REDUCTION, block, 1, zero=1)
-        self.tiles[block] = number(_BLOCK)
+        self.tiles[block] = number(BLOCK)
         steps = self.tiles[tiling.contraction.k] / tiling.shapes[tiling.contraction.k]
         taken = (
             select(piece == 0, self.tiles[loop], piece) for loop, piece in tiling.pieces.items()
@@ -310,7 +200,7 @@ class _ScaledRules(FormRules):
                 contraction.size(loop) % step == 0
                 for loop, step in zip(contraction.matrix_loops, shape, strict=True)
             )
-            for shape in _INTRINSICS.values()
+            for shape in INTRINSIC_SHAPES.values()
         )
         if self._pads and is_even:
             self.rules.propose_nothing("tiles divide the dimensions without padding")
