@@ -119,7 +119,8 @@ def _weighed(program: DispatchedProgram, path: str) -> DispatchedProgram:
         TuninglinkError: the profile cannot be read.
     """
     result = weighed(program, read_profile(path))
-    count, total = len(result.profiled), len(result.tasks)
+    count = sum(task.profiled_us is not None for task in result.tasks)
+    total = len(result.tasks)
     if count:
         message = f"dispatches are weighed by their times in '{path}': {count} of {total} problems"
         process.show(Diagnostic(Severity.REMARK, message))
