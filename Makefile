@@ -50,7 +50,8 @@ $(BIN)/python:
 
 # Isolated, pip would install the compiler a second time, for a build that does not use it: only wheels hold the
 # bytecode of specs.
-PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# Modules are compiled when they are imported first: most never are, and pip takes half of its time to compile them.
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 BUILD_BACKEND := hatchling editables
 # Before the package, so that its dependencies are satisfied; and after it, where its bounds exclude the release.
 releases := $(if $(filter-out latest nightly,$(IREE)),==$(IREE).*)

@@ -1,7 +1,7 @@
 // What becomes of entries: the compiler is told to choose badly, which an entry makes up for.
 
 // RUN: rm -rf %t && mkdir -p %t
-// RUN: tuninglink retune %s -o %t/new.mlir --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --iree-llvmcpu-distribution-size=1 --device local-sync --no-improve --trials 1 --database %t/tuning.db 2>%t/remarks | filecheck %s --check-prefix=TABLE
+// RUN: tuninglink retune %s --jobs 1 -o %t/new.mlir --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --iree-llvmcpu-distribution-size=1 --device local-sync --no-improve --trials 1 --database %t/tuning.db 2>%t/remarks | filecheck %s --check-prefix=TABLE
 // TABLE: line{{.+}}what changed
 // TABLE: kept{{.+}}match_fast{{.+}}compiler 3.5.0 -> {{.+}}; device a former one -> {{.+}}; default_us 1 us -> {{.+}} us
 // TABLE: untouched{{.+}}match_elsewhere{{.+}}it is not for '{{.+}}': it is bound to others
@@ -17,7 +17,7 @@
 // SPEC-NEXT: @match_elsewhere -> @configure
 
 // What is in the database is not measured again.
-// RUN: tuninglink retune %s -o %t/again.mlir --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --iree-llvmcpu-distribution-size=1 --device local-sync --no-improve --trials 1 --database %t/tuning.db --format json 2>%t/progress | filecheck %s --check-prefix=JSON
+// RUN: tuninglink retune %s --jobs 1 -o %t/again.mlir --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --iree-llvmcpu-distribution-size=1 --device local-sync --no-improve --trials 1 --database %t/tuning.db --format json 2>%t/progress | filecheck %s --check-prefix=JSON
 // JSON: "verdict": "kept"
 // JSON: "standing": "faster"
 // JSON: "source": "payload"
@@ -28,7 +28,7 @@
 // RUN: diff %t/new.mlir %t/again.mlir
 
 // An entry that is slower goes, and the spec that is left does nothing.
-// RUN: tuninglink retune %S/Inputs/retune_slow.mlir -o %t/empty.mlir --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --device local-sync --trials 1 -q | filecheck %s --check-prefix=SLOW
+// RUN: tuninglink retune %S/Inputs/retune_slow.mlir --jobs 1 -o %t/empty.mlir --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --device local-sync --trials 1 -q | filecheck %s --check-prefix=SLOW
 // SLOW: dropped{{.+}}match_slow{{.+}}it is slower than the compiler's choice on contraction 4x256x128
 // RUN: filecheck %s --input-file=%t/empty.mlir --check-prefix=EMPTY
 // EMPTY: module @entries

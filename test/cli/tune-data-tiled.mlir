@@ -1,6 +1,6 @@
 // Data-tiled products have candidates: the tiles of workgroups. Which of them wins is the machine's to tell.
 
-// RUN: tuninglink tune %s -o %t.mlir --iree-opt-data-tiling --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --device local-sync --only matmul --trials 4 --search random 2>&1 | filecheck %s
+// RUN: tuninglink tune %s --jobs 1 -o %t.mlir --iree-opt-data-tiling --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --device local-sync --only matmul --trials 4 --search random 2>&1 | filecheck %s
 // CHECK: @main_dispatch_0: contraction {{[0-9x]+}} f32xf32xf32: {{.+}}s
 // CHECK: @main_dispatch_0: {{.*}} 4 candidates tried (trials)
 

@@ -21,12 +21,12 @@
 // SPEC: workgroup = [64,
 // RUN: not test -e %t/drawn/product_dispatch_0-4.mlir
 
-// RUN: tuninglink tune %s --stop-after compilation --trials 2 --pipeline VectorDistribute --iree-hal-target-device=hip --iree-rocm-target=gfx942 | filecheck %s --check-prefix=COMPILED
+// RUN: tuninglink tune %s --jobs 1 --stop-after compilation --trials 2 --pipeline VectorDistribute --iree-hal-target-device=hip --iree-rocm-target=gfx942 | filecheck %s --check-prefix=COMPILED
 // COMPILED: @product_dispatch_0 {{ *}}1 {{ *}}compiles {{ *}}VectorDistribute
 // COMPILED: @product_dispatch_0 {{ *}}2 {{ *}}compiles {{ *}}VectorDistribute
 
 // The candidates of a run on a device, the compiler's choice first.
-// RUN: tuninglink tune %s --stop-after measurement --trials 2 --search random --fix enable_loop_peeling=off --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --device local-sync --database %t/tuning.db --report %t/report -o %t/measured 2>%t/progress | filecheck %s --check-prefix=MEASURED
+// RUN: tuninglink tune %s --jobs 1 --stop-after measurement --trials 2 --search random --fix enable_loop_peeling=off --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --device local-sync --database %t/tuning.db --report %t/report -o %t/measured 2>%t/progress | filecheck %s --check-prefix=MEASURED
 // MEASURED: @product_dispatch_0 {{ *}}1 {{ *}}{{[0-9.]+}} us
 // MEASURED: @product_dispatch_0 {{ *}}2 {{.*}}enable_loop_peeling = off
 // MEASURED: @product_dispatch_0 {{ *}}3 {{.*}}enable_loop_peeling = off
@@ -44,7 +44,7 @@
 // RUN: not tuninglink tune %s --stop-after candidates --fix mma_kind=MFMA_F32_16x16x32_F16 --iree-hal-target-device=hip --iree-rocm-target=gfx942 2>&1 | filecheck %s --check-prefix=VALUE
 // VALUE: error: knob 'mma_kind' cannot be MFMA_F32_16x16x32_F16
 // VALUE-NEXT: note: possible values: {{.*}}MFMA_F32_16x16x16_F16
-// RUN: not tuninglink tune %s --fix distribution[0]=3000 --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --device local-sync --flag-sets none 2>&1 | filecheck %s --check-prefix=TILE
+// RUN: not tuninglink tune %s --jobs 1 --fix distribution[0]=3000 --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --device local-sync --flag-sets none 2>&1 | filecheck %s --check-prefix=TILE
 // TILE: error: knob 'distribution[0]' cannot be 3000
 // TILE-NEXT: note: possible values: 0, 1, 2, 4
 

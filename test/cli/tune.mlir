@@ -1,7 +1,7 @@
 // From a program to a spec that wins: the compiler is told to choose badly, so that anything else is better.
 
 // RUN: rm -rf %t && mkdir -p %t
-// RUN: tuninglink tune %s -o %t/tuned.mlir --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --iree-llvmcpu-distribution-size=1 --device local-sync --only matmul --trials 6 --search random --database %t/tuning.db --report %t/report 2>%t/progress
+// RUN: tuninglink tune %s --jobs 1 -o %t/tuned.mlir --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --iree-llvmcpu-distribution-size=1 --device local-sync --only matmul --trials 6 --search random --database %t/tuning.db --report %t/report 2>%t/progress
 // RUN: filecheck %s --input-file=%t/progress --check-prefix=PROGRESS
 // PROGRESS: 2 problems in 3 calls, on {{.+}} (local-sync)
 // PROGRESS-NEXT: @main_dispatch_0: contraction 4x256x256 f32xf32xf32: {{.+}}s, 100% of the time
@@ -37,7 +37,7 @@
 // REPORT: "default_is_wrong": false,
 
 // What is in the database is not measured again, and wins again.
-// RUN: tuninglink tune %s -o %t/again.mlir --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --iree-llvmcpu-distribution-size=1 --device local-sync --only matmul --trials 6 --search random --database %t/tuning.db --no-model 2>%t/progress
+// RUN: tuninglink tune %s --jobs 1 -o %t/again.mlir --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --iree-llvmcpu-distribution-size=1 --device local-sync --only matmul --trials 6 --search random --database %t/tuning.db --no-model 2>%t/progress
 // RUN: filecheck %s --input-file=%t/progress --check-prefix=AGAIN
 // AGAIN-NOT: comparing
 // AGAIN: won:

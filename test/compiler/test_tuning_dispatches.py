@@ -49,7 +49,9 @@ def test_a_benchmark_has_as_many_weights_as_its_program() -> None:
     assert layout.binding_bytes == 4 * (4 * 256 + 256 * 256 + 4 * 256)
     assert layout.program_sets == 2
     (on_gpu,) = dispatched(TWICE, "cuda").tasks
-    assert on_gpu.layout.program_bytes == 0
+    assert on_gpu.layout.program_sets == 2
+    (bound_by_arithmetic,) = dispatched(matmul(1024, 1024, 1024), "cuda").tasks
+    assert bound_by_arithmetic.layout.program_sets == 1
 
 
 def test_a_problem_has_the_same_key_whatever_it_is_called() -> None:
@@ -186,7 +188,7 @@ def test_a_dynamic_dispatch_has_a_function_for_all_sizes(tmp_path: Path, target:
         "*=64 0.0=8": 1,
     }
     (static,) = dispatched(matmul(8, 64, 256), target).tasks
-    repeated = replace(static.layout, program_bytes=0)  # as for all dynamic dispatches
+    repeated = replace(static.layout, program_sets=1)  # as for all dynamic dispatches
     assert measured["*=64 0.0=8"].layout == repeated
     assert task.layout == measured["*=64 0.0=1"].layout
     checked = [function.loops for function in task.sized if not function.weight]

@@ -15,6 +15,7 @@ from tuninglink.compiler.compile_options import CompileOptions
 from tuninglink.errors import TuninglinkError
 from tuninglink.explaining import explain, explain_file, read_profile, until_configured
 from tuninglink.explaining.profiles import runtime_tool
+from tuninglink.plain_data import to_json_by_line
 from tuninglink.tuning import program_profiles
 from tuninglink.tuning.devices import Settings
 from tuninglink.tuning.devices.device import DeviceError
@@ -129,6 +130,22 @@ def test_the_dispatch_with_the_most_time_is_first(dispatched: DispatchedProgram)
     profile = program_profiles.Profile({by_work[0]: 2.0, by_work[-1]: 7.0})
     assert order(weighed(dispatched, profile)) == by_work[::-1]
     assert order(weighed(dispatched, program_profiles.Profile({"other": 1.0}))) == by_work
+
+
+def test_an_explanation_with_times_is_a_profile(
+    program: Path, image: bytes, tmp_path: Path
+) -> None:
+    profile = read_profile(str(recorded(image, tmp_path, "local-sync", 2, "host-execution")))
+    explained = explain(str(program), flags=FLAGS, times=[profile])
+    path = tmp_path / "explanation.json"
+    path.write_text(to_json_by_line(explained))
+    again = explain(str(program), flags=FLAGS, times=[read_profile(str(path))])
+    assert [dispatch.weight for dispatch in again.dispatches] == [
+        dispatch.weight for dispatch in explained.dispatches
+    ]
+    path.write_text(to_json_by_line(explain(str(program), flags=FLAGS)))
+    with pytest.raises(TuninglinkError, match="has no times of dispatches"):
+        read_profile(str(path))
 
 
 def test_a_profile_without_dispatches_is_an_error(image: bytes, tmp_path: Path) -> None:

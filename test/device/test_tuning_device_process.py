@@ -187,14 +187,14 @@ def test_cold_caches_rotate_through_more_than_they_hold() -> None:
 
 
 def test_caches_hold_what_the_program_leaves_in_them() -> None:
-    used = 1 << 24  # more than fits into a sample of DOUBLE by its time
-    program = replace(benchmark(DOUBLE), layout=replace(LAYOUT, program_bytes=used))
+    sets = (1 << 24) // LAYOUT.stride  # more than fits into a sample of DOUBLE by its time
+    program = replace(benchmark(DOUBLE), layout=replace(LAYOUT, program_sets=sets))
     with DeviceProcess("local-sync", settings=Settings(sample_seconds=1e-6)) as device:
         repeated = device.measure(benchmark(DOUBLE))
         rotated = device.measure(program)
     assert isinstance(repeated, Timing)
     assert isinstance(rotated, Timing)
-    assert repeated.batch < used // LAYOUT.stride <= rotated.batch
+    assert repeated.batch < sets <= rotated.batch
 
 
 def test_programs_are_timed_against_each_other() -> None:

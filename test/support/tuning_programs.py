@@ -99,13 +99,18 @@ def whole_samples() -> AbstractContextManager[object]:
     return patch.object(sampling, "_SECONDS", math.inf)
 
 
-@cache
 def dispatched(source: str, target: str) -> DispatchedProgram:
     """Returns a program for one of the targets of `programs`."""
+    return dispatched_for(source, TARGETS[target])
+
+
+@cache
+def dispatched_for(source: str, flags: tuple[str, ...]) -> DispatchedProgram:
+    """Returns a program for the target that flags of the compiler name."""
     with TemporaryDirectory() as directory:
         path = Path(directory) / "program.mlir"
         path.write_text(source)
-        return read_program(str(path), TARGETS[target])
+        return read_program(str(path), flags)
 
 
 @cache

@@ -20,7 +20,7 @@ from tuninglink.tuning.devices.local import default_device
 from tuninglink.tuning.flag_sets import DEFAULT, NONE, flag_sets
 from tuninglink.tuning.flag_sets.comparison import FlagComparison
 from tuninglink.tuning.flag_sets.compilation import ProgramSource, SetCompiler, SourceReference
-from tuninglink.tuning.flag_sets.results import FlagsResult, tuning_bases
+from tuninglink.tuning.flag_sets.results import FlagsResult, finalists, tuning_bases
 from tuninglink.tuning.settings import Numerics
 
 if TYPE_CHECKING:
@@ -79,8 +79,16 @@ class FlagChoice:
     @property
     def bases(self) -> list[FlagSet]:
         """The sets under which dispatches are tuned, best first."""
-        compile_seconds = self.default.seconds if self.default is not None else 0.0
-        return tuning_bases(self.result, self.seconds, compile_seconds)
+        return tuning_bases(self.result, self.seconds, self._compile_seconds)
+
+    @property
+    def finalists(self) -> list[FlagSet]:
+        """The sets that may be the fastest, for the comparison at the end; none without time for it."""
+        return finalists(self.result, self.seconds, self._compile_seconds)
+
+    @property
+    def _compile_seconds(self) -> float:
+        return self.default.seconds if self.default is not None else 0.0
 
     def set_result(self, flag_set: FlagSet) -> SetResult | None:
         """Return the result of a set; None for the user's flags."""

@@ -160,7 +160,7 @@ MEASURING_FLAGS: Final = {
         "caches",
         Caches,
         "Which data a dispatch finds in the caches: all (warm), none (cold), or what the program leaves there between two "
-        "calls (program; on GPUs as warm). Default: program.",
+        "calls (program), as a decode step does. Default: program.",
     ),
     "search": Flag(
         "search",

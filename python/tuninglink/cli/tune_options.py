@@ -155,8 +155,8 @@ TUNE_FLAGS: Final = {
     "profile": Flag(
         "profile",
         metavar="FILE",
-        help="Weigh dispatches by their times in this profile of the program, such as a .ireeprof of iree-benchmark-module; "
-        "see `tuninglink explain --help`. Default: by their times alone.",
+        help="Weigh dispatches by their times in this profile of the program, such as a .ireeprof or what `tuninglink explain "
+        "--device` writes as JSON; see its --help. Default: by their times alone.",
     ),
     "only": Flag(
         "patterns",

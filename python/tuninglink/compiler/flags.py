@@ -32,7 +32,7 @@ from tuninglink.llvm_flags import (
     read_number,
     switch,
 )
-from tuninglink.mlir.diagnostics import error
+from tuninglink.mlir.diagnostics import error, note
 from tuninglink.specs.libraries import spec_names
 from tuninglink.spelling import did_you_mean
 
@@ -152,8 +152,8 @@ EXPLAIN_FLAGS: Final = {
         "profile",
         read_name,
         metavar="FILE",
-        help="Measured times: a .ireeprof of --device_profiling_output, the JSON or CSV of iree-benchmark-module, of dispatch "
-        "benchmarks or with --dispatch_statistics, or the CSV of tracy-csvexport.",
+        help="Measured times: a .ireeprof of --device_profiling_output, an explanation with times as JSON, the JSON or CSV of "
+        "iree-benchmark-module, of dispatch benchmarks or with --dispatch_statistics, or the CSV of tracy-csvexport.",
     ),
     "database": Flag(
         "database",
@@ -235,6 +235,9 @@ class FlagReader:
 
 
 def _check_known(name: str, own_flags: Iterable[str]) -> None:
+    if name in _TOOL_FLAGS and f"--{name}" not in session_flags():
+        remedy = note("'tuninglink compile' has this flag")
+        raise CompileError(error(f"'{dashed(name)}' is not a flag of this command", notes=[remedy]))
     # Most flags belong to sessions. Other flags require the list of all flags.
     if f"--{name}" not in session_flags() and name not in compiler_options():
         hint = _suggestion(name, own_flags)
@@ -248,6 +251,11 @@ def _suggestion(name: str, own_flags: Iterable[str]) -> str:
         dashed(name), map(dashed, compiler_options()), cutoff=_HARDLY_ANOTHER
     )
 
+
+_TOOL_FLAGS: Final = frozenset(
+    spelling for name, flag in COMPILE_FLAGS.items() for spelling in (name, flag.short) if spelling
+)
+"""The flags of `iree-compile` that sessions do not have, such as `-o`."""
 
 _LIKE: Final = 0.75
 _HARDLY_ANOTHER: Final = 0.9

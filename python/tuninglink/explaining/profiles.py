@@ -33,20 +33,22 @@ class Profile:
         counts: the calls in all runs of the program, by the same names; empty where they are unknown.
         runs: the number of runs; None if unknown.
         device: see `MeasuredTimes`.
+        defaults: microseconds per call with the compiler's choices, by the same names; empty where they are unknown.
     """
 
     by_name: Mapping[str, float]
     counts: Mapping[str, float] = field(default_factory=dict)
     runs: float | None = None
     device: str = ""
+    defaults: Mapping[str, float] = field(default_factory=dict)
 
     def microseconds(self, dispatch: DispatchReport) -> float | None:
         """See `MeasuredTimes`."""
         return self.time_of(dispatch.name, dispatch.functions)
 
-    def default_microseconds(self, dispatch: DispatchReport) -> float | None:  # noqa: ARG002 - a profile is of one run
+    def default_microseconds(self, dispatch: DispatchReport) -> float | None:
         """See `MeasuredTimes`."""
-        return None
+        return _first(self.defaults, dispatch.name, dispatch.functions)
 
     def time_of(self, dispatch: str, functions: Sequence[str]) -> float | None:
         """Return the microseconds of a call; None if they are not in the profile.
@@ -86,8 +88,9 @@ def runs_of(counts: Mapping[str, float], calls: Mapping[str, int]) -> float:
 def read_profile(path: str) -> Profile:
     """Read a profile.
 
-    The supported formats are the profiles of the runtime's devices (`.ireeprof`), the JSON and the CSV of
-    `iree-benchmark-module`, of dispatch benchmarks or with `--dispatch_statistics`, and the CSV of `tracy-csvexport`.
+    The supported formats are the profiles of the runtime's devices (`.ireeprof`), explanations with times as JSON, the
+    JSON and the CSV of `iree-benchmark-module`, of dispatch benchmarks or with `--dispatch_statistics`, and the CSV of
+    `tracy-csvexport`.
 
     Raises:
         TuninglinkError: it cannot be read, or has another format.
@@ -101,15 +104,40 @@ def read_profile(path: str) -> Profile:
     try:
         text = content.decode()
         if text.lstrip().startswith("{"):
-            return Profile(_benchmarks(json.loads(text)["benchmarks"]))
+            document = json.loads(text)
+            if document.get("format") == EXPLANATION:
+                return _explained(document, path)
+            return Profile(_benchmarks(document["benchmarks"]))
         return Profile(_table(text))
     except (ValueError, KeyError, TypeError) as failure:
         formats = note(
-            "expected a .ireeprof of --device_profiling_output, --benchmark_format=json or csv of iree-benchmark-module, "
-            "or the output of tracy-csvexport"
+            "expected a .ireeprof of --device_profiling_output, an explanation of 'tuninglink explain --device' as JSON, "
+            "--benchmark_format=json or csv of iree-benchmark-module, or the output of tracy-csvexport"
         )
         reason = f"'{path}' is not a profile: {type(failure).__name__}: {failure}"
         raise TuninglinkError(error(reason, notes=[formats])) from None
+
+
+EXPLANATION: Final = "tuninglink.explanation"
+"""The format of explanations as JSON."""
+
+
+def _explained(document: Mapping[str, Any], path: str) -> Profile:
+    """Return the times in an explanation.
+
+    Raises:
+        TuninglinkError: it has none.
+    """
+    timed = [entry for entry in document["dispatches"] if entry["microseconds"] is not None]
+    if not timed:
+        remedy = note("explain the program with --device or --profile")
+        raise TuninglinkError(error(f"'{path}' has no times of dispatches", notes=[remedy]))
+    return Profile(
+        {entry["name"]: float(entry["microseconds"]) for entry in timed},
+        {entry["name"]: float(entry["calls"]) for entry in timed},
+        runs=1.0,
+        device=document.get("device", ""),
+    )
 
 
 # --- Profiles of the runtime's devices -------------------------------------------------------------------

@@ -64,7 +64,7 @@ def parse_module(data: bytes, source: str, context: mlir.Context) -> mlir.Operat
             ]
             if errors[0].message.startswith(_SEVERAL) and _is_program(text, context):
                 message = "expected a module that is or carries a tuning spec, found a program"
-                raise SpecError(error(message, start)) from None
+                raise SpecError(error(message, start, [note(_CARRIER)])) from None
             raise SpecError(*(with_remedy(diagnostic_, text) for diagnostic_ in errors)) from None
         except RuntimeError:
             # The bindings fail to decode a message that quotes bytes other than UTF-8.
@@ -73,8 +73,14 @@ def parse_module(data: bytes, source: str, context: mlir.Context) -> mlir.Operat
         is_part_of_spec = parsed.name.startswith("transform.")
         kind = f"'{parsed.name}'" if is_part_of_spec else "a program"
         message = f"expected a module that is or carries a tuning spec, found {kind}"
-        raise SpecError(error(message, parsed))
+        notes = [] if is_part_of_spec else [note(_CARRIER)]
+        raise SpecError(error(message, parsed, notes))
     return parsed
+
+
+_CARRIER: Final = (
+    "programs carry specs after 'tuninglink compile --compile-to=executable-sources' only"
+)
 
 
 def decode(data: bytes, source: str) -> str:

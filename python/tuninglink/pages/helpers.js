@@ -42,7 +42,7 @@ function rateColumns(rates) {
     { title: "GFLOP/s", number: true, key: (item) => rates(item).gflops || null, cell: (item) => figure(rates(item).gflops || null) },
     { title: "GB/s", number: true, key: (item) => rates(item).gbps, cell: (item) => figure(rates(item).gbps) },
     { title: "Roofline", number: true, hint: roofline, key: (item) => rates(item).roofline,
-      cell: (item) => rates(item).roofline == null ? "" : percent(rates(item).roofline, rates(item).roofline < .1 ? 1 : 0) },
+      cell: (item) => rates(item).roofline == null ? "" : percent(rates(item).roofline, rates(item).roofline < .0995 ? 1 : 0) },
   ];
 }
 

@@ -240,27 +240,25 @@ def _read_annotations(
     known: Mapping[mlir.Operation, tuple[Annotation, ...] | None],
 ) -> tuple[Annotation, ...] | None:
     """Return the annotations of a sequence, given those of the sequences that it includes."""
-    constants: dict[Handle, mlir.Attribute] = {}
-
-    def argument(value: Handle) -> int:
-        assert isinstance(value, mlir.BlockArgument), "only arguments are handles here"
-        return value.arg_number
-
-    def source(value: Handle) -> mlir.Attribute | int:
-        return constants[value] if value in constants else argument(value)
-
+    # What handles are: the numbers of arguments, or the values of constants.
+    sources: dict[Handle, mlir.Attribute | int] = {
+        argument: argument.arg_number
+        for block in sequence.regions[0].blocks
+        for argument in block.arguments
+    }
     annotations: list[Annotation] = []
     for operation in body(sequence):
-        operands = list(operation.operands)
         if operation.name not in _ACTION_OPERATIONS:
             return None
+        operands = [sources[operand] for operand in operation.operands]
         if operation.name == names.PARAM_CONSTANT:
-            constants[operation.results[0]] = operation.attributes["value"]
+            sources[operation.results[0]] = operation.attributes["value"]
         elif operation.name == names.ANNOTATE:
+            target, value = (*operands, mlir.UnitAttr.get(operation.context))[:2]
             name = operation.attributes["name"]
             assert isinstance(name, mlir.StringAttr)
-            value = source(operands[1]) if operands[1:] else mlir.UnitAttr.get(operation.context)
-            annotations.append(Annotation(argument(operands[0]), name.value, value))
+            assert isinstance(target, int)
+            annotations.append(Annotation(target, name.value, value))
         elif operation.name == names.INCLUDE:
             callee = table.callee(operation)
             # A sequence that includes itself is not a list of annotations.
@@ -268,17 +266,9 @@ def _read_annotations(
             if included is None or operation.results:
                 return None
             for annotation in included:
-                value = (
-                    source(operands[annotation.value])
-                    if isinstance(annotation.value, int)
-                    else annotation.value
-                )
-                annotations.append(
-                    Annotation(
-                        argument(operands[annotation.operand]),
-                        annotation.name,
-                        value,
-                    )
-                )
+                target, value = operands[annotation.operand], annotation.value
+                assert isinstance(target, int)
+                value = operands[value] if isinstance(value, int) else value
+                annotations.append(Annotation(target, annotation.name, value))
     # The last annotation of an attribute wins.
     return tuple(reversed(dict.fromkeys(reversed(annotations))))

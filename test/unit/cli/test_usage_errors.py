@@ -49,6 +49,8 @@ CASES = {
     "iree-compile's flags",
     "check GFX942 --target gfx942 --model missing.mlir": "error: .*missing.mlir",
     "check OLD --no-upgrade": "upgrade.mlir:[0-9:]+: error: the spec was written for an older compiler",
+    "verify MMT -o out": "error: '-o' is not a flag of this command\nnote: 'tuninglink compile' has this flag\n$",
+    "tune MMT --compile-to=vm": "error: '--compile-to' is not a flag of this command",
     "link empty.mlir": "^empty.mlir:1:1: error: the file is empty; expected MLIR text or bytecode",
     "link garbage": "^garbage:1:1: error:",
     "link truncated.mlirbc": "^truncated.mlirbc:1:1: error:",

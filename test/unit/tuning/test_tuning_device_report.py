@@ -284,6 +284,20 @@ def test_a_page_shows_trials_and_where_the_default_stands(tmp_path: Path) -> Non
 
 
 @needs_chromium
+def test_a_profile_weighs_what_entries_save(tmp_path: Path) -> None:
+    profiled = dataclasses.replace(WON, profiled_us=1000.0)
+    page = to_html(
+        dataclasses.replace(REPORT, dispatches=(profiled, KEPT), profile="model.ireeprof")
+    )
+    ask = """
+      const cells = (row) => [...row.cells].map((cell) => cell.textContent);
+      return [cells(byId("dispatches").tHead.rows[0])[5], cells(byId("dispatches").tBodies[0].rows[0])[5], byId("model").textContent];"""
+    title, time, text = browse(page, tmp_path, ask=ask)
+    assert (title, time) == ("Profile µs", "1,000")
+    assert "By the times in model.ireeprof, the entries save 479 µs of a run" in text
+
+
+@needs_chromium
 def test_dispatches_are_sorted_and_filtered_without_a_mouse(tmp_path: Path) -> None:
     """Every control is a button or a field, unknown values come last, and the count is announced."""
     third = dataclasses.replace(KEPT, problem="softmax 64x128 f32", default_us=900.0, share=0.01)

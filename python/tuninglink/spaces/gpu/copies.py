@@ -20,7 +20,8 @@ _BYTE: Final = 8
 _MOST_MASKED: Final = 1 << 12
 _MOST_MASKED_BYTES: Final = 1 << 9
 """Elements, and those of 8 bits: four times as many, and twice as many, took over a minute to compile."""
-_TRANSFER: Final = 32
+TRANSFER_BITS: Final = 32
+"""The least width of a load of a thread straight into shared memory."""
 _SWIZZLED: Final = 8
 _SWIZZLED_BITS: Final = 16
 _MOST_READS: Final = 1 << 5
@@ -132,7 +133,7 @@ class Copies:
         for index, operand in enumerate(self._operands):
             bits = tile_bits(operand, tiling.tiles)
             rules.sufficient(
-                bits % (_TRANSFER * self.device.subgroup_size) == 0,
+                bits % (TRANSFER_BITS * self.device.subgroup_size) == 0,
                 f"operand {index} must have a tile of whole transfers ({{}} bits)",
                 bits,
             )

@@ -14,7 +14,6 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.iree.structured_op import element_type
-from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import error
 from tuninglink.mlir.walk import visit
 from tuninglink.solver.answers import AssignmentError, UndecidedError
@@ -30,6 +29,8 @@ from tuninglink.spaces.gpu.distribute import (
 )
 from tuninglink.spaces.gpu.gpu_rules import PROVIDER, GpuRules
 from tuninglink.spaces.gpu.lanes import lanes_spaces
+from tuninglink.spaces.gpu.scaled_contractions import scaled_spaces
+from tuninglink.spaces.gpu.scaled_operands import is_scaled
 from tuninglink.spaces.gpu.shared_spaces import FamilySpaces
 from tuninglink.spaces.gpu.threads import threads_spaces
 from tuninglink.spaces.gpu.tile_and_fuse import tile_and_fuse_spaces, tiled_convolution_spaces
@@ -152,13 +153,15 @@ class GpuProvider(Provider):
     def _own_spaces(self, pipeline: str, workload: Workload) -> Sequence[Space]:
         if pipeline != DISTRIBUTE and not workload.root.results:
             raise UndecidedError(f"{workload.problem} computes in buffers, not in tensors")
-        if _is_scaled(workload.root):
-            raise UndecidedError("no constraints are known for products of scaled operands")
         device = self._device(workload)
+        attribute = mlir.Attribute.parse(pipeline, workload.root.context)
+        if is_scaled(workload.root):
+            if pipeline != TILE_AND_FUSE:
+                raise UndecidedError("products of scaled operands are known in TileAndFuse alone")
+            return scaled_spaces(workload, device, attribute)
         if missing := missing_conversion(workload, device):
             reason = f"{device.architecture} cannot convert {missing}"
             return [UnsupportedSpace(workload.problem, pipeline, reason)]
-        attribute = mlir.Attribute.parse(pipeline, workload.root.context)
         result: list[Space] = []
         reasons: list[str] = []
         for make in _FORMS[pipeline].get(workload.problem.kind, ()):
@@ -181,15 +184,6 @@ class GpuProvider(Provider):
         self._known = target, device
         return device
 
-
-def _is_scaled(root: mlir.Operation) -> bool:
-    """Return whether an op multiplies operands with scales, as `MFMA_SCALE` intrinsics do."""
-    return root.name == names.GENERIC and any(
-        op.name == _SCALING for op in root.regions[0].blocks[0].operations
-    )
-
-
-_SCALING: Final = "arith.scaling_extf"
 
 _Form = Callable[["Workload", "Gpu", mlir.Attribute], "Sequence[Space]"]
 

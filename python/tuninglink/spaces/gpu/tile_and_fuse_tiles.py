@@ -12,9 +12,10 @@ from tuninglink.spaces.gpu.gpu_rules import GpuRules, Number, clip, round_up
 from tuninglink.spaces.slots import ArraySlot, IntegerSlot
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from tuninglink.spaces.gpu import Intrinsic
+    from tuninglink.spaces.slots import Slot
 
 _MOST_DYNAMIC: Final = 1024
 _MOST_PADDED: Final = 512
@@ -171,7 +172,13 @@ _MOST_PADDING: Final = 1 << 12
 
 
 def padding_slot(tiling: ContractionTiles) -> ArraySlot:
-    """Return the slot of `padding`: each loop is padded to its tile, or to a divisor of whole intrinsics.
+    """Return the slot of `padding`; see `padding_slots`."""
+    slots = padding_slots(tiling, range(len(tiling.contraction.sizes)))
+    return ArraySlot(tuple(slots.values()))
+
+
+def padding_slots(tiling: ContractionTiles, loops: Iterable[int]) -> dict[int, Slot]:
+    """Return the slots of `padding`: each loop is padded to its tile, or to a divisor of whole intrinsics.
 
     The innermost reduction loop may be padded to several tiles.
     """
@@ -191,7 +198,7 @@ def padding_slot(tiling: ContractionTiles) -> ArraySlot:
         rules.not_chosen(pad == tile, f"pad_{loop} must be the tile ({{}} == {{}})", pad, tile)
         return IntegerSlot(f"pad_{loop}")
 
-    return ArraySlot(tuple(map(slot, range(len(tiling.contraction.sizes)))))
+    return {loop: slot(loop) for loop in loops}
 
 
 def convolution_padding_slot(tiling: ContractionTiles, count: int) -> ArraySlot:

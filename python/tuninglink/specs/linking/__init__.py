@@ -1,5 +1,12 @@
 """Linking: many specs in, one out, in order of precedence.
 
-`linker` is the entrance. `link_form` decides the form of the result, `flat` and `chains` build it, and `guards` keeps the
-ops that earlier specs decided from the later specs of a chain.
+A spec comes from `cli/link`, from pruning, or from the pass `tuninglink-link-specs`. Its way to the linked module:
+
+1. `linker` is the entrance. It passes the specs on, or those nested in a module.
+2. `link_form` checks each spec and decides the form once: the only spec as it is, one list, or a chain. For that,
+   `dependence` tells whether a matcher reads what another spec configures.
+3. `flat` copies the sequences of matcher lists and merges their entries into one list, or `chains` runs the entry points
+   of nested modules in order, which `modernization` brings to the current form.
+4. Where a later spec of a chain configures anything, `guards` keeps the ops that earlier specs decided from it. It asks
+   `guard_analysis` what a guard covers, and builds with `rewriting` and `helper_sequences`.
 """

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
-from tuninglink.mlir.diagnostics import Diagnostic
 from tuninglink.mlir.symbols import (
     FreshNames,
     join_path,
@@ -17,7 +16,7 @@ from tuninglink.mlir.symbols import (
     symbols,
 )
 from tuninglink.mlir.walk import body
-from tuninglink.specs.linking.guard_analysis import configures, restrictions
+from tuninglink.specs.linking.guard_analysis import configures, restriction
 from tuninglink.specs.linking.guards import guard
 from tuninglink.specs.linking.modernization import free_kernel_config, modernize
 from tuninglink.specs.linking.rewriting import declare_ownership
@@ -52,7 +51,7 @@ def chain(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
     """
     _name_modules(container, members)
     # Specs that were linked before have guards already, and keep them if only one is left.
-    are_guarded = any(map(_configures, members[1:])) or any(map(is_guarded, members))
+    are_guarded = any(map(configures, members[1:])) or any(map(is_guarded, members))
     paths = _name_entry_points(members)
     for member in members:
         with member.module.context:
@@ -92,21 +91,6 @@ def chained_modules(module: mlir.Operation) -> list[mlir.Operation] | None:
             return None
         expected += [join_path([symbol_name(nested) or "", name or ""]) for name in entry_names]
     return modules if _runs(entry_point) == expected else None
-
-
-def chain_restriction(spec: Anatomy) -> Diagnostic | None:
-    """Return why a spec, or a member of a chain, may change decided ops in spite of its guards, or None."""
-    modules = chained_modules(spec.module)
-    if modules is None:
-        reasons = restrictions(spec)
-    else:
-        reasons = filter(None, (chain_restriction(Anatomy(module)) for module in modules))
-    return next(reasons, None)
-
-
-def _configures(spec: Anatomy) -> bool:
-    modules = chained_modules(spec.module)
-    return configures(spec) if modules is None else any(_configures(Anatomy(m)) for m in modules)
 
 
 def _runs(entry_point: mlir.Operation) -> list[str] | None:
@@ -208,7 +192,7 @@ def _run_guarded(
     """
     for module in modules:
         spec = Anatomy(module)
-        is_tame = len(spec.entry_points) == 1 or chain_restriction(spec) is None
+        is_tame = len(spec.entry_points) == 1 or restriction(spec) is None
         before, results = decided, []
         for entry_point in spec.entry_points:
             path = [symbol_name(module) or "", entry_point.name]

@@ -16,10 +16,11 @@ from tuninglink.specs.side_effects import SideEffects, declares_a_write
 from tuninglink.specs.structure import Anatomy, SpecKind, pair_problem
 
 
-def restrictions(spec: Anatomy) -> Iterator[Diagnostic]:
-    """Yield why a spec may change decided ops in spite of its guards, as notes at the places."""
-    if spec.kind is SpecKind.OPAQUE:
-        yield from _restrictions(spec.table, *_entry_paths(spec))
+def restriction(spec: Anatomy) -> Diagnostic | None:
+    """Return why a spec, or a member of a chain, may change decided ops in spite of its guards, or None."""
+    if spec.kind is SpecKind.MATCHER_LIST:
+        return None
+    return next(_restrictions(spec.table, *_entry_paths(spec)), None)
 
 
 def only_annotates(table: SequenceTable, *paths: str) -> bool:

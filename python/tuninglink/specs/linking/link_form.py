@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from tuninglink.errors import SpecError
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.specs.foreach_match import check_matchers_differ
-from tuninglink.specs.linking.chains import chain_restriction
 from tuninglink.specs.linking.dependence import depend_on_each_other
+from tuninglink.specs.linking.guard_analysis import restriction
 from tuninglink.specs.linking.modernization import check_can_modernize
 from tuninglink.specs.side_effects import failing_checks
 from tuninglink.specs.structure import SpecKind
@@ -111,7 +111,7 @@ def _warn_about_failures(specs: Sequence[Spec], diagnostics: DiagnosticSink) -> 
 def _warn_about_overriding(specs: Sequence[Spec], diagnostics: DiagnosticSink) -> None:
     """Warn about later specs that guards do not keep from changing what earlier ones configured."""
     for position, spec in enumerate(specs):
-        reason = chain_restriction(spec.anatomy) if position else None
+        reason = restriction(spec.anatomy) if position else None
         if reason:
             earlier = ", ".join(f"'{other.name}'" for other in specs[:position])
             diagnostics.warning(

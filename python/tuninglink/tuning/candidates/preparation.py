@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
@@ -18,6 +18,7 @@ from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.walk import collect, visit
+from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.spaces.selection import EVERYTHING
 from tuninglink.spaces.workload import read_workload
 from tuninglink.specs.spec import load_spec
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tuninglink.spaces.configuration import Configuration
-    from tuninglink.spaces.provider_registry import ProviderRegistry
     from tuninglink.spaces.selection import SpaceSelection
     from tuninglink.spaces.workload import Workload
     from tuninglink.specs.spec import Spec
@@ -72,6 +72,15 @@ class Rewriting:
 
     entry: SpecEntry
     content: bytes
+
+    @property
+    def replaces_scalar_code(self) -> bool:
+        """Whether every configuration of the root op gives scalar code, and the rewriting does not.
+
+        Ops with a name may have vector code. Steps over an image are scalar in both forms.
+        """
+        op = StructuredOp(self.entry.dispatch.root)
+        return op.name == names.GENERIC and set(op.strides) == {1}
 
     def candidate(self, default: Candidate) -> Candidate:
         """Return the candidate; the compiler is expected to choose the pipeline of its default."""
@@ -118,6 +127,10 @@ class PreparedTask(TunableTask):
         return write_spec("tuned", [self.entry(candidate, provenance)])
 
 
+_NO_PROVIDERS: Final = ProviderRegistry(lambda _: None, (), tuple)
+"""Providers of no spaces, for dispatches whose only candidates are given."""
+
+
 def prepare(
     task: TuningTask,
     flags: Sequence[str],
@@ -153,8 +166,10 @@ def prepare(
         if other is not None and other.pipeline is not None:
             given.append(other)
     workload = with_sizes(dispatch, task)
-    spaces = CandidateSpaces(workload, default, given, registry, limits, selection=selection)
     rewriting = None if selection else _rewriting(task, flags)
+    if rewriting is not None and rewriting.replaces_scalar_code:
+        registry = _NO_PROVIDERS
+    spaces = CandidateSpaces(workload, default, given, registry, limits, selection=selection)
     if rewriting is not None:
         spaces.given = (rewriting.candidate(spaces.default), *spaces.given)
     if not spaces.spaces and not spaces.given:

@@ -127,12 +127,12 @@ class BenchmarkLoader:
         if self._settings.caches is Caches.PROGRAM:
             return layout.program_sets
         cache_bytes = self._settings.last_level_bytes or last_level_bytes(self._uri)
-        sets = _COLD_FACTOR * cache_bytes // layout.stride + 1
-        return max(2, min(sets, _MOST_BUFFER_BYTES // layout.stride))
+        copies = _COLD_FACTOR * cache_bytes // layout.stride + 1
+        return layout.variants * max(2, min(copies, _MOST_BUFFER_BYTES // layout.stride))
 
     def _buffer(self, layout: BufferLayout, kept: Collection[BufferLayout]) -> rt.HalBuffer:
         """Return the buffer that benchmarks of a layout run on; of the others, only those of `kept` stay."""
-        key = (layout, self._sets(layout))
+        key = (layout, layout.copies(self._sets(layout)))
         if key not in self._buffers:
             for other in [buffer for buffer in self._buffers if buffer[0] not in kept]:
                 del self._buffers[other]

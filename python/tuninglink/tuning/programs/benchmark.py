@@ -7,6 +7,9 @@ bytes apart, each binding between guards:
 
 Iteration `i` of a batch works on set `i mod sets`: with one set the caches stay warm, with as many as exceed the
 last-level cache they are cold, and with as many as the program has data they hold what it leaves in them. The guards show writes out of bounds.
+
+Where weights are parts of one large binding, each call in the program gets the offset of its own. These are variants of
+a set: set `i` of a batch is copy `i / variants` of the bindings with the arguments of variant `i mod variants`.
 """
 
 from __future__ import annotations
@@ -79,24 +82,25 @@ class BufferLayout:
         bindings: in the order of the dispatch's pipeline layout.
         stride: the bytes of one set, guards included.
         guard: the bytes before the first binding, between two bindings and after the last.
-        program_bytes: the bytes of the sets that hold as many weights as a run of the program reads, up to a limit; 0 if
-            the benchmark repeats the dispatch on the same data.
+        variants: the sets on one copy of the bindings: the different arguments that the program passes.
+        program_sets: the sets with as many weights as a run of the program reads, up to a limit; 1 if the benchmark repeats
+            the dispatch on the same data.
     """
 
     bindings: tuple[Binding, ...]
     stride: int
     guard: int
-    program_bytes: int = field(default=0, repr=False)  # not part of the key of a problem
+    variants: int = field(default=1, repr=False)  # not part of the key of a problem
+    program_sets: int = field(default=1, repr=False)
 
     @property
     def binding_bytes(self) -> int:
         """The bytes of all bindings."""
         return sum(binding.byte_length for binding in self.bindings)
 
-    @property
-    def program_sets(self) -> int:
-        """The number of sets that take as much as the data of the program."""
-        return max(1, self.program_bytes // self.stride) if self.stride else 1
+    def copies(self, sets: int) -> int:
+        """Return the number of copies of the bindings for a number of sets."""
+        return -(-sets // self.variants)
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ with the number of copies of the bindings in it, and works on one copy after ano
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
@@ -21,7 +21,15 @@ from tuninglink.mlir import names
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body, collect
 from tuninglink.tuning.programs.benchmark import BufferLayout
+from tuninglink.tuning.programs.benchmark_variants import (
+    constant_operation,
+    other_variants,
+    select_constants,
+)
 from tuninglink.tuning.programs.binding_contents import buffer_layout
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 Value = mlir.Value[Any]
 
@@ -99,12 +107,15 @@ class BenchmarkFunction:
     constants: tuple[int, ...]
 
 
-def build_benchmark(module: mlir.Operation) -> BenchmarkFunction:
+def build_benchmark(
+    module: mlir.Operation, calls: Iterable[tuple[int | None, ...]] = ()
+) -> BenchmarkFunction:
     """Turn a benchmark that the compiler dumped into one on a given buffer, in place.
 
     Args:
         module: the benchmark, at `executable-sources`. Functions but the first are removed: they run the same
             dispatch with other parameters.
+        calls: the constants that each call in the program passes.
 
     Returns:
         Its function.
@@ -114,9 +125,12 @@ def build_benchmark(module: mlir.Operation) -> BenchmarkFunction:
     """
     parts = _read(module)
     layout = buffer_layout(module, parts.lengths, parts.constants)
+    others = other_variants(module, parts.lengths, layout, parts.constants, calls)
+    variants = [parts.constants, *others]
+    layout = replace(layout, variants=len(variants))
     with module.context, mlir.Location.unknown():
-        buffer, sets, stride = _replace_arguments(parts.function)
-        _place_bindings(parts, layout, buffer, sets, stride)
+        arguments = _replace_arguments(parts.function)
+        _place_bindings(parts, layout, arguments, variants)
     _remove_buffer(module, parts.function)
     return BenchmarkFunction(symbol_name(parts.function) or "", layout, parts.constants)
 
@@ -193,9 +207,13 @@ def _replace_arguments(function: mlir.Operation) -> tuple[Value, Value, Value]:
 
 
 def _place_bindings(
-    parts: _Parts, layout: BufferLayout, buffer: Value, sets: Value, stride: Value
+    parts: _Parts,
+    layout: BufferLayout,
+    arguments: tuple[Value, Value, Value],
+    variants: Sequence[tuple[int, ...]],
 ) -> None:
-    """Let the dispatch take its bindings from the set of the iteration."""
+    """Let the dispatch take its bindings and its constants from the set of the iteration."""
+    buffer, sets, stride = arguments
     index = mlir.IndexType.get()
     first = parts.function.regions[0].blocks[0].operations[0]
     with mlir.InsertionPoint(first):
@@ -203,17 +221,22 @@ def _place_bindings(
             mlir.Operation.create("arith.index_cast", results=[index], operands=[operand]).result
             for operand in (sets, stride)
         )
-    buffers, offsets, _ = _segments(parts.dispatch)[-3:]
+    constants, buffers, offsets, _ = _segments(parts.dispatch)[-4:]
     iteration = parts.loop.regions[0].blocks[0].arguments[0]
     with mlir.InsertionPoint(parts.dispatch):
         number = _index_operation("arith.remui", iteration, sets)
+        if len(variants) > 1:
+            count = constant_operation(index, len(variants))
+            select_constants(
+                parts.dispatch,
+                constants,
+                _index_operation("arith.remui", number, count),
+                variants,
+            )
+            number = _index_operation("arith.divui", number, count)
         base = _index_operation("arith.muli", number, stride)
         for position, binding in enumerate(layout.bindings):
-            start = mlir.Operation.create(
-                "arith.constant",
-                results=[index],
-                attributes={"value": mlir.IntegerAttr.get(index, binding.offset)},
-            ).result
+            start = constant_operation(index, binding.offset)
             operands = parts.dispatch.operands
             operands[buffers[position]] = buffer
             operands[offsets[position]] = _index_operation("arith.addi", base, start)

@@ -9,12 +9,9 @@ from typing import Any, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree.dispatch_cost import cost_of
 from tuninglink.iree.dynamic_sizes import SizeEvaluator
-from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.walk import collect, visit
 from tuninglink.tuning.programs.benchmark import Access, Binding, BufferLayout, TypedPart
-from tuninglink.tuning.programs.compiled_program import element_type
 
 Value = mlir.Value[Any]
 
@@ -45,6 +42,26 @@ def buffer_layout(
     """
     contents = _contents(module, SizeEvaluator(arguments=constants))
     return _layout(lengths, contents, largest_index(module))
+
+
+def has_room(module: mlir.Operation, lengths: Sequence[int], constants: Sequence[int]) -> bool:
+    """Return whether all tensors of a dispatch lie inside its bindings; False if a place is unknown.
+
+    Args:
+        module: the benchmark at `executable-sources`.
+        lengths: the bytes of each binding.
+        constants: the constants that the dispatch gets.
+    """
+    sizes = SizeEvaluator(arguments=constants)
+    for subspan in collect(module, _SUBSPAN):
+        number: Any = subspan.attributes["binding"]
+        offset = sizes.value(subspan.operands[0])
+        for content in _uses(subspan.results[0], sizes):
+            if offset is None or content.shape is None:
+                return False
+            if offset + content.elements * content.element_bytes > lengths[number.value]:
+                return False
+    return True
 
 
 @dataclass(frozen=True)
@@ -200,28 +217,3 @@ def _is_data(index: Value) -> bool:
     if owner.name == "tensor.extract":
         return True
     return any(_is_data(operand) for operand in owner.operands)
-
-
-def weight_bytes(layout: BufferLayout, source: bytes) -> int:
-    """Return the bytes of bindings that are arguments of the program, if a dispatch mostly reads these; else 0.
-
-    Arguments are bound alone; what dispatches compute and most constants are parts of larger buffers.
-
-    Args:
-        layout: the bindings.
-        source: the dispatch at `executable-sources`, as bytecode.
-    """
-    arguments = sum(
-        binding.byte_length
-        for binding in layout.bindings
-        if binding.access is Access.READ
-        and len(binding.shape) > 1  # larger buffers have one dimension
-        and binding.byte_length == _tensor_bytes(binding)
-    )
-    used = cost_of(mlir.Module.parse(source, thread_context()).operation).bytes or 0
-    return arguments if 2 * arguments > used else 0
-
-
-def _tensor_bytes(binding: Binding) -> int:
-    dtype = element_type(binding.element_type)
-    return prod(binding.shape) * dtype.itemsize if dtype else 0

@@ -17,7 +17,7 @@ from tuninglink.compiler.program_sources import compiler_run
 from tuninglink.errors import CompileError
 from tuninglink.iree.dispatch_calls import count_calls
 from tuninglink.iree.dispatches import dispatch_name
-from tuninglink.iree.dynamic_sizes import SizeRange
+from tuninglink.iree.dynamic_sizes import SizeRange, dispatch_arguments
 from tuninglink.iree.given_sizes import GivenSizes
 from tuninglink.iree.targets import Target
 from tuninglink.mlir import names
@@ -39,8 +39,8 @@ from tuninglink.tuning.programs.benchmark_building import (
     dump_benchmarks,
     is_benchmark,
 )
-from tuninglink.tuning.programs.binding_contents import weight_bytes
 from tuninglink.tuning.programs.dynamic_benchmarks import DynamicBenchmark, dynamic_benchmarks
+from tuninglink.tuning.programs.program_caches import CPU, DispatchUse, with_program_sets
 from tuninglink.tuning.programs.program_calls import ProgramCalls, form_dispatches
 
 
@@ -149,11 +149,6 @@ class DispatchedProgram:
     tasks: tuple[TuningTask, ...]
     omissions: tuple[Omission, ...]
 
-    @property
-    def profiled(self) -> list[TuningTask]:
-        """The problems whose times are in a profile."""
-        return [task for task in self.tasks if task.profiled_us is not None]
-
 
 def read_program(
     path: str,
@@ -184,11 +179,13 @@ def read_program(
         content = to_text(run.module).encode()
     module = mlir.Module.parse(content.decode(), thread_context()).operation
     if any(map(is_benchmark, body(module))):
-        tasks, omissions = _tasks([module], None)
+        tasks, omissions = _tasks([module], None, {})
     else:
+        arguments = dispatch_arguments(module, lambda *_: None)
         tasks, omissions = _tasks(
             dump_benchmarks(module),
             count_calls(module, options.weights(), initializations=0),
+            arguments,
             partial(dynamic_benchmarks, module, sizes) if sizes else None,
         )
     if not tasks and not omissions:
@@ -196,38 +193,21 @@ def read_program(
     return DispatchedProgram(content, calls, _among_others(tasks), tuple(omissions))
 
 
-_CPU: Final = "llvm-cpu"
-
-_MOST_PROGRAM_BYTES: Final = 128 << 20
-"""The most data of a program between two calls: last-level caches keep less for each core."""
-
-
 def _among_others(tasks: Sequence[TuningTask]) -> tuple[TuningTask, ...]:
-    """Return the tasks of a program with the bytes that it uses between two calls of a dispatch.
-
-    On a CPU, weights come from the last-level cache or from memory in each run of the program. A benchmark that repeats
-    its dispatch on the same data does not show what that costs, nor what cache tiles save. Data that the program has just
-    computed is in the caches, so this is for dispatches that mostly read weights. For GPUs it is not measured.
-    """
-    weights = {
-        task.key: weight_bytes(task.layout, task.source)
-        for task in tasks
-        if task.target.backend == _CPU and not task.is_dynamic
-    }
-    used = sum(task.calls * weights.get(task.key, 0) for task in tasks)
-    used = min(used, _MOST_PROGRAM_BYTES)
-    result = []
-    for task in tasks:
-        layout = task.layout
-        if own := weights.get(task.key, 0):
-            layout = replace(layout, program_bytes=used * layout.stride // own)
-        result.append(replace(task, layout=layout))
-    return tuple(result)
+    """Return the tasks of a program with the data that it uses between two calls of a dispatch."""
+    static = [task for task in tasks if not task.is_dynamic]
+    uses = [
+        DispatchUse(task.layout, task.source, task.calls, task.target.backend) for task in static
+    ]
+    layouts = zip(static, with_program_sets(uses), strict=True)
+    by_key = {task.key: layout for task, layout in layouts}
+    return tuple(replace(task, layout=by_key.get(task.key, task.layout)) for task in tasks)
 
 
 def _tasks(
     benchmarks: Iterable[mlir.Operation],
     calls: Counter[str] | None,
+    arguments: Mapping[str, Sequence[tuple[int | None, ...]]],
     dynamic: Callable[[Container[str]], list[DynamicBenchmark]] | None = None,
 ) -> tuple[list[TuningTask], list[Omission]]:
     """Return the problems of benchmarks, equal ones once, and the dispatches without one.
@@ -235,6 +215,7 @@ def _tasks(
     Args:
         benchmarks: what the compiler dumped of static dispatches.
         calls: how often dispatches are called; None for once each.
+        arguments: the constants that each call passes, by dispatch.
         dynamic: returns the benchmarks of dynamic dispatches, given the names of the others.
     """
     tasks: dict[str, TuningTask] = {}
@@ -257,7 +238,8 @@ def _tasks(
         name = dispatch_name(variant)
         seen.add(name)
         try:
-            add(_static_task(module, variant, 1 if calls is None else calls[name]))
+            count = 1 if calls is None else calls[name]
+            add(_static_task(module, variant, count, arguments.get(name, ())))
         except NoBenchmarkError as failure:
             omissions.append(Omission((name,), str(failure)))
     for benchmark in dynamic(seen) if dynamic else ():
@@ -280,8 +262,14 @@ _NOT_GIVEN: Final = (
 )
 
 
-def _static_task(module: mlir.Operation, variant: mlir.Operation, calls: int) -> TuningTask:
-    built = build_benchmark(module)
+def _static_task(
+    module: mlir.Operation,
+    variant: mlir.Operation,
+    calls: int,
+    arguments: Sequence[tuple[int | None, ...]],
+) -> TuningTask:
+    backend = Target.from_attribute(variant.attributes["target"]).backend
+    built = build_benchmark(module, () if backend == CPU else arguments)
     return _task(module, variant, calls, SizedFunction(built.name, built.layout))
 
 

@@ -221,7 +221,7 @@ class Journal:
     def _caches(self, task: TuningTask) -> str:
         """Return the state of the caches in which a task is measured."""
         caches = self.settings.caches
-        if caches is Caches.PROGRAM and not task.layout.program_bytes:
+        if caches is Caches.PROGRAM and task.layout.program_sets == 1:
             caches = Caches.WARM
         return caches.value
 

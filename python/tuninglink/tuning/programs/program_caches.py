@@ -1,0 +1,111 @@
+"""The data that dispatches find in the caches while their program runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.iree.dispatch_cost import DispatchCost, cost_of
+from tuninglink.mlir.diagnostics import thread_context
+from tuninglink.tuning.programs.benchmark import Access, Binding, BufferLayout
+from tuninglink.tuning.programs.compiled_program import element_type
+
+CPU: Final = "llvm-cpu"
+"""The backend for CPUs."""
+
+_MOST_CPU_BYTES: Final = 128 << 20
+"""The most data of a program between two calls on a CPU: last-level caches keep less for each core."""
+
+_MOST_GPU_BYTES: Final = 256 << 20
+"""The same on a GPU, of which the largest last-level cache has as much (an MI300X; an H200 has 50 MB)."""
+
+_MEMORY_BOUND: Final = 64.0
+"""The most operations per byte of a dispatch that waits for the memory of a GPU. An H200 does 206 in f16, and a decode
+step at most two for each element of its weights and sequence of the batch."""
+
+
+@dataclass(frozen=True)
+class DispatchUse:
+    """The use of a dispatch by its program.
+
+    Attributes:
+        layout: the buffer of its benchmark.
+        source: the dispatch at `executable-sources`, as bytecode.
+        calls: the calls in a run of the program.
+        backend: the backend that compiles it.
+    """
+
+    layout: BufferLayout
+    source: bytes
+    calls: int
+    backend: str
+
+    @property
+    def is_on_cpu(self) -> bool:
+        """Whether it runs on a CPU."""
+        return self.backend == CPU
+
+
+def with_program_sets(uses: Sequence[DispatchUse]) -> list[BufferLayout]:
+    """Return the layouts of dispatches with the sets that the program uses between two calls of each.
+
+    Weights come from the last-level cache or from memory in each run of the program. A benchmark that repeats its
+    dispatch on the same data does not show what that costs, nor what cache tiles save. Data that the program has just
+    computed is in the caches, so this is for dispatches that mostly read weights: on GPUs those that are bound by
+    memory, as all products in a decode step are. Others run at the rate of the arithmetic either way.
+    """
+    costs = [cost_of(mlir.Module.parse(use.source, thread_context()).operation) for use in uses]
+    waits = [_waits_for_weights(use, cost) for use, cost in zip(uses, costs, strict=True)]
+    weights = [
+        _weight_bytes(use.layout, cost) if waiting else 0
+        for use, cost, waiting in zip(uses, costs, waits, strict=True)
+    ]
+    used = sum(use.calls * own for use, own in zip(uses, weights, strict=True))
+    layouts = []
+    for use, own, waiting in zip(uses, weights, waits, strict=True):
+        sets = 1
+        if own:
+            limit = _MOST_CPU_BYTES if use.is_on_cpu else _MOST_GPU_BYTES
+            sets = max(1, min(used, limit) // own)
+        elif waiting and not use.is_on_cpu:
+            sets = use.layout.variants
+        layouts.append(replace(use.layout, program_sets=sets))
+    return layouts
+
+
+def _waits_for_weights(use: DispatchUse, cost: DispatchCost) -> bool:
+    return use.is_on_cpu or (cost.intensity is not None and cost.intensity <= _MEMORY_BOUND)
+
+
+def _weight_bytes(layout: BufferLayout, cost: DispatchCost) -> int:
+    """Return the bytes of arguments that a dispatch reads, if it mostly reads these; else 0.
+
+    Args:
+        layout: the bindings.
+        cost: the cost of a call.
+    """
+    arguments = argument_bytes(layout)
+    return arguments if 2 * arguments > (cost.bytes or 0) else 0
+
+
+def argument_bytes(layout: BufferLayout) -> int:
+    """Return the bytes of the bindings that are arguments of the program, such as weights.
+
+    Arguments are bound alone; what dispatches compute and most constants are parts of larger buffers.
+    """
+    return sum(
+        binding.byte_length
+        for binding in layout.bindings
+        if binding.access is Access.READ
+        and len(binding.shape) > 1  # larger buffers have one dimension
+        and binding.byte_length == _tensor_bytes(binding)
+    )
+
+
+def _tensor_bytes(binding: Binding) -> int:
+    dtype = element_type(binding.element_type)
+    return prod(binding.shape) * dtype.itemsize if dtype else 0

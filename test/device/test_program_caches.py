@@ -1,0 +1,111 @@
+"""Benchmarks of dispatches that find in the caches what their program leaves there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import iree.runtime as rt
+import numpy as np
+import pytest
+from programs import TARGETS
+
+from tuninglink.tuning.devices.buffers import to_device, to_host
+from tuninglink.tuning.devices.device import open_device
+from tuninglink.tuning.devices.inputs import make_inputs
+from tuninglink.tuning.devices.running import Loader
+from tuninglink.tuning.programs import dispatches, program_caches
+from tuninglink.tuning.programs.dispatches import TuningTask, read_program
+from tuninglink.tuning.results import Failure
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tuninglink.tuning.candidates.compilation import CandidateCompiler
+    from tuninglink.tuning.devices.device_process import DeviceProcess
+
+LAYERS = 6
+SIZE = 64
+
+
+def layers(rows: int = 1, size: int = SIZE, count: int = LAYERS) -> str:
+    """Returns a program whose equal layers have weights of their own, which the compiler packs together."""
+    kind, chance = f"tensor<{rows}x{size}xf32>", np.random.default_rng(0)
+    lines = [
+        f"func.func @main(%y0: {kind}) -> {kind} {{",
+        "  %zero = arith.constant 0.0 : f32",
+        f"  %empty = tensor.empty() : {kind}",
+        f"  %f = linalg.fill ins(%zero : f32) outs(%empty : {kind}) -> {kind}",
+    ]
+    for layer in range(count):
+        weights = chance.standard_normal((size, size), np.float32).tobytes().hex().upper()
+        lines += [
+            f'  %w{layer} = arith.constant dense<"0x{weights}"> : tensor<{size}x{size}xf32>',
+            (
+                f"  %y{layer + 1} = linalg.matmul ins(%y{layer}, %w{layer} : {kind}, "
+                f"tensor<{size}x{size}xf32>) outs(%f : {kind}) -> {kind}"
+            ),
+        ]
+    return "\n".join([*lines, f"  return %y{count} : {kind}", "}"])
+
+
+def task_of(source: str, target: str, directory: Path) -> TuningTask:
+    path = directory / "layers.mlir"
+    path.write_text(source)
+    (task,) = read_program(str(path), TARGETS[target]).tasks
+    return task
+
+
+def test_on_a_gpu_each_iteration_reads_the_weights_of_another_layer(tmp_path: Path) -> None:
+    layout = task_of(layers(), "cuda", tmp_path).layout
+    assert 1 < layout.variants == layout.program_sets <= LAYERS
+    assert layout.copies(layout.program_sets) == 1
+
+
+def test_where_arithmetic_is_the_limit_the_caches_do_not_count(tmp_path: Path) -> None:
+    assert task_of(layers(512, 512, 3), "cuda", tmp_path).layout.program_sets == 1
+
+
+def test_on_a_cpu_packed_weights_stay_where_they_are(tmp_path: Path) -> None:
+    layout = task_of(layers(), "llvm-cpu", tmp_path).layout
+    assert layout.variants == layout.program_sets == 1
+
+
+@pytest.fixture
+def rotated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TuningTask:
+    """Returns the task as for a GPU, with code for the CPU."""
+    for module in (dispatches, program_caches):
+        monkeypatch.setattr(module, "CPU", "none")
+    return task_of(layers(), "llvm-cpu", tmp_path)
+
+
+def test_variants_compute_what_the_layers_do(
+    rotated: TuningTask, compiler: CandidateCompiler
+) -> None:
+    compiled = compiler.submit_program(rotated.source, "", 600).result()
+    assert not isinstance(compiled, Failure)
+    layout, device = rotated.layout, open_device("local-sync")
+    run = Loader(device).load(compiled.image, rotated.function)
+
+    def written(sets: int, batch: int) -> bytes:
+        """Returns what a batch writes, which is what its last iteration does."""
+        before = make_inputs(layout)
+        buffer = to_device(device, before)
+        run((buffer, sets, layout.stride, batch))
+        view = rt.HalBufferView(buffer, [len(before)], rt.HalElementType.UINT_8)
+        after = to_host(device, view)
+        return after[after != before].tobytes()
+
+    count = layout.variants
+    last = [written(count, batch) for batch in range(1, count + 2)]
+    assert len(set(last)) == count
+    assert last[count] == last[0] == written(1, count)
+
+
+def test_a_rotating_benchmark_is_measured(
+    rotated: TuningTask, compiler: CandidateCompiler, device: DeviceProcess
+) -> None:
+    compiled = compiler.submit_program(rotated.source, "", 600).result()
+    assert not isinstance(compiled, Failure)
+    timing = device.measure(rotated.benchmark(compiled.image))
+    assert not isinstance(timing, Failure)
+    assert timing.batch >= rotated.layout.variants
