@@ -91,6 +91,12 @@ def test_other_windows_are_not_unrolled(source: str) -> None:
     assert prepared(source, "llvm-cpu").rewriting is None
 
 
+def test_a_convolution_of_one_channel_on_a_gpu_has_spaces() -> None:
+    spaces = prepared(ONE_CHANNEL, "hip").spaces
+    assert spaces.spaces
+    assert "Error" not in spaces.reason  # of a provider that failed
+
+
 def test_the_compilers_choice_stays_as_it_is() -> None:
     task = prepared(matmul(8, 256, 512), "llvm-cpu")
     flags = TARGETS["llvm-cpu"]

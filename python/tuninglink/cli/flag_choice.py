@@ -20,7 +20,7 @@ from tuninglink.tuning.devices.local import default_device
 from tuninglink.tuning.flag_sets import DEFAULT, NONE, flag_sets
 from tuninglink.tuning.flag_sets.comparison import FlagComparison
 from tuninglink.tuning.flag_sets.compilation import ProgramSource, SetCompiler, SourceReference
-from tuninglink.tuning.flag_sets.results import FlagsResult, rivals, tuning_bases
+from tuninglink.tuning.flag_sets.results import FlagsResult, finalists, tuning_bases
 from tuninglink.tuning.settings import Numerics
 
 if TYPE_CHECKING:
@@ -82,9 +82,9 @@ class FlagChoice:
         return tuning_bases(self.result, self.seconds, self._compile_seconds)
 
     @property
-    def rivals(self) -> list[FlagSet]:
-        """The other sets that may be the fastest, for the comparison at the end."""
-        return rivals(self.result, self.seconds, self._compile_seconds)
+    def finalists(self) -> list[FlagSet]:
+        """The sets that may be the fastest, for the comparison at the end; none without time for it."""
+        return finalists(self.result, self.seconds, self._compile_seconds)
 
     @property
     def _compile_seconds(self) -> float:

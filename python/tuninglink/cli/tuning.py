@@ -71,7 +71,7 @@ def tune_program(options: TuneOptions, command: str) -> TuninglinkError | None:
         write_flags(options, choice.result)
         return None
     bases = choice.bases
-    if len(bases) == 1 and not choice.rivals:
+    if len(bases) == 1 and choice.finalists in ([], bases):
         (base,) = bases
         set_up_command_line(command, (*options.flags, *base.flags))
         tuned = tune(_with_flags(options, base, options.settings.seconds), base.flags, command)
@@ -137,9 +137,9 @@ def _tune_bases(
         _write(choice.options, tuned[best], result)  # keep it if the comparison is interrupted
     left = end + choice.final_seconds - time.monotonic()
     contestants = [_contestant(base, tuned) for base in bases]
-    alone = [bases[0]] if contestants[0].entries else []
-    alone += [rival for rival in choice.rivals if rival not in bases]
-    return _fastest_pair(choice, [*map(TunedSet, alone), *contestants], tuned, left)
+    present = [contestant.flag_set for contestant in contestants if not contestant.entries]
+    alone = [TunedSet(finalist) for finalist in choice.finalists if finalist not in present]
+    return _fastest_pair(choice, [*alone, *contestants], tuned, left)
 
 
 def _fastest_pair(

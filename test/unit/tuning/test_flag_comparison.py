@@ -19,7 +19,7 @@ from tuninglink.tuning.flag_sets import DEFAULT, FlagSet
 from tuninglink.tuning.flag_sets.comparison import FlagComparison, TunedSet
 from tuninglink.tuning.flag_sets.compilation import CompiledSource, ProgramSource
 from tuninglink.tuning.flag_sets.program_times import ProgramTimer, ProgramTimes
-from tuninglink.tuning.flag_sets.results import FlagsResult, SetResult, rivals, tuning_bases
+from tuninglink.tuning.flag_sets.results import FlagsResult, SetResult, finalists, tuning_bases
 from tuninglink.tuning.programs import ALL_CALLS
 from tuninglink.tuning.programs.program_calls import FunctionCall, ProgramCalls
 from tuninglink.tuning.results import Failure, FailureKind
@@ -432,9 +432,20 @@ def test_sets_that_are_nearly_as_fast_are_compared_again() -> None:
     wrong = measured("wrong", 1.39, is_data_tiled=True, is_rejected=True)
     others = [measured(f"nearer {number}", 1.36, is_data_tiled=True) for number in (1, 2)]
     result = FlagsResult((near, TILED, PLAIN, wrong), TILED)
-    assert [rival.name for rival in rivals(result, 300.0, 5.0)] == ["near"]
+    assert [finalist.name for finalist in finalists(result, 300.0, 5.0)] == ["tiled", "near"]
     more = replace(result, results=(*result.results, *others))
-    assert [rival.name for rival in rivals(more, 300.0, 5.0)] == ["nearer 1", "nearer 2"]
-    assert not rivals(result, 40.0)
-    assert not rivals(result, 300.0, 31.0)
-    assert not rivals(replace(result, best=None), 300.0)
+    names = [finalist.name for finalist in finalists(more, 300.0, 5.0)]
+    assert names == ["tiled", "nearer 1", "nearer 2"]
+    assert not finalists(result, 40.0)
+    assert not finalists(result, 300.0, 31.0)
+    assert not finalists(replace(result, best=None), 300.0)
+
+
+def test_a_set_that_left_early_is_tuned_only_if_it_is_surely_as_fast() -> None:
+    early = replace(PLAIN, speedup=ConfidenceInterval(0.9, 1.4, 1.6))
+    both = FlagsResult((TILED, early, PLAIN), TILED)
+    assert [base.name for base in tuning_bases(both, 300.0, 10.0)] == ["tiled"]
+    sure = replace(early, flag_set=FlagSet("sure", ("--sure",)))
+    sure = replace(sure, speedup=ConfidenceInterval(1.05, 1.1, 1.2))
+    both = FlagsResult((TILED, early, sure), TILED)
+    assert [base.name for base in tuning_bases(both, 300.0, 5.0)] == ["tiled", "sure"]

@@ -99,11 +99,11 @@ def read_direct_convolution(workload: Workload) -> Contraction:
     """
     op, problem = StructuredOp(workload.root), workload.problem
     loops = {role: problem.loops(role) for role in _KNOWN}
-    if len(op.maps) != len(op.operation.operands) or not set(op.roles) <= _KNOWN - {Role.DEPTH}:
+    tiled = [loops[role] for role in (Role.OUTPUT_IMAGE, Role.OUTPUT_CHANNEL, Role.INPUT_CHANNEL)]
+    is_known = len(op.maps) == len(op.operation.operands) and set(op.roles) <= _KNOWN - {Role.DEPTH}
+    if not is_known or not all(tiled):
         raise UndecidedError(f"{problem} is of another form than batch, image and channels")
-    (*rows, m), (*outer_n, n), (*outer_k, k) = (
-        loops[role] for role in (Role.OUTPUT_IMAGE, Role.OUTPUT_CHANNEL, Role.INPUT_CHANNEL)
-    )
+    (*rows, m), (*outer_n, n), (*outer_k, k) = tiled
     image, weights, result = op.operation.operands
     accesses = [loops_in(access) - set(loops[Role.FILTER]) for access in op.maps[0].results]
     if any(len(access) != 1 for access in accesses):

@@ -41,6 +41,11 @@ class SetResult:
         """The estimated speedup, 0 if it was not measured."""
         return self.speedup.median if self.speedup is not None else 0.0
 
+    @property
+    def low(self) -> float:
+        """The lower bound of the speedup, 0 if it was not measured."""
+        return self.speedup.low if self.speedup is not None else 0.0
+
     def may_win(self, median: float) -> bool:
         """Return whether the set may be taken, and its estimated speedup is larger than the given one."""
         return self.median > median and not self.is_rejected and not self.is_slower
@@ -87,6 +92,12 @@ _REACH: Final = 2.5
 _ALIKE: Final = 1.02
 """The largest slowdown for which a set without data tiling is tuned instead, as specs configure more of it."""
 
+_SURELY_ALIKE: Final = 1.05
+"""The largest slowdown by the lower bound of its speedup."""
+
+_SAME: Final = ConfidenceInterval(1.0, 1.0, 1.0)
+"""The speedup of the user's flags over themselves."""
+
 
 def tuning_bases(
     result: FlagsResult, seconds: float, compile_seconds: float = 0.0
@@ -108,14 +119,14 @@ def tuning_bases(
     bases = [best.flag_set]
     if not best.is_data_tiled or result.default_is_tiled:
         return bases
-    median, other = 1.0, DEFAULT
-    for set_result in result.results:
-        if not set_result.is_data_tiled and set_result.may_win(median):
-            median, other = set_result.median, set_result.flag_set
+    # By lower bounds, as sets that left early have wide intervals and may have large medians by chance.
+    others = [other for other in result.results if not other.is_data_tiled and other.may_win(1.0)]
+    other = max(others, key=lambda other: other.low, default=SetResult(DEFAULT, speedup=_SAME))
     if seconds < max(_LEAST_SECONDS, _COMPILATIONS * compile_seconds):
-        return [other] if best.median <= _ALIKE * median else bases
-    if best.median <= _REACH * median:
-        bases.append(other)
+        is_alike = best.median <= min(_ALIKE * other.median, _SURELY_ALIKE * other.low)
+        return [other.flag_set] if is_alike else bases
+    if best.median <= _REACH * other.median:
+        bases.append(other.flag_set)
     return bases
 
 
@@ -128,17 +139,18 @@ _FINAL_COMPILATIONS: Final = 10.0
 """The least time for another comparison at the end, in compilations of the program."""
 
 
-def rivals(result: FlagsResult, seconds: float, compile_seconds: float = 0.0) -> list[FlagSet]:
-    """Return the sets that may be as fast as the best one, fastest first, if there is time to compare them again.
+def finalists(result: FlagsResult, seconds: float, compile_seconds: float = 0.0) -> list[FlagSet]:
+    """Return the best set and those nearly as fast, fastest first, if there is time to compare them again.
 
     Args:
         result: the comparison of the sets.
         seconds: the time for tuning and for the comparison.
         compile_seconds: the time of a compilation of the program.
     """
-    if result.best is None or seconds < max(_LEAST_SECONDS, _FINAL_COMPILATIONS * compile_seconds):
+    best = result.best
+    if best is None or seconds < max(_LEAST_SECONDS, _FINAL_COMPILATIONS * compile_seconds):
         return []
-    bar = _NEAR * result.best.median
-    near = [other for other in result.results if other is not result.best and other.may_win(bar)]
+    bar = _NEAR * best.median
+    near = [other for other in result.results if other is not best and other.may_win(bar)]
     near.sort(key=lambda other: -other.median)
-    return [other.flag_set for other in near[:_MOST_RIVALS]]
+    return [best.flag_set, *(other.flag_set for other in near[:_MOST_RIVALS])]
