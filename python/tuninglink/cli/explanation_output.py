@@ -155,7 +155,8 @@ def _cost(row: ProblemRow, explanation: Explanation) -> str:
         parts.append(f"{100 * rates.roofline:.0f} % of the roofline")
     saved = [one.saved_microseconds for one in row.dispatches if one.saved_microseconds is not None]
     if saved:
-        parts.append(f"the entry saves {sum(saved):,.4g} µs")
+        verb = "saves" if sum(saved) >= 0 else "loses"
+        parts.append(f"the entry {verb} {abs(sum(saved)):,.4g} µs")
     return ", ".join(parts)
 
 
