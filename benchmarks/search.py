@@ -7,7 +7,8 @@ device sees: the program, the target, the knobs and the time of the compiler's o
     python benchmarks/search.py --table FILE...
     python benchmarks/search.py --leave-one-out --table FILE...
 
-With `--leave-one-out`, each table is also searched with the others of its kind in a database.
+With `--leave-one-out`, each table is also searched with the others of its kind in a database. `--suggest 8` only prints
+how fast the best of the first eight configurations is that `init --suggest 8` would give of those in a table.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from tuninglink.tuning.database.exchange import read_trials
-
 from tuninglink.tuning.database import Database
+from tuninglink.tuning.database.importing import read_trials
 from tuninglink.tuning.database.prior_data import PriorData
 from tuninglink.tuning.database.tables import RecordedPool, load_table, problem_of_table
 from tuninglink.tuning.search import search_named
+from tuninglink.tuning.search.features import fastest_first
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -169,6 +170,19 @@ def leave_one_out(tables: Sequence[Judged], alone: Mapping[Path, Replays], seeds
         )
 
 
+def suggest(tables: Sequence[Judged], count: int) -> None:
+    """Prints the speed of the best of the configurations that are first by their estimates, against the table's best."""
+    shares = []
+    for judged in tables:
+        recorded = {trial.candidate.key: trial.microseconds for trial in judged.table.trials}
+        valid = [trial.candidate for trial in judged.table.trials if trial.microseconds is not None]
+        first = fastest_first(judged.pool.problem, valid)[:count]
+        share = judged.table.best_us / min(recorded[candidate.key] or 0.0 for candidate in first)
+        shares.append(share)
+        print(f"{judged.path.stem:40} {len(valid):6} {share:8.0%}")
+    print(f"best of {count} suggestions: {statistics.median(shares):.0%} (median)")
+
+
 def main() -> None:
     """Replays tables and prints the ratios."""
     parser = argparse.ArgumentParser(description="Judges searches by recorded tables.")
@@ -176,7 +190,11 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=100)
     parser.add_argument("--search", nargs="+", default=SEARCHES, metavar="NAME")
     parser.add_argument("--leave-one-out", action="store_true")
+    parser.add_argument("--suggest", type=int, metavar="COUNT")
     arguments = parser.parse_args()
+    if arguments.suggest:
+        suggest(list(map(Judged.load, arguments.table)), arguments.suggest)
+        return
     names = list(dict.fromkeys(["random", *arguments.search]))
     tables = list(map(Judged.load, arguments.table))
     found: dict[str, dict[Path, Replays]] = {name: {} for name in names}

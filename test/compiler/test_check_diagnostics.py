@@ -111,6 +111,11 @@ MISTAKES = {
     "negative level": Mistake("distribution = [128,", "distribution = [-128,", "none may be negative", "0 leaves a loop", example=CPU),
     "level of two loops": Mistake(VECTORS, "vector_common_parallel = [8, 16]", "2 sizes for the 3 loops", "[8, 16, 0]", "warning", example=CPU),
     "unknown level": Mistake("vector_reduction = ", "lanes = ", "'lanes' is not a level", "vector_reduction", "warning", example=CPU),
+    "tile of a reduction": Mistake(TILES, "workgroup = [128, 128, 64]", "ignored for loop 2, a reduction", "[128, 128, 0]", "warning"),
+    "steps of rows": Mistake(STEPS, "reduction = [64, 0, 64]", "loop 0 is parallel", "[0, 0, 64]", "warning"),
+    "tiles for steps": Mistake(TILES, "workgroup = [0, 0, 64]", "ignored for loop 2, a reduction", "'reduction' tiles reductions", "warning"),
+    "threads in the lowering config": Mistake(STEPS, f"workgroup_size = [256, 1, 1], {STEPS}", "no 'workgroup_size' here", "belongs in the 'translation_info'", "warning"),
+    "negative size": Mistake("%k, [5120]", "%k, [-5120]", "matches nothing", "loop 2 is -5120", line=ENTRY),
     "misspelt distribution": Mistake("distribution = ", "distributions = ", "'distributions' is not a level", "'distribution'", example=CPU),
 }  # fmt: skip
 

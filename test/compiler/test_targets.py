@@ -2,11 +2,14 @@
 
 import ctypes
 import re
+from collections.abc import Callable
+from typing import TypeVar
 
 import pytest
 from compilations import run_compiler
 from iree.compiler import ir as mlir
 from iree.compiler.api import Session, Source, ctypes_dl
+from iree.compiler.dialects import iree_gpu
 from releases import since_3_13
 
 from tuninglink.errors import TargetError
@@ -14,7 +17,9 @@ from tuninglink.iree import known_targets
 from tuninglink.iree.targets import Target
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import collect
+from tuninglink.tuning.devices.hardware import known_compute_units
 
+T = TypeVar("T")
 PROGRAM = b"""
 func.func @double(%a: tensor<16xf32>) -> tensor<16xf32> {
   %r = arith.addf %a, %a : tensor<16xf32>
@@ -25,6 +30,11 @@ func.func @double(%a: tensor<16xf32>) -> tensor<16xf32> {
 
 def compiled_target(*flags: str) -> Target:
     """Returns the target of the one dispatch that the compiler makes of a program with `flags`."""
+    return read_target(Target.from_attribute, *flags)
+
+
+def read_target(read: Callable[[mlir.Attribute], T], *flags: str) -> T:
+    """Returns what is read from the attribute of that target, which does not outlive its session."""
     session = Session()
     session.set_flags(*flags)
     invocation = session.invocation()
@@ -34,7 +44,7 @@ def compiled_target(*flags: str) -> Target:
     assert invocation.parse_source(Source.wrap_buffer(session, PROGRAM))
     assert invocation.execute()
     (variant,) = collect(invocation.export_module(), names.EXECUTABLE_VARIANT)
-    return Target.from_attribute(variant.attributes["target"])
+    return read(variant.attributes["target"])
 
 
 def hip(name: str) -> Target:
@@ -155,6 +165,58 @@ def test_backends_that_say_little() -> None:
 @pytest.mark.parametrize("backend", known_targets.BACKENDS)
 def test_a_backend_is_a_name(backend: str) -> None:
     assert Target.parse(backend).names == (backend,)
+
+
+DEVICES = {
+    "mi100": "AMD Instinct MI100",
+    "mi210": "AMD Instinct MI210",
+    "mi300a": "AMD Instinct MI300A",
+    "mi300x": "AMD Instinct MI300X OAM",
+    "mi308x": "AMD Instinct MI308X",
+    "mi325x": "AMD Instinct MI325X",
+    "mi350x": "AMD Instinct MI350X",
+    "mi355x": "AMD Instinct MI355X",
+    "rx7900xt": "AMD Radeon RX 7900 XT",
+    "rx7900xtx": "Radeon RX 7900 XTX",
+    "w7800": "AMD Radeon PRO W7800",
+    "w7900": "AMD Radeon PRO W7900",
+    "rx7700xt": "AMD Radeon RX 7700 XT",
+    "rx7800xt": "AMD Radeon RX 7800 XT",
+    "v710": "AMD Radeon PRO V710 MxGPU",
+    "w7700": "AMD Radeon PRO W7700",
+    "phoenix": "AMD Radeon 780M Graphics",
+    "strix-point": "AMD Radeon 890M Graphics",
+    "strix-halo": "Radeon 8060S Graphics",
+    "rx9060xt": "AMD Radeon RX 9060 XT",
+    "r9700": "AMD Radeon AI PRO R9700",
+    "rx9070": "AMD Radeon RX 9070",
+    "rx9070xt": "AMD Radeon RX 9070 XT",
+    "a100": "NVIDIA A100-SXM4-80GB",
+    **{
+        sku: f"NVIDIA GeForce RTX {sku[3:7]}" + " Ti" * sku.endswith("ti")
+        for sku in known_targets.CUDA["ampere"]["sm_86"] | known_targets.CUDA["ada"]["sm_89"]
+    },
+}
+"""The names that runtimes give the devices of the SKUs. A MI250 is two devices, and counted as one target."""
+
+
+def compiled_units(target: mlir.Attribute) -> int:
+    """Returns the compute units of a target."""
+    info = iree_gpu.TargetInfo.get_gpu_target_info(target)
+    is_rdna = info.arch.startswith(("gfx11", "gfx12"))  # counted in pairs
+    return info.workgroup_count * (2 if is_rdna else 1)
+
+
+@pytest.mark.parametrize("sku", DEVICES)
+def test_devices_have_as_many_compute_units_as_the_compiler_writes(sku: str) -> None:
+    device, name = ("cuda", "cuda") if DEVICES[sku].startswith("NVIDIA") else ("hip", "rocm")
+    flags = f"--iree-hal-target-device={device}", f"--iree-{name}-target={sku}"
+    assert known_compute_units(DEVICES[sku]) == read_target(compiled_units, *flags)
+
+
+def test_all_skus_but_those_of_several_devices_are_compared() -> None:
+    skus = {sku for _, skus in ROCM + CUDA for sku in skus}
+    assert skus - DEVICES.keys() <= {"mi250", "mi250x", "mi455x"}
 
 
 def test_no_two_skus_of_a_cuda_architecture_have_as_many_compute_units() -> None:

@@ -16,7 +16,7 @@ from tuninglink.tuning.devices import Caches, Settings, duration
 from tuninglink.tuning.programs import CallOptions, FunctionWeight, GivenInput, ParameterFile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from tuninglink.compiler.applying import SpecChoice
     from tuninglink.compiler.compile_options import CompileOptions
@@ -145,7 +145,8 @@ class Measurement:
         Raises:
             TuninglinkError: the program cannot be called, or does not run.
         """
-        from tuninglink.explaining.times import with_times  # noqa: PLC0415 - loads the compiler
+        from tuninglink.explaining.dispatch_report import Status  # noqa: PLC0415 - loads the compiler
+        from tuninglink.explaining.times import with_times  # noqa: PLC0415
 
         uri = self.device.device
         if self.is_profiled:
@@ -155,10 +156,35 @@ class Measurement:
         else:
             profile, notes = self._alone(choice, step)
             how = "of each dispatch alone, as the driver has no profiles"
+        tuned = {
+            dispatch.name for dispatch in explanation.dispatches if dispatch.status is Status.TUNED
+        }
+        if tuned:
+            try:
+                profile = replace(profile, defaults=self._defaults(tuned, step).by_name)
+            except TuninglinkError as failure:
+                reason = failure.diagnostics[0].message
+                notes = (*notes, f"the compiler's choices were not measured: {reason}")
         timed = with_times(explanation, [profile])
         total = timed.weight().microseconds or 0.0
         source = f"times are of {profile.device} ({uri}), {how}; the dispatches take {duration(total)} in a run"
         return replace(timed, notes=(*timed.notes, source, *notes))
+
+    def _defaults(self, tuned: Collection[str], step: Callable[[str], None]) -> Profile:
+        """Measure the dispatches that specs configured without specs, as those with specs were measured.
+
+        Raises:
+            TuninglinkError: the program does not compile or run, or no dispatch can be measured.
+        """
+        from tuninglink.compiler.applying import SpecChoice  # noqa: PLC0415 - loads the compiler
+        from tuninglink.compiler.compilation import Compiler  # noqa: PLC0415
+
+        if not self.is_profiled:
+            return self._alone(SpecChoice(), step, tuned)[0]
+        step("compiling without specs")
+        image = Compiler(self.whole, SpecChoice()).compile_file(self.path).output
+        step(f"running the program without specs on {self.device.device}")
+        return self._recorded(image)
 
     def _recorded(self, image: bytes) -> Profile:
         from tuninglink.tuning.program_profiles import record_profile  # noqa: PLC0415 - an extra
@@ -176,7 +202,7 @@ class Measurement:
         return record_profile(calls, image, self.device.device)
 
     def _alone(
-        self, choice: SpecChoice, step: Callable[[str], None]
+        self, choice: SpecChoice, step: Callable[[str], None], only: Collection[str] = ()
     ) -> tuple[Profile, tuple[str, ...]]:
         from tuninglink.compiler.compilation import Compiler  # noqa: PLC0415 - loads the compiler
         from tuninglink.tuning.dispatch_times import time_dispatches  # noqa: PLC0415 - an extra
@@ -190,6 +216,9 @@ class Measurement:
             sizes=options.sizes,
             options=self.device.calls,
         )
+        if only:
+            tasks = (task for task in program.tasks if not set(only).isdisjoint(task.dispatches))
+            program = replace(program, tasks=tuple(tasks))
         from_sources = replace(self.whole, compile_from=Phase.EXECUTABLE_SOURCES)
 
         def compiled(source: bytes, name: str) -> bytes:

@@ -70,6 +70,7 @@ def _dispatches(explanation: Explanation, stream: TextIO) -> str:
         (row.dispatches[0], _facts(row, explanation))
         for row in explanation.rows
         if row.dispatches[0].status is not Status.NOT_TUNABLE
+        or row.dispatches[0].microseconds is not None
     ]
     if stream.isatty():
         return _blocks(result, stream)
@@ -119,6 +120,8 @@ def _facts(row: ProblemRow, explanation: Explanation) -> list[Fact]:
     """Return the labeled facts about equal dispatches."""
     dispatch = row.dispatches[0]
     facts = []
+    if not dispatch.operations:
+        facts += [(dispatch.status.value, "it moves data"), ("cost", _cost(row, explanation))]
     for number, operation in enumerate(dispatch.operations):
         text = f"{operation.words}, at {operation.place}" if operation.place else operation.words
         facts.append((dispatch.status.value, text))
@@ -152,7 +155,8 @@ def _cost(row: ProblemRow, explanation: Explanation) -> str:
         parts.append(f"{100 * rates.roofline:.0f} % of the roofline")
     saved = [one.saved_microseconds for one in row.dispatches if one.saved_microseconds is not None]
     if saved:
-        parts.append(f"the entry saves {sum(saved):,.4g} µs")
+        verb = "saves" if sum(saved) >= 0 else "loses"
+        parts.append(f"the entry {verb} {abs(sum(saved)):,.4g} µs")
     return ", ".join(parts)
 
 

@@ -15,6 +15,7 @@ from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note, threa
 from tuninglink.specs.default_library import DefaultLibrary
 from tuninglink.specs.sources import SpecFiles, read_specs
 from tuninglink.tuning.devices.device import check_devices
+from tuninglink.tuning.devices.hardware import TYPICAL, known_compute_units
 from tuninglink.tuning.devices.local import default_device
 from tuninglink.tuning.program_profiles import weighed
 from tuninglink.tuning.programs.dispatches import read_program
@@ -25,7 +26,7 @@ from tuninglink.tuning.search import begin_loading
 from tuninglink.tuning.tuner import Tuner
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from tuninglink.cli.tune_options import TuneOptions
     from tuninglink.iree.targets import Target
@@ -95,6 +96,8 @@ def run_tuner(
     with Measuring(options, uris).tuner(timeline) as tuner, stopping(ledger.whole, command):
         descriptions = tuner.devices.descriptions
         tuner.listener.found(program, descriptions)
+        for remark in unknown_device_remarks(descriptions):
+            process.show(remark)
         specs = candidate_specs(program, options)
         whole = Tuner(
             program,
@@ -116,7 +119,8 @@ def _weighed(program: DispatchedProgram, path: str) -> DispatchedProgram:
         TuninglinkError: the profile cannot be read.
     """
     result = weighed(program, read_profile(path))
-    count, total = len(result.profiled), len(result.tasks)
+    count = sum(task.profiled_us is not None for task in result.tasks)
+    total = len(result.tasks)
     if count:
         message = f"dispatches are weighed by their times in '{path}': {count} of {total} problems"
         process.show(Diagnostic(Severity.REMARK, message))
@@ -221,3 +225,11 @@ def generic_cpu_warning(targets: Iterable[Target]) -> Diagnostic | None:
             )
             return Diagnostic(Severity.WARNING, message)
     return None
+
+
+def unknown_device_remarks(devices: Iterable[DeviceDescription]) -> Iterator[Diagnostic]:
+    """Yield a remark for each kind of GPU whose number of compute units is assumed."""
+    for name in dict.fromkeys(device.name for device in devices if not device.is_local):
+        if known_compute_units(name) is None:
+            message = f"the number of compute units of '{name}' is unknown; estimates of candidates assume {TYPICAL}"
+            yield Diagnostic(Severity.REMARK, message)

@@ -33,20 +33,22 @@ class Profile:
         counts: the calls in all runs of the program, by the same names; empty where they are unknown.
         runs: the number of runs; None if unknown.
         device: see `MeasuredTimes`.
+        defaults: microseconds per call with the compiler's choices, by the same names; empty where they are unknown.
     """
 
     by_name: Mapping[str, float]
     counts: Mapping[str, float] = field(default_factory=dict)
     runs: float | None = None
     device: str = ""
+    defaults: Mapping[str, float] = field(default_factory=dict)
 
     def microseconds(self, dispatch: DispatchReport) -> float | None:
         """See `MeasuredTimes`."""
         return self.time_of(dispatch.name, dispatch.functions)
 
-    def default_microseconds(self, dispatch: DispatchReport) -> float | None:  # noqa: ARG002 - a profile is of one run
+    def default_microseconds(self, dispatch: DispatchReport) -> float | None:
         """See `MeasuredTimes`."""
-        return None
+        return _first(self.defaults, dispatch.name, dispatch.functions)
 
     def time_of(self, dispatch: str, functions: Sequence[str]) -> float | None:
         """Return the microseconds of a call; None if they are not in the profile.

@@ -140,7 +140,7 @@ def _dims_equal(reading: Reading, op: mlir.Operation) -> None:
     expected = op.attributes["expected_values"]
     assert isinstance(expected, mlir.DenseI64ArrayAttr)
     sizes = list(expected)
-    if min(sizes, default=0) < _ANY_SIZE:
+    if mlir.ShapedType.get_dynamic_size() in sizes:
         raise NotUnderstoodError("it asks for dimensions that are dynamic")
     asked = [None if size == _ANY_SIZE else size for size in sizes]
     reading.ask(pred.HasRoleSizes(role.kind, role.role, tuple(asked)))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tuninglink.cli.tune_run import unknown_device_remarks
 from tuninglink.errors import TuninglinkError
 from tuninglink.tuning import search as searches
 from tuninglink.tuning.candidates import SearchProblem, distance
@@ -21,7 +22,8 @@ from tuninglink.tuning.database.tables import (
     problem_of_table,
     recorded_candidate,
 )
-from tuninglink.tuning.devices.hardware import TYPICAL, compute_units
+from tuninglink.tuning.devices.device import DeviceDescription
+from tuninglink.tuning.devices.hardware import TYPICAL, compute_units, known_compute_units
 from tuninglink.tuning.search import search_named
 from tuninglink.tuning.search.base import MeasuredProblem, RandomSearch
 from tuninglink.tuning.search.features import features
@@ -318,7 +320,29 @@ def test_devices_are_known_by_name() -> None:
     assert compute_units("AMD Radeon RX 9070 XT") == 64
     assert compute_units("AMD Radeon RX 9070") == 56
     assert compute_units("Radeon 8060S Graphics (RADV GFX1151)") == 40
+    assert compute_units("NVIDIA L40S") == 142
+    assert compute_units("NVIDIA A100-SXM4-80GB") == 108
+    assert compute_units("NVIDIA RTX A4000") == 48
     assert compute_units("something new") == TYPICAL
+
+
+@pytest.mark.parametrize("name", ["NVIDIA RTX A1000", "NVIDIA GeForce RTX 3050 Laptop GPU", "new"])
+def test_other_devices_are_unknown(name: str) -> None:
+    assert known_compute_units(name) is None
+
+
+def test_what_is_assumed_of_an_unknown_device_is_a_remark() -> None:
+    names = [
+        ("cuda", "NVIDIA H200"),
+        ("cuda", "NVIDIA X1"),
+        ("cuda", "NVIDIA X1"),
+        ("local-sync", "a CPU"),
+    ]
+    devices = [DeviceDescription(driver, name, driver, "", "", 0) for driver, name in names]
+    (remark,) = unknown_device_remarks(devices)
+    assert "compute units of 'NVIDIA X1' is unknown; estimates of candidates assume 132" in str(
+        remark
+    )
 
 
 def test_an_unknown_search_is_one_diagnostic() -> None:

@@ -134,7 +134,7 @@ def _findings(
     if isinstance(value, iree_codegen.CompilationInfoAttr):
         lowering = value.lowering_config
     if not isinstance(lowering, iree_gpu.LoweringConfigAttr):
-        yield from level_faults(lowering, None if matched is None else matched.loops)
+        yield from level_faults(lowering, None if matched is None else len(matched.parallel))
         return
     translation = getattr(value, "translation_info", None)
     pipeline = ""
@@ -142,9 +142,9 @@ def _findings(
         pipeline = str(translation.pass_pipeline)
         yield from _translation_faults(translation, target)
     # A convolution as a matmul has fewer loops.
-    loops = None if matched is None or uses_igemm(translation) else matched.loops
+    parallel = None if matched is None or uses_igemm(translation) else matched.parallel
     knobs = entries_of(lowering.attributes)
-    yield from knob_faults(knobs, pipeline, loops)
+    yield from knob_faults(knobs, pipeline, parallel)
     if isinstance(translation, iree_codegen.TranslationInfoAttr):
         sizes = list(translation.workgroup_size or ())
         subgroup_size = translation.subgroup_size or 0
@@ -215,11 +215,11 @@ class _Matched:
     """The requirements of a matcher on a contraction or a convolution.
 
     Attributes:
-        loops: the number of its loops.
+        parallel: for each of its loops whether it is parallel, not a reduction.
         types: the element types of its operands.
     """
 
-    loops: int
+    parallel: tuple[bool, ...]
     types: tuple[str, str]
 
 
@@ -233,7 +233,9 @@ def _matched(matcher: mlir.Operation | None) -> _Matched | None:
         if not isinstance(maps, mlir.ArrayAttr) or not len(maps):
             return None
         lhs, rhs = (str(type_.value) if isinstance(type_, mlir.TypeAttr) else "" for type_ in types)
-        return _Matched(mlir.AffineMapAttr(maps[0]).value.n_dims, (lhs, rhs))
+        result = mlir.AffineMapAttr(maps[len(maps) - 1]).value
+        loops = (mlir.AffineDimExpr.get(loop, result.context) for loop in range(result.n_dims))
+        return _Matched(tuple(loop in result.results for loop in loops), (lhs, rhs))
     return None
 
 

@@ -46,27 +46,35 @@ _SUBGROUP_SIZES: Final = {"gfx9": (64,), "gfx1": gpu.AMD_SUBGROUP_SIZES, "sm_": 
 
 
 def knob_faults(
-    knobs: Mapping[str, mlir.Attribute], pipeline: str, loops: int | None
+    knobs: Mapping[str, mlir.Attribute], pipeline: str, parallel: Sequence[bool] | None
 ) -> Iterator[Fault]:
     """Yield faults of the entries of a `#iree_gpu.lowering_config`.
 
     Args:
         knobs: the entries.
         pipeline: the configured pipeline, as MLIR prints it; empty if unknown.
-        loops: the number of loops of the configured op; None if unknown.
+        parallel: for each loop of the configured op whether it is parallel; None if unknown.
     """
     for name, value in knobs.items():
         if name not in gpu.ENTRIES:
-            suggestion = misspelt(name, gpu.ENTRIES)
-            hint = f"; did you mean '{suggestion}'?" if suggestion else ""
-            remedy = "" if suggestion else f"it reads {', '.join(gpu.ENTRIES)}"
-            yield Fault(f"code generation reads no '{name}'{hint}", remedy, knob=name)
+            yield _unread(name)
             continue
         faults = [*_malformed(name, value), *_of_another_pipeline(name, pipeline, knobs)]
-        if loops is not None and not faults:
-            faults += _of_other_loops(name, value, loops)
+        if parallel is not None and not faults:
+            faults += _of_other_loops(name, value, len(parallel))
+            faults += () if faults else _of_wrong_loops(name, value, parallel)
         yield from (replace(fault, knob=name) for fault in faults)
-    yield from _missing(knobs, _PIPELINES.get(pipeline, ""), is_product=loops is not None)
+    yield from _missing(knobs, _PIPELINES.get(pipeline, ""), is_product=parallel is not None)
+
+
+def _unread(name: str) -> Fault:
+    """Return the fault of an entry that code generation does not read."""
+    message = f"code generation reads no '{name}'"
+    if name in (gpu.WORKGROUP_SIZE, gpu.SUBGROUP_SIZE):
+        return Fault(f"{message} here", "it belongs in the 'translation_info'", knob=name)
+    if suggestion := misspelt(name, gpu.ENTRIES):
+        return Fault(f"{message}; did you mean '{suggestion}'?", knob=name)
+    return Fault(message, f"it reads {', '.join(gpu.ENTRIES)}", knob=name)
 
 
 def _missing(
@@ -221,6 +229,25 @@ def _of_another_pipeline(
             f"{configured} reads '{other}' instead",
             is_error=name != gpu.LANE_BASIS and other not in knobs,
         )
+
+
+def _of_wrong_loops(name: str, value: mlir.Attribute, parallel: Sequence[bool]) -> Iterator[Fault]:
+    """Yield a fault for workgroup tiles of reductions, and for reduction tiles of parallel loops."""
+    sizes = gpu.read_integers(value) if name in (gpu.WORKGROUP, gpu.REDUCTION) else None
+    if sizes is None:
+        return
+    takes_parallel = name == gpu.WORKGROUP
+    pairs = zip(sizes, parallel, strict=True)
+    right = [size if is_parallel == takes_parallel else 0 for size, is_parallel in pairs]
+    loop = next((loop for loop, size in enumerate(sizes) if size != right[loop]), None)
+    if loop is None:
+        return
+    if takes_parallel:
+        fault, remedy = f"ignored for loop {loop}, a reduction", "'reduction' tiles reductions"
+    else:
+        fault, remedy = f"loop {loop} is parallel", "'workgroup' tiles parallel loops"
+    advice = f"{remedy}; write {right}" if any(right) else remedy
+    yield Fault(f"'{name}' is {list(sizes)}, and {fault}", advice)
 
 
 def _of_other_loops(name: str, value: mlir.Attribute, loops: int) -> Iterator[Fault]:

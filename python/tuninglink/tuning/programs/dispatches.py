@@ -40,7 +40,7 @@ from tuninglink.tuning.programs.benchmark_building import (
     is_benchmark,
 )
 from tuninglink.tuning.programs.dynamic_benchmarks import DynamicBenchmark, dynamic_benchmarks
-from tuninglink.tuning.programs.program_caches import DispatchUse, with_program_sets
+from tuninglink.tuning.programs.program_caches import CPU, DispatchUse, with_program_sets
 from tuninglink.tuning.programs.program_calls import ProgramCalls, form_dispatches
 
 
@@ -149,11 +149,6 @@ class DispatchedProgram:
     tasks: tuple[TuningTask, ...]
     omissions: tuple[Omission, ...]
 
-    @property
-    def profiled(self) -> list[TuningTask]:
-        """The problems whose times are in a profile."""
-        return [task for task in self.tasks if task.profiled_us is not None]
-
 
 def read_program(
     path: str,
@@ -198,19 +193,14 @@ def read_program(
     return DispatchedProgram(content, calls, _among_others(tasks), tuple(omissions))
 
 
-_CPU: Final = "llvm-cpu"
-
-
 def _among_others(tasks: Sequence[TuningTask]) -> tuple[TuningTask, ...]:
     """Return the tasks of a program with the data that it uses between two calls of a dispatch."""
     static = [task for task in tasks if not task.is_dynamic]
-    layouts = with_program_sets(
-        [
-            DispatchUse(task.layout, task.source, task.calls, task.target.backend == _CPU)
-            for task in static
-        ]
-    )
-    by_key = {task.key: layout for task, layout in zip(static, layouts, strict=True)}
+    uses = [
+        DispatchUse(task.layout, task.source, task.calls, task.target.backend) for task in static
+    ]
+    layouts = zip(static, with_program_sets(uses), strict=True)
+    by_key = {task.key: layout for task, layout in layouts}
     return tuple(replace(task, layout=by_key.get(task.key, task.layout)) for task in tasks)
 
 
@@ -278,8 +268,8 @@ def _static_task(
     calls: int,
     arguments: Sequence[tuple[int | None, ...]],
 ) -> TuningTask:
-    is_on_cpu = Target.from_attribute(variant.attributes["target"]).backend == _CPU
-    built = build_benchmark(module, () if is_on_cpu else arguments)
+    backend = Target.from_attribute(variant.attributes["target"]).backend
+    built = build_benchmark(module, () if backend == CPU else arguments)
     return _task(module, variant, calls, SizedFunction(built.name, built.layout))
 
 

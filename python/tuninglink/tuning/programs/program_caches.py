@@ -14,6 +14,9 @@ from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.tuning.programs.benchmark import Access, Binding, BufferLayout
 from tuninglink.tuning.programs.compiled_program import element_type
 
+CPU: Final = "llvm-cpu"
+"""The backend for CPUs."""
+
 _MOST_CPU_BYTES: Final = 128 << 20
 """The most data of a program between two calls on a CPU: last-level caches keep less for each core."""
 
@@ -33,13 +36,18 @@ class DispatchUse:
         layout: the buffer of its benchmark.
         source: the dispatch at `executable-sources`, as bytecode.
         calls: the calls in a run of the program.
-        is_on_cpu: whether it runs on a CPU.
+        backend: the backend that compiles it.
     """
 
     layout: BufferLayout
     source: bytes
     calls: int
-    is_on_cpu: bool
+    backend: str
+
+    @property
+    def is_on_cpu(self) -> bool:
+        """Whether it runs on a CPU."""
+        return self.backend == CPU
 
 
 def with_program_sets(uses: Sequence[DispatchUse]) -> list[BufferLayout]:
