@@ -32,7 +32,7 @@ def compiled(source: str, target: str, *specs: str) -> tuninglink.compiler.Compi
         source.encode(),
         specs=[each.encode() for each in specs],
         default_specs=False,
-        flags=TARGETS[target],
+        flags=[*TARGETS[target], "--compile-to=executable-targets"],
         diagnostics=QUIET,
     )
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from framework_programs import CPU, run
 from programs import iree_compile
-from tuning_programs import ONE_CHANNEL, ONE_IMAGE, depthwise, prepared
+from tuning_programs import ONE_CHANNEL, ONE_IMAGE, POOLING, depthwise, prepared
 
 import tuninglink
 from tuninglink.emission.spec_writer import write_spec
@@ -24,6 +24,7 @@ KEPT = ONE_IMAGE.replace("@main", "@kept")
     [
         (depthwise(stride=2), ((1, 16, 33, 33), (16, 3, 3))),
         (ONE_CHANNEL, ((1, 18, 18, 1), (3, 3, 1, 32))),
+        (POOLING, ((1, 16, 34, 34), (3, 3))),
     ],
 )
 def test_unrolled_windows_compute_the_same_results(

@@ -45,10 +45,13 @@ def forked_commands() -> Iterator[Callable[[Sequence[str]], Ending]]:
 
 def _serve() -> None:
     import tuninglink.checking.checker  # noqa: PLC0415
-    import tuninglink.cli.compile  # noqa: PLC0415
-    import tuninglink.cli.tune  # noqa: F401, PLC0415
+    import tuninglink.cli.tuning  # noqa: F401, PLC0415
     from tuninglink.cli import process  # noqa: PLC0415
     from tuninglink.cli.commands import run  # noqa: PLC0415
+    from tuninglink.cli.usage import SUMMARIES, module_of  # noqa: PLC0415
+
+    for command in SUMMARIES:
+        module_of(command)
 
     for line in sys.stdin:
         reader, writer = os.pipe()

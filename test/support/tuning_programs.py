@@ -139,3 +139,15 @@ func.func @main(%image: {image}, %filter: {kernel}) -> {result} {{
 
 
 ONE_CHANNEL = ONE_IMAGE.replace("x18x16xf32", "x18x1xf32").replace("x3x16x32", "x3x1x32")
+
+POOLING = f"""
+func.func @main(%image: tensor<1x16x34x34xf32>, %window: tensor<3x3xf32>) -> tensor<1x16x16x16xf32> {{
+  {ZERO}
+  %empty = tensor.empty() : tensor<1x16x16x16xf32>
+  %start = linalg.fill ins(%zero : f32) outs(%empty : tensor<1x16x16x16xf32>) -> tensor<1x16x16x16xf32>
+  %result = linalg.pooling_nchw_max {{strides = dense<2> : vector<2xi64>}}
+    ins(%image, %window : tensor<1x16x34x34xf32>, tensor<3x3xf32>)
+    outs(%start : tensor<1x16x16x16xf32>) -> tensor<1x16x16x16xf32>
+  return %result : tensor<1x16x16x16xf32>
+}}
+"""

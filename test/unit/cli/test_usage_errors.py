@@ -111,13 +111,13 @@ CASES = {
     "tune program.mlir": "error: no target; name what the program is compiled for\n"
     f"note: for this CPU: {HOST}\nnote: for CUDA: {CUDA}\n"
     "note: for HIP: --iree-hal-target-device=hip --iree-rocm-target=gfx942",
-    f"tune program.mlir {GENERIC} --device local-sync --only nothing --flag-sets none": "warning: the target is a generic x86_64 CPU; for this machine's, "
+    f"tune program.mlir {GENERIC} --device local-sync --only nothing --flag-sets none --jobs 1": "warning: the target is a generic x86_64 CPU; for this machine's, "
     "add --iree-llvmcpu-target-cpu=host",
-    f"tune program.mlir {CUDA} --device local-sync --flag-sets none": "error: there is no dispatch to tune\n"
+    f"tune program.mlir {CUDA} --device local-sync --flag-sets none --jobs 1": "error: there is no dispatch to tune\n"
     "note: @add_dispatch_0::@cuda_nvptx_fb: driver 'local-sync' does not run what 'cuda' compiles",
     f"tune GFX942 {VMVX}": "error: this is a tuning spec, not a program",
-    f"tune program.mlir {HOST} --device local-sync --only attention --flag-sets none": "error: there is no dispatch that --only means",
-    f"tune DYNAMIC {HOST} --device local-sync --flag-sets none": "(?s)error: there is no dispatch to tune.*its sizes are dynamic: they "
+    f"tune program.mlir {HOST} --device local-sync --only attention --flag-sets none --jobs 1": "error: there is no dispatch that --only means",
+    f"tune DYNAMIC {HOST} --device local-sync --flag-sets none --jobs 1": "(?s)error: there is no dispatch to tune.*its sizes are dynamic: they "
     "are known only when the program runs",
     f"tune DYNAMIC --dim 1.0=8 {VMVX}": "error: '--dim 1.0=8' is about no dynamic dimension of the program's "
     "arguments\nnote: dynamic dimensions: 0.0",

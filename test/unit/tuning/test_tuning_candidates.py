@@ -24,6 +24,7 @@ from tuninglink.spaces.selection import EVERYTHING
 from tuninglink.spaces.verification import broken_necessary_rules
 from tuninglink.tuning.candidates import Candidate, CandidateOrigin
 from tuninglink.tuning.candidates.drawing import DrawingProcess
+from tuninglink.tuning.candidates.preparation import NotTunableError
 from tuninglink.tuning.candidates.sampling import CandidateMaker, SpaceSampler
 
 CASES = [
@@ -174,6 +175,12 @@ def test_candidates_that_are_known_to_be_miscompiled_are_left_out(target: str) -
     assert sample
     has_intrinsics = any("mma_kind" in candidate.configuration for candidate in sample)
     assert has_intrinsics == (target == "hip")
+
+
+@pytest.mark.parametrize("source", [matmul(64, 64, 64), REDUCTION])
+def test_spaces_of_other_backends_are_not_for_vulkan(source: str) -> None:
+    with pytest.raises(NotTunableError, match="vulkan-spirv does not build"):
+        prepared(source, "vulkan")
 
 
 def test_a_draw_in_another_process_is_the_same() -> None:

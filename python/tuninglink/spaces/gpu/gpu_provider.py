@@ -14,6 +14,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.iree.structured_op import element_type
+from tuninglink.iree.targets import read_executable_target
 from tuninglink.mlir.diagnostics import error
 from tuninglink.mlir.walk import visit
 from tuninglink.solver.answers import AssignmentError, UndecidedError
@@ -151,6 +152,7 @@ class GpuProvider(Provider):
         return self._own_spaces(pipeline, workload) if shared is None else shared
 
     def _own_spaces(self, pipeline: str, workload: Workload) -> Sequence[Space]:
+        _check_backend(workload, pipeline)
         if pipeline != DISTRIBUTE and not workload.root.results:
             raise UndecidedError(f"{workload.problem} computes in buffers, not in tensors")
         device = self._device(workload)
@@ -184,6 +186,19 @@ class GpuProvider(Provider):
         self._known = target, device
         return device
 
+
+def _check_backend(workload: Workload, pipeline: str) -> None:
+    """Check that the target's backend builds a pipeline.
+
+    Raises:
+        UndecidedError: it does not, as that of Vulkan and Metal, whose pipelines have no space.
+    """
+    target = read_executable_target(workload.target) if workload.target is not None else None
+    if target is not None and target.backend in _SPIRV_BACKENDS:
+        raise UndecidedError(f"{target.backend} does not build {pipeline}")
+
+
+_SPIRV_BACKENDS: Final = frozenset({"vulkan-spirv", "metal-spirv"})
 
 _Form = Callable[["Workload", "Gpu", mlir.Attribute], "Sequence[Space]"]
 
