@@ -150,16 +150,8 @@ def decide(
     else:
         outcome = Outcome.FASTER
     default, tuned = (interval(times, seed) for times in rounds.T)
-    return Decision(
-        outcome,
-        speedup,
-        default.median,
-        tuned.median,
-        intervals,
-        contrary,
-        default.interval,
-        tuned.interval,
-    )
+    medians, bounds = (default.median, tuned.median), (default.interval, tuned.interval)
+    return Decision(outcome, speedup, *medians, intervals, contrary, *bounds)
 
 
 def survivors(
