@@ -116,6 +116,7 @@ MISTAKES = {
     "tiles for steps": Mistake(TILES, "workgroup = [0, 0, 64]", "ignored for loop 2, a reduction", "'reduction' tiles reductions", "warning"),
     "threads in the lowering config": Mistake(STEPS, f"workgroup_size = [256, 1, 1], {STEPS}", "no 'workgroup_size' here", "belongs in the 'translation_info'", "warning"),
     "negative size": Mistake("%k, [5120]", "%k, [-5120]", "matches nothing", "loop 2 is -5120", line=ENTRY),
+    "misspelt type": Mistake("lhs_type = f16", "lhs_type = fp16", "expected attribute value", "did you mean 'f16'?"),
     "misspelt distribution": Mistake("distribution = ", "distributions = ", "'distributions' is not a level", "'distribution'", example=CPU),
 }  # fmt: skip
 

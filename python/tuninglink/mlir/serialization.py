@@ -185,7 +185,14 @@ _UNKNOWN_OP: Final = re.compile(r"custom op '(transform\.[\w.]+)' is unknown")
 _TRANSFORM_OPS: Final = [
     value for value in vars(names).values() if str(value).startswith("transform.")
 ]
-_WORD: Final = re.compile(r"\w+")
+_NO_VALUE: Final = re.compile(r"expected (?:attribute value|non-function type)$")
+_VALUES: Final = (
+    *("f16", "bf16", "f32", "f64", "f8E4M3FN", "f8E4M3FNUZ", "f8E5M2", "f8E5M2FNUZ", "f4E2M1FN"),
+    *("i1", "i4", "i8", "i16", "i32", "i64", "index", "true", "false", "unit"),
+)
+"""Words that are values of attributes: types of elements, and keywords."""
+
+_WORD: Final = re.compile(r"\s*(\w+)")
 _SEQUENCE: Final = re.compile(r"transform\.named_sequence\s+(?:\w+\s+)?@([\w$.\-]+)")
 
 
@@ -226,11 +233,14 @@ def _misspelt(diagnostic: Diagnostic, text: str) -> tuple[str, list[str]]:
         return match[1], _SEQUENCE.findall(text)
     if match := _UNKNOWN_OP.match(message):
         return match[1], _TRANSFORM_OPS
+    candidates: list[str] = []
     if match := _NO_CASE.match(message):
-        return _word_at(diagnostic, text), match[1].split(", ")
-    if match := _KEYWORD.match(message):
-        return _word_at(diagnostic, text), [match[1]]
-    return "", []
+        candidates = match[1].split(", ")
+    elif match := _KEYWORD.match(message):
+        candidates = [match[1]]
+    elif _NO_VALUE.match(message):
+        candidates = list(_VALUES)
+    return (_word_at(diagnostic, text), candidates) if candidates else ("", [])
 
 
 def _enclosing(diagnostic: Diagnostic, text: str) -> list[Diagnostic]:
@@ -252,4 +262,4 @@ def _word_at(diagnostic: Diagnostic, text: str) -> str:
     if place is None or not 0 < place.line <= len(lines):
         return ""
     match_ = _WORD.match(lines[place.line - 1], max(0, place.column - 1))
-    return match_[0] if match_ else ""
+    return match_[1] if match_ else ""

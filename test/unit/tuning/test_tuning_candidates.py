@@ -9,7 +9,9 @@ from dataclasses import replace
 import pytest
 from iree.compiler import ir as mlir
 from tuning_programs import (
+    ATTENTION,
     CONVOLUTION,
+    MASKED_ATTENTION,
     ONE_IMAGE,
     REDUCTION,
     TARGETS,
@@ -181,6 +183,13 @@ def test_candidates_that_are_known_to_be_miscompiled_are_left_out(target: str) -
 def test_spaces_of_other_backends_are_not_for_vulkan(source: str) -> None:
     with pytest.raises(NotTunableError, match="vulkan-spirv does not build"):
         prepared(source, "vulkan")
+
+
+@pytest.mark.parametrize("source", [ATTENTION, MASKED_ATTENTION])
+def test_all_candidates_for_an_attention_have_intrinsics_or_lanes(source: str) -> None:
+    sample = prepared(source, "hip").spaces.sample(12, seed=1)
+    assert sample
+    assert all(candidate.decomposition for candidate in sample)
 
 
 def test_a_draw_in_another_process_is_the_same() -> None:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
 
+from tuninglink.iree.op_kinds import OpKind
 from tuninglink.mlir import names
 from tuninglink.solver.answers import AssignmentError, Limits, UndecidedError, Verdict
+from tuninglink.spaces.compiler_provider import CompilerSpace
 from tuninglink.spaces.configuration import Configuration, MismatchError
 from tuninglink.spaces.configuration_answers import Miscompilations
 from tuninglink.spaces.gpu.code_options import code_options, read_options, with_options
@@ -105,10 +107,13 @@ class CandidateSpaces:
     def _find_spaces(
         self, dispatch: Workload, default: Configuration, registry: ProviderRegistry
     ) -> Iterator[Space]:
+        is_attention = dispatch.problem.kind is OpKind.ATTENTION
         for pipeline in _pipelines(default, registry):
             try:
                 for space in registry.spaces(dispatch, pipeline):
-                    if not self._miscompilations.fill(space):
+                    # The compiler writes no intrinsics for the parts of an attention.
+                    is_whole = not (is_attention and isinstance(space, CompilerSpace))
+                    if is_whole and not self._miscompilations.fill(space):
                         yield space
             except UndecidedError as failure:
                 self._reasons.append(failure.reason)
@@ -154,8 +159,7 @@ class CandidateSpaces:
         except UndecidedError:
             pass  # use the neighbors so far
         result.sort(key=lambda pair: pair[0])
-        made = [self._make(candidate.space, knobs) for _, knobs in result]
-        return _unlike(candidate, made)
+        return _unlike(candidate, (self._make(candidate.space, knobs) for _, knobs in result))
 
     def variants(self, candidate: Candidate) -> list[Candidate]:
         """Return the candidates that differ in one option of code generation."""
