@@ -15,13 +15,15 @@ from tuninglink.tuning.devices.inputs import make_inputs
 from tuninglink.tuning.devices.running import Loader
 from tuninglink.tuning.programs import dispatches, program_caches
 from tuninglink.tuning.programs.dispatches import TuningTask, read_program
-from tuninglink.tuning.results import Failure
+from tuninglink.tuning.references.stored_tensors import stored_tensors
+from tuninglink.tuning.results import Correctness, Failure
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tuninglink.tuning.candidates.compilation import CandidateCompiler
     from tuninglink.tuning.devices.device_process import DeviceProcess
+    from tuninglink.tuning.references.references import References
 
 LAYERS = 6
 SIZE = 64
@@ -109,3 +111,20 @@ def test_a_rotating_benchmark_is_measured(
     timing = device.measure(rotated.benchmark(compiled.image))
     assert not isinstance(timing, Failure)
     assert timing.batch >= rotated.layout.variants
+
+
+def test_the_reference_reads_what_the_first_variant_passes(
+    rotated: TuningTask,
+    compiler: CandidateCompiler,
+    device: DeviceProcess,
+    references: References,
+) -> None:
+    assert rotated.layout.variants > 1
+    compiled = compiler.submit_program(rotated.source, "", 600).result()
+    assert not isinstance(compiled, Failure)
+    outputs = device.outputs(rotated.benchmark(compiled.image))
+    assert not isinstance(outputs, Failure)
+    (tensor,) = stored_tensors(rotated.source, rotated.layout)
+    assert tensor.part.shape == (1, SIZE)
+    assert references.judge_by_points(rotated, outputs) is not None
+    assert references.judge(rotated, outputs).correctness is Correctness.RIGHT

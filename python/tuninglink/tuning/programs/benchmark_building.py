@@ -23,6 +23,7 @@ from tuninglink.mlir.walk import body, collect
 from tuninglink.tuning.programs.benchmark import BufferLayout
 from tuninglink.tuning.programs.benchmark_variants import (
     constant_operation,
+    of_first_variant,
     other_variants,
     select_constants,
 )
@@ -157,13 +158,13 @@ def _read(module: mlir.Operation) -> _Parts:
 
 
 def passed_constants(dispatch: mlir.Operation) -> tuple[int, ...]:
-    """Return the constants that a benchmark passes to its dispatch.
+    """Return the constants that a benchmark passes to its dispatch; those of the first variant if it has several.
 
     Raises:
         NoBenchmarkError: they are only known when the program runs.
     """
     constants, _, _ = _arguments(dispatch)
-    return tuple(map(_constant, constants))
+    return tuple(_constant(of_first_variant(constant)) for constant in constants)
 
 
 def _segments(operation: mlir.Operation) -> list[range]:

@@ -17,6 +17,7 @@ from tuninglink.tuning.programs.program_caches import argument_bytes
 Value = mlir.Value[Any]
 
 _MOST: Final = 256
+_SELECT: Final = "arith.select"
 _EQUAL: Final = 0
 """The value of `eq` in `arith.cmpi`."""
 
@@ -77,11 +78,18 @@ def select_constants(
                 attributes={"predicate": predicate},
             ).result
             selected = mlir.Operation.create(
-                "arith.select",
+                _SELECT,
                 results=[selected.type],
                 operands=[is_variant, constant_operation(selected.type, value), selected],
             ).result
         operands[position] = selected
+
+
+def of_first_variant(value: Value) -> Value:
+    """Return what an operand that `select_constants` may have replaced is in the first variant."""
+    while not isinstance(value.owner, mlir.Block) and value.owner.operation.name == _SELECT:
+        value = value.owner.operation.operands[2]  # the value where the condition is false
+    return value
 
 
 def constant_operation(kind: mlir.Type, value: int) -> Value:
