@@ -43,7 +43,7 @@ from tuninglink.tuning.problems.reading import read_problem
             "p.mlir --dim x=8",
             "expected [ARGUMENT.DIMENSION=]SIZE[:WEIGHT],... such as 0.0=1,8:2,64,512",
         ),
-        ("p.mlir --compile-to=flow", "is of no use here: nothing but a spec is written"),
+        ("p.mlir --compile-to=flow", "'--compile-to' is not a flag of this command"),
     ],
 )
 def test_what_makes_no_sense_is_refused(
