@@ -40,7 +40,7 @@ SECONDS = 600.0
 
 
 def task() -> PreparedTask:
-    """Returns the matmul."""
+    """Return the matmul."""
     (found,) = read_program(str(PROGRAM), FLAGS).tasks
     return prepare(found, FLAGS, [], ProviderRegistry(print), {})
 
@@ -59,12 +59,12 @@ def write(prepared: PreparedTask) -> None:
 
 
 def candidates() -> list[Candidate]:
-    """Returns the candidates that are written down."""
+    """Return the candidates that are written down."""
     return [Candidate(knobs={}, **each) for each in json.loads(LIST.read_text())]
 
 
 def by_processes(prepared: PreparedTask, chosen: list[Candidate], jobs: int) -> float:
-    """Returns how long a process of the compiler for each candidate takes, in seconds."""
+    """Return how long a process of the compiler for each candidate takes, in seconds."""
     tool = Path(sys.executable).parent / "iree-compile"
     with tempfile.TemporaryDirectory() as directory:
         paths = []
@@ -94,7 +94,7 @@ def by_processes(prepared: PreparedTask, chosen: list[Candidate], jobs: int) -> 
 def by_workers(
     prepared: PreparedTask, chosen: list[Candidate], compiler: CandidateCompiler
 ) -> tuple[float, int]:
-    """Returns how long the tuner's workers take, in seconds, and how many candidates fail."""
+    """Return how long the tuner's workers take, in seconds, and how many candidates fail."""
     began = time.monotonic()
     answers = [compiler.submit(prepared.template, each, SECONDS) for each in chosen]
     failed = sum(isinstance(each.result(), Failure) for each in answers)
@@ -108,7 +108,7 @@ def is_kept(candidate: Candidate) -> bool:
 
 
 def dropped_winners(path: Path) -> tuple[int, int]:
-    """Returns how many of the configurations in a table that beat the default are left out, and of how many."""
+    """Return how many of the configurations in a table that beat the default are left out, and of how many."""
     table = json.loads(path.read_text())
     default = table["default"]["microseconds"]
     better = [
@@ -121,7 +121,7 @@ def dropped_winners(path: Path) -> tuple[int, int]:
 
 
 def main() -> None:
-    """Runs the comparison."""
+    """Run the comparison."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--table", type=Path, action="append", default=[])

@@ -27,7 +27,7 @@ TARGET = ["--iree-hal-target-device=hip", "--iree-rocm-target=gfx942", "--no-def
 
 
 def main() -> None:
-    """Runs the benchmark."""
+    """Run the benchmark."""
     runs = parse_runs(__doc__ or "")
     describe_machine()
     with scratch() as folder:
@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def compare_unet(folder: Path, runs: int) -> None:
-    """Compares explaining with configuring, on a program of the size of an SDXL UNet."""
+    """Compare explaining with configuring, on a program of the size of an SDXL UNet."""
     unet = write_unet(folder / "unet.mlir", UNET_TUNED, seed=PROGRAM_SEED)
     spec = write_spec(folder / "unet_spec.mlir", UNET_TUNED, seed=PROGRAM_SEED)
     common = [str(unet), f"--spec={spec}", *TARGET]

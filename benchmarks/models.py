@@ -75,7 +75,7 @@ _OURS: Final = "ours"
 
 
 def export(name: str, directory: Path, suite: str, device: str) -> Model:
-    """Exports a model, and runs it with its framework, unless its directory holds it already.
+    """Export a model, and run it with its framework, unless its directory holds it already.
 
     Args:
         name: its name.
@@ -150,7 +150,7 @@ class Row:
     report: dict[str, Any]
 
     def speedup(self, name: str) -> float:
-        """Returns the speedup of a program against the default."""
+        """Return the speedup of a program against the default."""
         return self.figures[name].speedup(self.figures[_DEFAULT])
 
     @property
@@ -170,7 +170,7 @@ class Row:
         return self.figures[_OURS].speedup(self.figures[self.best])
 
     def __str__(self) -> str:
-        """Returns the row of the table."""
+        """Return the row of the table."""
         default, ours = self.figures[_DEFAULT], self.figures[_OURS]
         functions = self.model.framework.values()
         framework = sum(function["milliseconds"] for function in functions)
@@ -196,7 +196,7 @@ _HEADER: Final = """\
 
 
 def benchmark(name: str, directory: Path, arguments: argparse.Namespace) -> Row:
-    """Exports, tunes and measures one model."""
+    """Export, tune and measure one model."""
     model = export(name, directory, arguments.suite, arguments.device)
     options = ["--budget", arguments.budget, "--device", arguments.device, *arguments.tune]
     report = tune(model, [*options, *arguments.flags])
@@ -263,7 +263,7 @@ def main() -> None:
 
 
 def record(row: Row, directory: Path) -> None:
-    """Keeps the figures of a model, its spec, and the flags that were chosen for it."""
+    """Keep the figures of a model, its spec, and the flags that were chosen for it."""
     directory.mkdir(parents=True, exist_ok=True)
     figures = {name: asdict(figures) for name, figures in row.figures.items()}
     content = {"figures": figures, "framework": row.model.framework, "report": row.report}

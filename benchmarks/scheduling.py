@@ -72,7 +72,7 @@ class ReplayedTask:
         return self.curve.calls * self.progress.best_us
 
     def advance(self, pace: Pace) -> float:
-        """Tries a candidate; returns the seconds that it took, with those before the first one."""
+        """Try a candidate; return the seconds that it took, with those before the first one."""
         start = 0.0 if self.progress.trials else pace.start_seconds
         self.progress.seconds += pace.trial_seconds
         self.progress.add(self.curve.times[self.progress.trials])
@@ -84,7 +84,7 @@ Choice = tuple[ReplayedTask, float]
 
 
 def by_shares(tasks: Sequence[ReplayedTask], left: float, pace: Pace) -> Choice | None:
-    """Gives each task its share of the time in turn, the heaviest first."""
+    """Give each task its share of the time in turn, the heaviest first."""
     rest = [each for each in tasks if not each.progress.trials]
     if not rest:
         return None
@@ -96,7 +96,7 @@ def by_shares(tasks: Sequence[ReplayedTask], left: float, pace: Pace) -> Choice 
 def by_shares_until_converged(
     tasks: Sequence[ReplayedTask], left: float, pace: Pace
 ) -> Choice | None:
-    """Gives each task its share in turn; what is left then goes to the heaviest that has not converged."""
+    """Give each task its share in turn; what is left then goes to the heaviest that has not converged."""
     choice = by_shares(tasks, left, pace)
     if choice is not None:
         return choice
@@ -122,7 +122,7 @@ SCHEDULES = {
 
 
 def replay(curves: Sequence[Curve], schedule: str, seconds: float, pace: Pace) -> list[float]:
-    """Returns the program's time after each part of the budget, as a part of its time by default."""
+    """Return the program's time after each part of the budget, as a part of its time by default."""
     choose, stops = SCHEDULES[schedule]
     tasks = [ReplayedTask(each) for each in curves]
     default = sum(each.weight for each in tasks)
@@ -142,7 +142,7 @@ def replay(curves: Sequence[Curve], schedule: str, seconds: float, pace: Pace) -
 
 
 def load(path: Path, calls: float, chance: random.Random) -> Curve:
-    """Reads a table as a curve."""
+    """Read a table as a curve."""
     table = json.loads(path.read_text())
     times = [each.get("microseconds") for each in table["trials"]]
     if "knobs" not in table["default"]:  # drawn at random, and written in some order

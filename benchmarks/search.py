@@ -60,7 +60,7 @@ class Judged:
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """Reads a table."""
+        """Read a table."""
         table = load_table(path)
         return cls(path, table, RecordedPool(problem_of_table(table), table))
 
@@ -141,7 +141,7 @@ def arrive(search: Search, table: RecordedTable) -> Replay:
 
 
 def leave_one_out(tables: Sequence[Judged], alone: Mapping[Path, Replays], seeds: int) -> None:
-    """Prints what the model finds with the other tables in a database, as `tune --database` would."""
+    """Print what the model finds with the other tables in a database, as `tune --database` would."""
     print(
         f"\n{f'left out, after {FIRST} measurements':34} {'others':>6}  {'alone':>8} {'with':>8}"
         f"{'alone median (p90)':>24}{'with median (p90)':>24}"
@@ -171,7 +171,7 @@ def leave_one_out(tables: Sequence[Judged], alone: Mapping[Path, Replays], seeds
 
 
 def suggest(tables: Sequence[Judged], count: int) -> None:
-    """Prints the speed of the best of the configurations that are first by their estimates, against the table's best."""
+    """Print the speed of the best of the configurations that are first by their estimates, against the table's best."""
     shares = []
     for judged in tables:
         recorded = {trial.candidate.key: trial.microseconds for trial in judged.table.trials}

@@ -61,7 +61,7 @@ FEW_ROWS = 8
 
 
 def run(*command: object) -> str:
-    """Runs a command and returns what it writes to standard output."""
+    """Run a command and return what it writes to standard output."""
     words = [str(each) for each in command]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -91,7 +91,7 @@ def remeasure(problem: Problem, directory: Path, options: Sequence[str]) -> dict
 
 
 def mean(speedups: Sequence[float]) -> str:
-    """Returns the geometric mean in words."""
+    """Return the geometric mean in words."""
     value = math.exp(sum(map(math.log, speedups)) / len(speedups))
     return f"{value:.3f} of {len(speedups)}"
 

@@ -44,7 +44,7 @@ class Outcome:
 
 
 def main() -> None:
-    """Runs the benchmark."""
+    """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("specs", nargs="*", type=Path)
     parser.add_argument("--target", default="gfx942")
@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def _measure(path: Path, target: str) -> list[str]:
-    """Prints a row about a spec, and returns what is wrong with its entries."""
+    """Print a row about a spec, and return what is wrong with its entries."""
     upgraded = upgrade(path.read_text(), str(path))
     kept = [each for each in upgraded.entries if not each.kept_out]
     entries = Spec(
@@ -113,7 +113,7 @@ def _try(entry: Entry, target: str, folder: Path) -> Outcome:
 
 
 def _lowering_config(entry: Entry) -> str:
-    """Returns the lowering config that an entry's matcher or action holds, as text."""
+    """Return the lowering config that an entry's matcher or action holds, as text."""
     for name in (entry.matcher, entry.action):
         sequence = entry.anatomy.table.lookup(name)
         assert sequence is not None
@@ -125,7 +125,7 @@ def _lowering_config(entry: Entry) -> str:
 
 
 def _local(text: str) -> str:
-    """Returns a module with its aliases spelled out."""
+    """Return a module with its aliases spelled out."""
     command = [str(Path(sys.executable).with_name("iree-opt")), "--mlir-print-local-scope"]
     return subprocess.run(command, input=text, capture_output=True, text=True, check=False).stdout
 
@@ -165,7 +165,7 @@ ENTRY = """\
 
 
 def _time(size: int) -> None:
-    """Prints how long a spec of `size` bytes takes."""
+    """Print how long a spec of `size` bytes takes."""
     count = size // len(ENTRY)
     action = (
         "  transform.named_sequence @apply(%op: !transform.any_op {transform.readonly}, "

@@ -31,7 +31,7 @@ BATCH = 100
 
 
 def run_batch(seed: int, first: int, count: int) -> Outcome:
-    """Compares on some scenarios."""
+    """Compare on some scenarios."""
     outcome = Outcome(Counter())
     for number in range(first, first + count):
         run_scenario(seed, number, outcome)
@@ -39,7 +39,7 @@ def run_batch(seed: int, first: int, count: int) -> Outcome:
 
 
 def outcomes(seed: int, jobs: int) -> Iterator[Outcome]:
-    """Yields what batches of scenarios give, in order, each from a process of its own."""
+    """Yield what batches of scenarios give, in order, each from a process of its own."""
     first = 0
     while True:
         starts = range(first, first + jobs * BATCH, BATCH)
@@ -54,7 +54,7 @@ def outcomes(seed: int, jobs: int) -> Iterator[Outcome]:
 
 
 def main() -> None:
-    """Runs the campaign."""
+    """Run the campaign."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--comparisons", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=1)

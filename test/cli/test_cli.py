@@ -26,7 +26,7 @@ PLAIN = {name: value for name, value in os.environ.items() if name not in {"NO_C
 
 
 def run_on_terminal(*arguments: str, **variables: str) -> tuple[int, str]:
-    """Runs the command with a terminal for its output; returns the exit code and what was shown."""
+    """Run the command with a terminal for its output; return the exit code and what was shown."""
     with TerminalCommand([TUNINGLINK, *arguments], {**PLAIN, **variables}) as command:
         return command.finish()
 

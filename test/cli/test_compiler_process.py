@@ -33,13 +33,13 @@ def write_functions(path: Path, count: int) -> Path:
 
 @pytest.fixture
 def large_program(tmp_path: Path) -> Path:
-    """Takes the compiler a second."""
+    """Take the compiler a second."""
     return write_functions(tmp_path / "large.mlir", 200)
 
 
 @pytest.fixture
 def endless_program(tmp_path: Path) -> Path:
-    """Takes the compiler much longer than a test waits."""
+    """Take the compiler much longer than a test waits."""
     return write_functions(tmp_path / "endless.mlir", 4000)
 
 

@@ -44,7 +44,7 @@ def program(tmp_path: Path) -> Path:
 
 
 def who(compiled: Compilation) -> list[tuple[str, str | None, bool | None]]:
-    """Returns, for each operation that was configured: the spec, the entry, and whether it is its own."""
+    """Return, for each operation that was configured: the spec, the entry, and whether it is its own."""
     return [
         (each.spec_name, each.entry.matcher if each.entry else None, each.is_own)
         for each in compiled.applied
@@ -399,7 +399,7 @@ def test_specs_come_loaded_as_paths_or_as_contents(tmp_path: Path) -> None:
 
 
 def old_spec() -> str:
-    """Returns a spec of an older compiler, the second entry of which nothing today can do."""
+    """Return a spec of an older compiler, the second entry of which nothing today can do."""
     today = "pipeline = #iree_cpu.pipeline<DoubleTilingExpert>"
     good = matcher("match_old", "llvm-cpu").replace(today, "CPUDoubleTilingExpert")
     gone = matcher("match_gone", "llvm-cpu").replace(today, "LLVMGPUMatmulSimt")

@@ -65,7 +65,7 @@ class Export:
         self._unknowns = [z3.Int(name, self._context) for name in knobs]
 
     def all(self) -> set[tuple[int, ...]]:
-        """Returns every solution, found by blocking those found before."""
+        """Return every solution, found by blocking those found before."""
         found = set()
         while (result := self._solver.check()) == z3.sat:
             model = self._solver.model()
@@ -99,7 +99,7 @@ def sets(program: str, target: str) -> Iterator[tuple[mlir.Operation, Constraint
 def assignments(
     knobs: list[str], solutions: list[tuple[int, ...]]
 ) -> st.SearchStrategy[tuple[int, ...]]:
-    """Returns a strategy for assignments: of values from solutions, and of any."""
+    """Return a strategy for assignments: of values from solutions, and of any."""
     seen = [sorted({each[position] for each in solutions} or {1}) for position in range(len(knobs))]
     odd = st.sampled_from([0, 1, -1, 3, 8, 17, 48, 96, 256, 1 << 20, 1 << 62, -(1 << 62)])
     usual = [st.sampled_from(values) for values in seen]
@@ -231,7 +231,7 @@ def compiler_accepts(module: mlir.Module) -> bool:
 def disturbed(
     assignment: dict[str, int], constraints: ConstraintSet, chance: random.Random
 ) -> dict[str, int]:
-    """Returns an assignment with one or two other values, of which the compiler can make a configuration."""
+    """Return an assignment with one or two other values, of which the compiler can make a configuration."""
     result = dict(assignment)
     for name in chance.sample(list(assignment), chance.choice([0, 1, 1, 2])):
         knob = next(each for each in constraints.knobs if each.name == name)
@@ -274,7 +274,7 @@ def test_checks_agree_with_the_compilers_verifier(program: str, target: str) -> 
 def verdict_like_the_compilers(
     dispatch: Workload, space: Space, assignment: dict[str, int]
 ) -> Verdict:
-    """Returns the verdict on an assignment, having seen that the compiler's verifier agrees."""
+    """Return the verdict on an assignment, having seen that the compiler's verifier agrees."""
     info = space.compilation_info(assignment)
     isolated = _isolated(dispatch)
     (root,) = (

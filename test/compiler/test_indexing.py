@@ -32,7 +32,7 @@ CORPUS = SHARED / "corpus"
 
 
 def indexed(spec: Spec, longest: int) -> tuple[Spec, int]:
-    """Returns a copy of a spec that is indexed, and the number of groups in it."""
+    """Return a copy of a spec that is indexed, and the number of groups in it."""
     module = spec.module.clone()
     groups = index_matchers(module, longest=longest).groups
     assert module.verify()
@@ -40,7 +40,7 @@ def indexed(spec: Spec, longest: int) -> tuple[Spec, int]:
 
 
 def configured(spec: Spec, payload: str) -> str:
-    """Returns what a spec makes of a payload, or the error that it is."""
+    """Return what a spec makes of a payload, or the error that it is."""
     assert mlir.Module.parse(payload, spec.module.context)
     try:
         return str(apply_spec(spec, payload))
@@ -132,7 +132,7 @@ def test_published_specs(name: str) -> None:
 
 
 def entries_of(count: int, choice: Random) -> list[IndexEntry]:
-    """Returns entries of one structure, every tenth with a size of its own missing, and some that are opaque."""
+    """Return entries of one structure, every tenth with a size of its own missing, and some that are opaque."""
     structure = Structure(Condition(names=frozenset({"linalg.matmul"})))
     entries = []
     for position in range(count):
@@ -181,7 +181,7 @@ def test_the_first_that_fits_is_the_same(seed: int) -> None:
 def first(
     items: Sequence[Item], operation: Mapping[tuple[int, int], int], opaque: frozenset[int]
 ) -> int | None:
-    """Returns the first entry that matches an operation of the structure; of the opaque ones, those given do."""
+    """Return the first entry that matches an operation of the structure; of the opaque ones, those given do."""
     for item in items:
         if isinstance(item, IndexGroup):
             check = item.check

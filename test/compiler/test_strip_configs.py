@@ -50,7 +50,7 @@ def strip(module: mlir.Operation, *keep: str) -> None:
 
 
 def check_nothing_is_left(module: mlir.Operation) -> None:
-    """Looks for configurations in what is written, too: in attributes of attributes, for example."""
+    """Look for configurations in what is written, too: in attributes of attributes, for example."""
     text = str(module)
     for trace in (
         "lowering_config",
@@ -68,7 +68,7 @@ def check_nothing_is_left(module: mlir.Operation) -> None:
 
 
 def reconfigure(module: mlir.Operation, *flags: str) -> list[Configured]:
-    """Returns what the compiler chooses for executables that stand at executable-sources."""
+    """Return what the compiler chooses for executables that stand at executable-sources."""
     return configured_functions(parse(configure(separate_if_split(module), FROM_SOURCES, *flags)))
 
 
@@ -301,7 +301,7 @@ def test_keeps_what_it_is_told_to(kept: ConfigurationKind) -> None:
 
 
 def _head(operation: mlir.Operation) -> str:
-    """Returns an operation's name and attributes, without what is inside and without aliases."""
+    """Return an operation's name and attributes, without what is inside and without aliases."""
     attributes = (f"{name} = {value}" for name, value in operation.attributes.items())
     listed = [each.partition("<")[0] for each in attributes]
     return f"{operation.name} {', '.join(listed)}"

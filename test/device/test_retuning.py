@@ -55,7 +55,7 @@ ENTRY = """
 
 
 def spec(**sizes: int) -> Spec:
-    """Returns a spec with an entry for each size."""
+    """Return a spec with an entry for each size."""
     entries = [ENTRY.replace("NAME", name).replace("[N]", f"[{n}]") for name, n in sizes.items()]
     pairs = ", ".join(f"@match_{name} -> @configure" for name in sizes)
     text = f"""

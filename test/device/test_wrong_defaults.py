@@ -98,7 +98,7 @@ def _is_heavy(benchmark: Benchmark) -> bool:
 
 
 def _shifted(outputs: Outputs) -> Outputs:
-    """Returns outputs of which a part is wrong."""
+    """Return outputs of which a part is wrong."""
     bindings = {}
     for number, content in outputs.bindings.items():
         values = content.view(np.float32).copy()

@@ -35,19 +35,19 @@ _START: Final = pytest.StashKey[float]()
 
 
 def function_of(node: str) -> str:
-    """Returns the name of a test without its parameters."""
+    """Return the name of a test without its parameters."""
     return node.partition("[")[0]
 
 
 @cache
 def read_record() -> dict[str, float]:
-    """Returns the seconds of each slow test function."""
+    """Return the seconds of each slow test function."""
     seconds: dict[str, float] = json.loads(RECORD.read_text())
     return seconds
 
 
 def functions_in(path: Path) -> list[str]:
-    """Returns the names of the test functions of a file."""
+    """Return the names of the test functions of a file."""
     file = path.relative_to(ROOT)
     return [f"{file}::{name}" for name in _FUNCTION.findall(path.read_text())]
 
@@ -124,7 +124,7 @@ class _Measurements:
                 terminalreporter.line(f"{value:5.1f} s {name}")
 
     def _record(self, slow: Mapping[str, float]) -> None:
-        """Replaces what is recorded of the functions that ran, or that are gone."""
+        """Replace what is recorded of the functions that ran, or that are gone."""
         kept = {
             name: value
             for name, value in read_record().items()

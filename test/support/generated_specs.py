@@ -61,18 +61,18 @@ class GeneratedSpec:
         return self.shape.is_list and not any(entry.can_fail for entry in self.entries)
 
     def marking(self) -> GeneratedSpec:
-        """Returns the same spec with actions that mark whatever they were called for."""
+        """Return the same spec with actions that mark whatever they were called for."""
         return replace(
             self, entries=tuple(replace(each, value=each.value or 0) for each in self.entries)
         )
 
     @staticmethod
     def silent(entry: GeneratedEntry) -> GeneratedEntry:
-        """Returns an entry that matches the same and configures nothing."""
+        """Return an entry that matches the same and configures nothing."""
         return replace(entry, value=None)
 
     def text(self) -> str:
-        """Returns the spec as MLIR."""
+        """Return the spec as MLIR."""
         sequences = [self._helper(name) for name in sorted(self._helper_names())]
         for index, entry in enumerate(self.entries):
             sequences += [_matcher(index, entry), *_action(index, entry)]
@@ -101,7 +101,7 @@ class GeneratedSpec:
 }}"""
 
     def accepts(self, entry: GeneratedEntry) -> tuple[str, ...]:
-        """Returns what the matcher of `entry` accepts, its helper considered."""
+        """Return what the matcher of `entry` accepts, its helper considered."""
         if entry.through_helper is None:
             return entry.operations
         asked = next(e for e in self.entries if e.through_helper == entry.through_helper)

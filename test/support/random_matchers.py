@@ -53,7 +53,7 @@ class Matmul:
     known: Mapping[tuple[int, int], Known] = field(default_factory=dict)
 
     def dimensions(self) -> dict[tuple[int, int], int | Known]:
-        """Returns each dimension of each operand: its size, or what is known of it."""
+        """Return each dimension of each operand: its size, or what is known of it."""
         rhs = (self.n, self.k) if self.maps == "nt" else (self.k, self.n)
         found: dict[tuple[int, int], int | Known] = {}
         for operand, sizes in enumerate(((self.m, self.k), rhs, (self.m, self.n))):
@@ -73,7 +73,7 @@ class Matmul:
         return shapes[0], shapes[1], shapes[2]
 
     def text(self, number: int) -> str:
-        """Returns a function with the operation, whose operands are made of what is known of them."""
+        """Return a function with the operation, whose operands are made of what is known of them."""
         lines, operands = [], []
         for operand, shape in enumerate(self.shapes()):
             sizes = []
@@ -111,7 +111,7 @@ class Matmul:
 
 
 def contraction(element: str, maps: str | None, *facts: str) -> str:
-    """Returns the body of a matcher of contractions."""
+    """Return the body of a matcher of contractions."""
     wanted = ""
     if maps:
         wanted = ", indexing_maps = [" + ", ".join(f"affine_map<{m}>" for m in MAPS[maps]) + "]"
@@ -125,7 +125,7 @@ def contraction(element: str, maps: str | None, *facts: str) -> str:
 
 
 def graph(matmul: Matmul) -> str:
-    """Returns the body of a matcher of one operation, written out."""
+    """Return the body of a matcher of one operation, written out."""
     lhs, rhs, out = matmul.shapes()
     return f"""
       %ins, %outs = transform.iree.match.cast_compatible_dag_from_root %op {{
@@ -166,7 +166,7 @@ RESULT = """
 
 
 def of_result(fact: str, name: str = "result") -> str:
-    """Returns what asks for a fact about the result, under a name."""
+    """Return what asks for a fact about the result, under a name."""
     return f"""
       %{name} = transform.include @library::@result failures(propagate) (%op)
         : (!transform.any_op) -> !transform.any_value
@@ -228,7 +228,7 @@ PLACES = {
 
 
 def payload_of(maps: str, witness: Mapping[Dimension, int | None], condition: Condition) -> Matmul:
-    """Returns a payload with the sizes of a witness; of dynamic ones no more is known than a condition asks for."""
+    """Return a payload with the sizes of a witness; of dynamic ones no more is known than a condition asks for."""
     sizes: dict[str, int] = {"m": 16, "n": 16, "k": 16}
     forgotten = set()
     known = {}
@@ -246,7 +246,7 @@ def payload_of(maps: str, witness: Mapping[Dimension, int | None], condition: Co
 
 
 def spec_text(bodies: Sequence[str], values: Sequence[str] | None = None, helpers: str = "") -> str:
-    """Returns a spec in default-entrypoint form.
+    """Return a spec in default-entrypoint form.
 
     Args:
         bodies: those of the matchers, which look at `%op`.
@@ -285,12 +285,12 @@ def spec_text(bodies: Sequence[str], values: Sequence[str] | None = None, helper
 
 
 def payload_text(payloads: Sequence[Matmul]) -> str:
-    """Returns a program with a function for each of them."""
+    """Return a program with a function for each of them."""
     return "\n".join(each.text(number) for number, each in enumerate(payloads))
 
 
 def decisions(spec: Spec, payloads: Sequence[Matmul]) -> dict[int, str]:
-    """Returns what the interpreter sets `who` to on each of the payloads that it finds to match."""
+    """Return what the interpreter sets `who` to on each of the payloads that it finds to match."""
     found: dict[int, str] = {}
     module = apply_spec(spec, payload_text(payloads))
     for function in collect(module, names.FUNCTION):

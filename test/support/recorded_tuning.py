@@ -78,7 +78,7 @@ class RecordedDevices:
         return self
 
     def us(self, benchmark: Benchmark) -> float:
-        """Returns the time of a benchmark: from 50 to 150 microseconds, 200 for the default."""
+        """Return the time of a benchmark: from 50 to 150 microseconds, 200 for the default."""
         if benchmark.image in self._defaults:
             return 200.0
         return 50.0 + int.from_bytes(sha256(benchmark.image).digest()[:4], "big") % 1000 / 10
@@ -120,7 +120,7 @@ def without_pauses() -> AbstractContextManager[object]:
 
 
 def brief_comparisons() -> AbstractContextManager[object]:
-    """Ends comparisons of whole programs after the least time, where their precision does not matter."""
+    """End comparisons of whole programs after the least time, where their precision does not matter."""
     return patch.object(program_guard, "ModelRuns", partial(ModelRuns, seconds=0.0))
 
 

@@ -73,7 +73,7 @@ class Walks:
 
 
 def ops_of(module: mlir.Operation) -> list[mlir.Operation]:
-    """Returns the ops inside of an op in the order in which a `foreach_match` asks about them."""
+    """Return the ops inside of an op in the order in which a `foreach_match` asks about them."""
     found: list[mlir.Operation] = []
 
     def keep(operation: mlir.Operation) -> mlir.WalkResult:
@@ -86,12 +86,12 @@ def ops_of(module: mlir.Operation) -> list[mlir.Operation]:
 
 
 def attributes_of(module: mlir.Operation) -> list[Attributes]:
-    """Returns the attributes of each op in a module."""
+    """Return the attributes of each op in a module."""
     return [dict(each.attributes.items()) for each in ops_of(module)]
 
 
 def apply_one_by_one(specs: Sequence[Walks], module: mlir.Operation) -> None:
-    """Applies specs to a program.
+    """Apply specs to a program.
 
     Raises:
         MLIRError: the interpreter refuses something; what is done by then is undefined.
@@ -127,7 +127,7 @@ class _Walk:
         self.mine: set[int] = set()
 
     def run(self, entries: Sequence[Pair], positions: Sequence[int]) -> None:
-        """Walks a list."""
+        """Walk a list."""
         for position in positions:
             if position in self._decided:
                 continue
@@ -152,7 +152,7 @@ class _Walk:
 def _keep_decided(
     ops: Sequence[mlir.Operation], before: Sequence[Attributes], decided: set[int]
 ) -> set[int]:
-    """Takes back what became of decided ops; returns which others have changed."""
+    """Take back what became of decided ops; return which others have changed."""
     changed = set()
     for position, (operation, old) in enumerate(zip(ops, before, strict=True)):
         new = dict(operation.attributes.items())
@@ -205,7 +205,7 @@ def _all_entries(pairs: Iterable[Pair]) -> Iterator[Pair]:
 
 
 def _question(name: str, pair: Pair) -> list[str]:
-    """Returns sequences that run an entry on an op, and end without a failure where it does not match.
+    """Return sequences that run an entry on an op, and end without a failure where it does not match.
 
     Behind a failure, what is included with `failures(suppress)` goes on, and what that includes does not.
     """

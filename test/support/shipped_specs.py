@@ -16,7 +16,7 @@ NAMES = [
 
 
 def shipped_spec(name: str) -> tuple[bytes, Target]:
-    """Returns the content of a spec, and what it is for."""
+    """Return the content of a spec, and what it is for."""
     if not name.startswith(LIBRARY):
         (found,) = (each for each in shipped() if name == f"default:{each.target}")
         return found.spec.bytecode(), found.target

@@ -17,7 +17,7 @@ OVERFLOWING_FLAGS: Final = (
 
 
 def report_frames() -> None:
-    """Sets up a process whose compilations report stack frames."""
+    """Set up a process whose compilations report stack frames."""
     set_up_command_line("test", (stack_report_flag(),))
 
 
@@ -35,7 +35,7 @@ def frame_of(program: str) -> int:
 
 
 def with_function(name: str, *, configured: bool = True) -> str:
-    """Returns a product, of which a function is computed on vectors of 4x1024 elements."""
+    """Return a product, of which a function is computed on vectors of 4x1024 elements."""
     configuration = """#iree_codegen.compilation_info<
   lowering_config = #iree_cpu.lowering_config<cache_reduction = [0, 0, 32], distribution = [4, 0, 0],
     vector_common_parallel = [2, 64, 0], vector_reduction = [0, 0, 8]>,
@@ -62,7 +62,7 @@ func.func @main(%a: tensor<128x256xf32>, %b: tensor<256x1024xf32>) -> tensor<128
 
 
 def overflowing() -> str:
-    """Returns a program whose configuration takes 190 KiB of stack.
+    """Return a program whose configuration takes 190 KiB of stack.
 
     Its 24 square roots are live at once, as vectors of 8 KiB.
     """

@@ -19,7 +19,7 @@ VAGUE = re.compile(
 
 @cache
 def sources() -> dict[str, str]:
-    """Returns the text of all modules by their paths, without this one."""
+    """Return the text of all modules by their paths, without this one."""
     return {
         str(path.relative_to(ROOT)): path.read_text()
         for folder in FOLDERS

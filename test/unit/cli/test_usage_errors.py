@@ -154,7 +154,7 @@ CASES = {
 def run(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Callable[[Sequence[str]], Ending]]:
-    """Returns a function that runs commands in a folder with inputs of all kinds."""
+    """Return a function that runs commands in a folder with inputs of all kinds."""
     folder = tmp_path_factory.mktemp("inputs")
     (folder / "empty.mlir").touch()
     (folder / "garbage").write_bytes(random.Random(0).randbytes(1000))

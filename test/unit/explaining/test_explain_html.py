@@ -40,7 +40,7 @@ def entry(number: int) -> EntryReference:
 
 
 def dispatch(number: int) -> DispatchReport:
-    """Returns a dispatch: every fourth is tuned, and the others are matmuls without an entry."""
+    """Return a dispatch: every fourth is tuned, and the others are matmuls without an entry."""
     is_tuned = number % 4 == 0
     missed = NearMiss(entry(2), (Difference("n", str(number), "1281"), Difference("k", "1", "2")))
     operation = OperationReport(

@@ -36,7 +36,7 @@ BACKENDS = {"vmvx": "vmvx", "x86_64": "llvm-cpu"}
 
 
 def specs(*, bound: bool, opaque: bool = False) -> list[Spec]:
-    """Returns a spec for each of the two targets."""
+    """Return a spec for each of the two targets."""
     found = []
     for target, backend in BACKENDS.items():
         text = spec(backend, backend.replace("-", "_"))
@@ -51,7 +51,7 @@ def specs(*, bound: bool, opaque: bool = False) -> list[Spec]:
 
 
 def applied(given: list[Spec], *, prune: bool = True) -> set[str]:
-    """Returns the configurations that were applied, by the target that they are applied to."""
+    """Return the configurations that were applied, by the target that they are applied to."""
     result = tuninglink.compile(
         PROGRAM.encode(),
         specs=given,

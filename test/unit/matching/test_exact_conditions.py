@@ -64,7 +64,7 @@ def understood(spec: Spec) -> Condition:
 
 
 def matched(spec: Spec, payloads: list[Matmul]) -> set[int]:
-    """Returns which payloads the interpreter finds to match."""
+    """Return which payloads the interpreter finds to match."""
     return set(decisions(spec, payloads))
 
 

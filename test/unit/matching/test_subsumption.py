@@ -42,7 +42,7 @@ def is_in(point: Point, condition: Condition) -> bool:
 
 
 def points(dimensions: Iterable[Dimension]) -> list[Point]:
-    """Returns all that two dimensions can be; if both run over one loop, they do not differ."""
+    """Return all that two dimensions can be; if both run over one loop, they do not differ."""
     first, second = dimensions
     every = [*SIZES, *DYNAMIC]
     return [
@@ -84,7 +84,7 @@ def static(witness: Mapping[Dimension, int | None], dimensions: list[Dimension])
 def witness_point(
     witness: Mapping[Dimension, int | None], condition: Condition, dimensions: list[Dimension]
 ) -> Point:
-    """Returns the dimensions of a witness; of dynamic ones no more is known than the condition asks for."""
+    """Return the dimensions of a witness; of dynamic ones no more is known than the condition asks for."""
     asked = {each: fact for each, fact in box(condition.sizes).items() if fact.size is None}
     known = {each: Known(fact.low, fact.high, fact.factor) for each, fact in asked.items()}
     return {each: witness.get(each) or known.get(each, NOTHING) for each in dimensions}

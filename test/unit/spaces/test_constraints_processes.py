@@ -47,7 +47,7 @@ def test_the_compiler_is_asked_from_several_threads() -> None:
 
 
 def squares() -> ConstraintSet:
-    """A set whose knobs have bounds through their squares alone."""
+    """Return a set whose knobs have bounds through their squares alone."""
     builder = ConstraintSetBuilder()
     x, y = (builder.knob(IntegerKnob(name, 1)) for name in "xy")
     builder.require(x * x + y * y == 5525, "x * x + y * y == 5525", x * x, provenance="test")
@@ -56,7 +56,7 @@ def squares() -> ConstraintSet:
 
 
 def unbounded() -> ConstraintSet:
-    """A set that only the solver answers questions about, as nothing bounds its knob."""
+    """Return a set that only the solver answers questions about, as nothing bounds its knob."""
     builder = ConstraintSetBuilder()
     x = builder.knob(IntegerKnob("x", 1))
     builder.require(x * x >= 50, "x * x >= 50", provenance="test")

@@ -52,7 +52,7 @@ def spec_text(
     action: str | None = None,
     parameter: str = "!transform.any_param",
 ) -> str:
-    """Returns a spec with one entry for `linalg.copy`, and something in the place of interest."""
+    """Return a spec with one entry for `linalg.copy`, and something in the place of interest."""
     action = (
         action
         or f"""
@@ -338,7 +338,7 @@ def test_warnings_of_the_compiler_are_said_once() -> None:
 
 
 def run_apart(code: str) -> str:
-    """Runs Python code that may crash or hang in a process of its own; returns what it prints."""
+    """Run Python code that may crash or hang in a process of its own; return what it prints."""
     program = "from test_verification import *\n" + textwrap.dedent(code)
     done = subprocess.run(
         [sys.executable, "-c", program],

@@ -208,7 +208,7 @@ def test_a_draw_in_another_process_is_the_same() -> None:
 
 
 def begun_elsewhere(outcome: list[Candidate] | Exception) -> list[Candidate]:
-    """Returns a sample whose draw in another process had an outcome."""
+    """Return a sample whose draw in another process had an outcome."""
     spaces = prepared(REDUCTION, "cuda").spaces
     job: Future = Future()
     if isinstance(outcome, Exception):

@@ -250,7 +250,7 @@ class TaskRun:
         return self._tuner.settings.stop_after is not None
 
     def _fastest_right(self, ranked: Sequence[TrialResult]) -> TrialResult | None:
-        """Returns the fastest candidate that is known to be right where the compiler's choice is wrong."""
+        """Return the fastest candidate that is known to be right where the compiler's choice is wrong."""
         return next(
             (
                 trial
