@@ -214,7 +214,6 @@ def _series(trials: Iterable[Trial]) -> Iterator[list[Trial]]:
         return trial.problem.kind, trial.problem.description, _place(trial.environment)
 
     for group in _grouped(trials, described).values():
-        by_key = _grouped(group, lambda trial: trial.problem.key)
         keys_of_versions = _grouped(group, _software).values()
         is_distinct = all(
             len({trial.problem.key for trial in version}) == 1 for version in keys_of_versions
@@ -222,7 +221,7 @@ def _series(trials: Iterable[Trial]) -> Iterator[list[Trial]]:
         if is_distinct:
             yield group
         else:
-            yield from by_key.values()
+            yield from _grouped(group, lambda trial: trial.problem.key).values()
 
 
 def _history(trials: Sequence[Trial], least: float) -> ProblemHistory:
