@@ -45,7 +45,7 @@ LARGE = (Large(1_000, 1, 3.0), Large(5_000, CORES, 10.0), Large(50_000, CORES, 1
 
 
 def main() -> int:
-    """Run the benchmark; the exit status says whether all targets were met."""
+    """Run the benchmark; the exit status is 0 if all targets were met."""
     runs = parse_runs(__doc__.partition("\n")[0])
     describe_machine()
     with scratch() as folder:
@@ -58,7 +58,7 @@ def main() -> int:
 
 
 def _measure(large: Large, folder: Path) -> bool:
-    """Check a large spec and print what it took; return whether the target was met."""
+    """Check a large spec and print its figures; return whether the target was met."""
     spec = write_spec(folder / f"{large.entries}.mlir", large.entries)
     figures = Figures()
     figures.run(_check(str(spec), large.jobs))

@@ -1,4 +1,4 @@
-"""How much a library does for models that it was not made from.
+"""Coverage of models by a library that was not made from them.
 
     python benchmarks/coverage.py --suite cpu --budget 3m --device local-sync -- --iree-hal-target-device=local \
         --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host
@@ -36,7 +36,7 @@ HELD_OUT: Final = ("encoder", "short_bert", "small_resnet", "narrow_llama")
 
 @dataclass(frozen=True)
 class Coverage:
-    """What a library does for a model.
+    """The effect of a library on a model.
 
     Attributes:
         covered: the share of the time of all tuned dispatches for which it has an entry.

@@ -108,7 +108,7 @@ def timed(
     operation: mlir.Operation,
     knobs: Sequence[str],
 ) -> tuple[float, Solutions]:
-    """Return how long an enumeration took, and what it found."""
+    """Return the duration of an enumeration, and its solutions."""
     start = time.perf_counter()
     found = enumerate_all(operation, knobs)
     return time.perf_counter() - start, found
@@ -135,7 +135,7 @@ def worst_distances(operation: mlir.Operation, size: int) -> Iterable[float]:
 
 
 def main() -> int:
-    """Run the benchmark; the exit status says whether the target was met."""
+    """Run the benchmark; the exit status is 0 if the target was met."""
     runs = parse_runs(__doc__.partition("\n")[0])
     describe_machine()
     module = configured_program()

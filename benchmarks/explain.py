@@ -1,4 +1,4 @@
-"""What explaining costs on top of choosing configurations, for gfx942.
+"""The cost of explaining on top of choosing configurations, for gfx942.
 
 A program of the size of an SDXL UNet, 141 dispatches of which 12 are tuned: `tuninglink explain` as JSON and as a page,
 against `tuninglink compile` to the same phase. Then 500 dispatches with a spec of 5,000 entries.

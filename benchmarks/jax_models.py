@@ -38,7 +38,7 @@ class _Weights:
         self._random = np.random.default_rng(0)
 
     def __call__(self, *sizes: int) -> np.ndarray:
-        """Return a weight, whose scale keeps the variance of what it is multiplied by."""
+        """Return a weight, whose scale keeps the variance of its other factor."""
         scale = np.sqrt(np.prod(sizes[:-1]))
         return (self._random.standard_normal(sizes) / scale).astype(np.float32)
 

@@ -60,7 +60,7 @@ LEVELS: Final = ("O0", "O2")
 
 _LEVEL: Final = "--iree-opt-level="
 _DISPATCH: Final = re.compile(r"^match_.*_dispatch_\d+_")
-"""How a matcher is called that was tuned for a dispatch of a program."""
+"""The names of matchers that were tuned for a dispatch of a program."""
 
 # --- Tuning ----------------------------------------------------------------------------------------------------
 

@@ -29,7 +29,7 @@ DEFAULT_RUNS = 5
 
 @dataclass
 class Figures:
-    """What the runs of one command took.
+    """Resources that the runs of one command used.
 
     Attributes:
         seconds: wall-clock time.
@@ -42,7 +42,7 @@ class Figures:
     mebibytes: list[float] = field(default_factory=list)
 
     def run(self, command: Sequence[str]) -> None:
-        """Run `command` once and add what it took; a command that fails ends the benchmark."""
+        """Run `command` once and add its figures; a command that fails ends the benchmark."""
         with tempfile.TemporaryFile() as output:
             start = time.perf_counter()
             process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
@@ -86,7 +86,7 @@ def _spread(values: list[float], unit: str, digits: int) -> str:
 
 
 def describe_machine() -> None:
-    """Print what the figures were measured on."""
+    """Print the machine of the figures."""
     print(
         f"{os.cpu_count()} cores, {_processor()}; Python {platform.python_version()}, "
         f"iree-base-compiler {version('iree-base-compiler')}, tuninglink {version('tuninglink')}"

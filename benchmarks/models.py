@@ -1,4 +1,4 @@
-"""What tuning wins for whole models that were not written for the tuner, against the default and the best flags.
+"""Speedups from tuning whole models that were not written for the tuner, over the default and the best flags.
 
     python benchmarks/models.py --suite gpu --budget 3m --device cuda://0 -- \
         --iree-hal-target-device=cuda --iree-cuda-target=sm_80
@@ -137,7 +137,7 @@ def compile_sets(
 
 @dataclass(frozen=True)
 class Row:
-    """What came of one model.
+    """The outcome for one model.
 
     Attributes:
         model: the model.
@@ -155,7 +155,7 @@ class Row:
 
     @property
     def best(self) -> str:
-        """The name of the fastest set that computes what the default does."""
+        """The name of the fastest set with the results of the default."""
         bound = max(2 * self.figures[_DEFAULT].error, _LEAST_ERROR)
         right = [
             name

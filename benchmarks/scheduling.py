@@ -1,4 +1,4 @@
-"""How fast a program gets faster: recorded curves of several tasks, replayed under different schedules.
+"""Progress of a program over time: recorded curves of several tasks, replayed under different schedules.
 
 A curve is the best time of a task over its trials, as a tuner has recorded it. A program is some tasks with weights, the
 number of their calls. A schedule gives out time. What counts is the time of the program, the sum of the best times of
@@ -96,7 +96,7 @@ def by_shares(tasks: Sequence[ReplayedTask], left: float, pace: Pace) -> Choice 
 def by_shares_until_converged(
     tasks: Sequence[ReplayedTask], left: float, pace: Pace
 ) -> Choice | None:
-    """Give each task its share in turn; what is left then goes to the heaviest that has not converged."""
+    """Give each task its share in turn; the rest goes to the heaviest that has not converged."""
     choice = by_shares(tasks, left, pace)
     if choice is not None:
         return choice

@@ -1,4 +1,4 @@
-"""How many measurements a search needs: recorded tables, replayed.
+"""The number of measurements that a search needs, from replayed tables.
 
 A search chooses among the configurations of a table without seeing their times, and is told the time of each that it
 chooses. What counts is how many it takes until one is within 5 % of the table's best. It sees what a search on a
@@ -38,7 +38,7 @@ GOAL = 1.05
 """A search has arrived at this many times the best time of the table."""
 
 AT_ONCE = 4
-"""How many candidates are asked for at a time, as a pool of compile workers would."""
+"""The number of candidates that are requested at a time, as by a pool of compile workers."""
 
 FIRST = 8
 """After so many measurements it is looked at how much of the best speedup is there."""
@@ -72,7 +72,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class Replay:
-    """What a search found in a table.
+    """The result of a search in a table.
 
     Attributes:
         measured: how many measurements it took to arrive.
@@ -85,7 +85,7 @@ class Replay:
 
 @dataclass(frozen=True)
 class Replays:
-    """What a search found in a table with each seed."""
+    """The results of a search in a table, one for each seed."""
 
     found: tuple[Replay, ...]
 
@@ -141,7 +141,7 @@ def arrive(search: Search, table: RecordedTable) -> Replay:
 
 
 def leave_one_out(tables: Sequence[Judged], alone: Mapping[Path, Replays], seeds: int) -> None:
-    """Print what the model finds with the other tables in a database, as `tune --database` would."""
+    """Print the results of the model with the other tables in a database, as in `tune --database`."""
     print(
         f"\n{f'left out, after {FIRST} measurements':34} {'others':>6}  {'alone':>8} {'with':>8}"
         f"{'alone median (p90)':>24}{'with median (p90)':>24}"

@@ -1,4 +1,4 @@
-"""What `tuninglink tune` wins on a device: one line a problem, against the compiler's own choice.
+"""Speedups of `tuninglink tune` on a device over the compiler's own choice, one line a problem.
 
     python benchmarks/tuning.py --suite gpu --budget 60s --device cuda://0 --reports DIR -- \
         --iree-hal-target-device=cuda --iree-cuda-target=sm_80
@@ -82,7 +82,7 @@ def tune(problem: Problem, directory: Path, options: Sequence[str]) -> dict[str,
 
 
 def remeasure(problem: Problem, directory: Path, options: Sequence[str]) -> dict[str, Any]:
-    """Measures what was won of one problem again, and returns the report on its entry."""
+    """Measure the speedup of one problem again, and return the report on its entry."""
     spec = directory / f"{problem.name}.spec.mlir"
     kept = ("-o", directory / f"{problem.name}.kept.mlir", "--no-improve", "--format", "json")
     found = json.loads(run("tuninglink", "retune", spec, *kept, *options))

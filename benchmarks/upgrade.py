@@ -1,4 +1,4 @@
-"""How much of old specs works after `tuninglink upgrade`, and how fast it is.
+"""The share of old specs that works after `tuninglink upgrade`, and the time of upgrading.
 
     python benchmarks/upgrade.py SPEC... [--target gfx942] [--time MEGABYTES]
 
@@ -36,7 +36,7 @@ TARGET_FLAGS = ("--iree-hal-target-device=hip",)
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of an entry: whether it applies, whether the program compiles, and what is wrong."""
+    """The outcome for an entry: whether it applies, whether the program compiles, and the faults."""
 
     applies: bool
     compiles: bool
@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def _measure(path: Path, target: str) -> list[str]:
-    """Print a row about a spec, and return what is wrong with its entries."""
+    """Print a row about a spec, and return the faults of its entries."""
     upgraded = upgrade(path.read_text(), str(path))
     kept = [each for each in upgraded.entries if not each.kept_out]
     entries = Spec(

@@ -11,7 +11,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 FOLDERS = {"examples": "examples", "passes": "passes", "specs": "shipped"}
-"""What a wheel holds beside `python/tuninglink`, and the folder of the package that it is in."""
+"""The folders of a wheel besides `python/tuninglink`, with their folders in the package."""
 
 
 class WheelFolders(BuildHookInterface):  # type: ignore[type-arg]

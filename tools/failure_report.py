@@ -16,13 +16,13 @@ _FAILURE: Final = re.compile(
 """The lines of pytest, lit, make and `tuninglink doctor` that name a failure."""
 
 _MOST: Final = 100
-"""How many failures are listed; an issue has a limit of 65,536 characters."""
+"""The maximum number of listed failures; an issue has a limit of 65,536 characters."""
 
 _LONGEST: Final = 300
-"""How many characters of a line are kept."""
+"""The maximum length of a kept line, in characters."""
 
 _TAIL: Final = 60
-"""How many of the last lines are quoted."""
+"""The number of last lines that are quoted."""
 
 
 def failures(log: str) -> list[str]:

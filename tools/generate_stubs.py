@@ -73,7 +73,7 @@ PURE = (
 
 
 def stamp() -> str:
-    """Return what the stubs depend on: the versions of the bindings and the tools, and this script."""
+    """Return the inputs of the stubs: the versions of the bindings and the tools, and this script."""
     tools = ("iree-base-compiler", "nanobind", "mypy")
     versions = [f"# {tool} {importlib.metadata.version(tool)}" for tool in tools]
     return "\n".join([*versions, Path(__file__).read_text()])

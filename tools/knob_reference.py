@@ -114,7 +114,7 @@ def _space(space: Space, point: StartingPoint) -> Iterator[str]:
 
 
 def _place(name: str) -> str:
-    """Return where a knob stands; one that counts subgroups or threads along a loop is part of a basis."""
+    """Return the place of a knob; one that counts subgroups or threads along a loop is part of a basis."""
     if name.endswith("_cnt"):
         return LANE_BASIS if name.startswith("lane") else SUBGROUP_BASIS
     return knob_place(name)

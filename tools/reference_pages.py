@@ -35,7 +35,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
-    """Take off what is for readers of the repository: attributes of fences, and links out of `docs/`."""
+    """Remove parts for readers of the repository: attributes of fences, and links out of `docs/`."""
     text = re.sub(r"^```(shell|python) \S.*$", r"```\1", markdown, flags=re.MULTILINE)
     if "/" in page.file.src_uri:
         return text
@@ -56,7 +56,7 @@ def passes() -> str:
 
 
 def api() -> str:
-    """Return the reference of what the public modules export."""
+    """Return the reference of the public modules."""
     return "\n".join(
         ("# Python API\n", *_exported(), *_functions("tuning.tune"), *_functions("torch"))
     )
@@ -71,7 +71,7 @@ def _exported() -> Iterator[str]:
 
 
 def _functions(module: str) -> Iterator[str]:
-    """Yield the public functions of a module from its source: what it imports need not be installed."""
+    """Yield the public functions of a module from its source: its imports need not be installed."""
     source = Path(tuninglink.__file__).parent.joinpath(*module.split(".")).with_suffix(".py")
     yield f"## tuninglink.{module}\n"
     for node in ast.parse(source.read_text()).body:

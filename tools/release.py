@@ -29,7 +29,7 @@ def prepare(version: str, today: dt.date, root: Path = ROOT) -> None:
 
 
 def problems(version: str, root: Path = ROOT) -> list[str]:
-    """Return what is missing for a release of a version."""
+    """Return the missing parts of a release."""
     if not _VERSION.fullmatch(version):
         return [f"expected a version such as 1.2.3 or 1.2.3rc1, not '{version}'"]
     project = tomllib.loads((root / "pyproject.toml").read_text())["project"]

@@ -60,7 +60,7 @@ def _end_of_braces(text: str, start: int) -> int:
 
 
 def copy(release: tuple[int, int], out: Path) -> None:
-    """Copy the tree to `out`, in place of what is there."""
+    """Replace `out` by a copy of the tree."""
     shutil.rmtree(out, ignore_errors=True)
     shutil.copytree(ROOT, out, ignore=_NOT_COPIED, symlinks=True)
     for folder in _FOLDERS:

@@ -230,7 +230,7 @@ def tasks(count: int, seed: int, flags: tuple[str, ...]) -> Iterator[tuple[str, 
 def findings(
     task: TuningTask, device: Device, compiler: CandidateCompiler, references: References
 ) -> list[str]:
-    """Return what the references object to; empty if both accept the result."""
+    """Return the objections of the references; empty if both accept the result."""
     compiled = compiler.submit_program(task.source, "", SECONDS).result()
     if isinstance(compiled, Failure):
         return [f"not compiled: {compiled.message}"]

@@ -42,7 +42,7 @@ def counted(report: SpecReport, question: str) -> str:
 
 
 def missing(name: str, report: SpecReport) -> list[str]:
-    """Return what was not proven, and why."""
+    """Return the unproven entries, with reasons."""
     return [
         f"{name}: '{each.entry.matcher}': {question}: {answer.verdict.value}: {answer.reason}"
         for each in report.entries

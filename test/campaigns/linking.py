@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 BATCH = 100
-"""How many scenarios a process compares: what the compiler keeps of programs grows with each of them."""
+"""The number of scenarios in one process: the compiler's memory grows with each program."""
 
 
 def run_batch(seed: int, first: int, count: int) -> Outcome:

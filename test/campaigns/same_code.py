@@ -1,4 +1,4 @@
-"""How often does a race declare a winner among identical programs? At most 2 % of the times.
+"""Counts the winners that races declare among identical programs: at most 2 % of the races.
 
 Run by hand, on a busy machine, too. Each pair is a race of several finalists, all the same code as the
 default, so that the best of many is the luckiest, as in tuning:

@@ -1,4 +1,4 @@
-"""How often does a configuration compile that is called valid, and one that is refuted?
+"""Counts the valid and the refuted configurations that compile.
 
 Makes random programs of a form, and for each tries the compiler's own choice, some of the valid configurations of each
 space, and some near them that break rules. Each is judged as `tuninglink-verify-configs` does, and compiled to the end
@@ -87,7 +87,7 @@ class Trial:
 
     @property
     def contradicts(self) -> bool:
-        """Whether the compiler says otherwise."""
+        """Whether the compiler contradicts the verdict."""
         if self.error is None:
             return False
         return (
@@ -108,7 +108,7 @@ class Trial:
 
 
 def verdict_of(answer: ConfigurationAnswer) -> str:
-    """Return the column of an answer; a warning about what is valid counts as valid."""
+    """Return the column of an answer; a warning about a valid configuration counts as valid."""
     if answer.verdict is Verdict.PROVEN:
         return "valid"
     if answer.verdict is Verdict.REFUTED:

@@ -1,4 +1,4 @@
-"""How the command behaves towards terminals, pipes and interrupts."""
+"""Behavior of the command with terminals, pipes and interrupts."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_closed_pipe_is_quiet(arguments: tuple[str, ...]) -> None:
 
 
 def interrupted(process: subprocess.Popen[bytes]) -> tuple[int, bytes]:
-    """Interrupts a process; returns its exit code and what it said."""
+    """Interrupt a process; return its exit code and its output."""
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=PATIENCE)
     return process.returncode, said

@@ -65,7 +65,7 @@ def make_environment(place: Path) -> tuple[Path, Path]:
 
 
 def see_dependencies(packages: Path) -> None:
-    """Make a folder of packages offer what is installed here, except Tuninglink."""
+    """Make a folder of packages offer the packages of this environment, except Tuninglink."""
     (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
 
 

@@ -49,7 +49,7 @@ CASES = [
     for target in TARGETS
     if (program, target) != ("attention", "sm_80")
 ]
-"""What the compiler has constraints for; for a convolution as it is and as a matmul, in two sets."""
+"""Ops that the compiler has constraints for; for a convolution two sets, as it is and as a matmul."""
 
 PROBLEM = Problem(OpKind.OTHER)
 

@@ -15,7 +15,7 @@ from tuninglink.mlir.diagnostics import thread_context
 
 TARGETS = ("gfx942", "sm_80", "x86_64", "vmvx")
 CONFIGURATIONS = {"hip": {"gfx942", "sm_80"}, "llvm-cpu": {"x86_64"}, "vmvx": {"vmvx"}}
-"""What a configuration is written for, with the targets whose backends take it."""
+"""Backends that configurations are written for, with the targets that accept these."""
 
 
 def described(name: str) -> Target:

@@ -1,4 +1,4 @@
-"""Which shipped library would help, and `library:auto`, which applies all that fit."""
+"""Advice on shipped libraries, and `library:auto`, which applies all that fit."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def test_variants_compute_what_the_layers_do(
     run = Loader(device).load(compiled.image, rotated.function)
 
     def written(sets: int, batch: int) -> bytes:
-        """Return what a batch writes, which is what its last iteration does."""
+        """Return the data that a batch writes: those of its last iteration."""
         before = make_inputs(layout)
         buffer = to_device(device, before)
         run((buffer, sets, layout.stride, batch))

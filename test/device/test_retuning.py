@@ -76,7 +76,7 @@ module @entries attributes {{transform.with_named_sequence, iree_codegen.tuning_
 
 @dataclass
 class Devices(RecordedDevices):
-    """Devices on which the compiler's choice takes 200 us, and whatever else what the size of its output says.
+    """Devices on which the compiler's choice takes 200 us, and other code a time that the size of its output determines.
 
     Attributes:
         times: the microseconds by the columns of the output; two of them come in turn.

@@ -55,7 +55,7 @@ func.func @main(%a: tensor<32x256xf32>, %b: tensor<256x64xf32>, %c: tensor<64x16
 """
 HEAVY = "@main_dispatch_0"
 TRIALS = 80
-"""Trials after which a run is stopped at the latest: the heavy dispatch alone would take them all."""
+"""The maximum number of trials of a run: the heavy dispatch alone would use all of them."""
 
 
 class RemoteDescription(DeviceDescription):

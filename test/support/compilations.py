@@ -34,7 +34,7 @@ _ONE_THREAD: Final = "--mlir-disable-threading"
 
 
 class Answer(NamedTuple):
-    """What a tool answered: its exit code, its output and its errors."""
+    """The result of a tool: its exit code, its output and its errors."""
 
     code: int
     output: bytes
@@ -50,7 +50,7 @@ def compiler_tool(name: str) -> str:
 def run_compiler(
     tool: str, arguments: Sequence[str], source: bytes, seconds: float = PATIENCE
 ) -> Answer:
-    """Return what a tool of the compiler answers, from an earlier run if there was one.
+    """Return the result of a tool of the compiler, from an earlier run if there was one.
 
     A run whose arguments name files is made each time, as the files may change, and may be what it is for.
 

@@ -1,4 +1,4 @@
-"""Constraint sets for tests: random ones, and what Z3 alone says about them."""
+"""Constraint sets for tests: random ones, and Z3's own answers about them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 PROBLEM = Problem(OpKind.OTHER)
 RESOURCES = 20_000_000
-"""What Z3 may spend on a question, in its own unit: the same questions are given up on every machine."""
+"""The limit of a query to Z3 in its own unit, so that it gives up on the same queries on every machine."""
 LOW, HIGH = -3, 4
 
 # An expression is drawn as a tree, and built for a set or for Z3.
@@ -138,7 +138,7 @@ def _expression(
 
 
 def is_valid(constraints: ConstraintSet, assignment: dict[str, int]) -> bool | None:
-    """Return what Z3 says about an assignment; None if it gives up."""
+    """Return Z3's verdict on an assignment; None if it gives up."""
     return satisfiable(constraints, range(len(constraints)), assignment)
 
 

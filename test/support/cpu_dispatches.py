@@ -69,7 +69,7 @@ def registry() -> ProviderRegistry:
 
 
 def judge(dispatch: Workload, compilation_info: mlir.Attribute) -> ConfigurationAnswer:
-    """Return what the constraints say about a configuration, which stays on the root op."""
+    """Return the verdict of the constraints on a configuration, which stays on the root op."""
     info = mlir.Attribute.parse(str(compilation_info), dispatch.root.context)
     dispatch.root.attributes[names.COMPILATION_INFO] = info
     configuration = read_configuration(dispatch.root, dispatch.function)
@@ -79,7 +79,7 @@ def judge(dispatch: Workload, compilation_info: mlir.Attribute) -> Configuration
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a compilation.
+    """The outcome of a compilation.
 
     Attributes:
         result: `compiled`, `refused`, `crashed` or `not in time`.

@@ -124,7 +124,7 @@ class _Measurements:
                 terminalreporter.line(f"{value:5.1f} s {name}")
 
     def _record(self, slow: Mapping[str, float]) -> None:
-        """Replace what is recorded of the functions that ran, or that are gone."""
+        """Replace the records of the functions that ran, or that are gone."""
         kept = {
             name: value
             for name, value in read_record().items()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Ending(NamedTuple):
-    """How a command ended: its exit code, and what it wrote to its errors."""
+    """The end of a command: its exit code and its standard error."""
 
     code: int
     errors: str

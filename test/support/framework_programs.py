@@ -16,7 +16,7 @@ CPU = (
     "--iree-llvmcpu-target-cpu=host",
 )
 CLOSE = {"rtol": 1e-4, "atol": 1e-4}
-"""How far results may be from the framework's."""
+"""The tolerance against the framework's results."""
 
 
 def run(program: bytes, arguments: Sequence[np.ndarray], function: str = "main") -> np.ndarray:

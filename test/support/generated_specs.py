@@ -13,7 +13,7 @@ ANY_OP = "!transform.any_op"
 
 
 class Shape(Enum):
-    """What the entry point of a generated spec looks like."""
+    """The form of the entry point of a generated spec."""
 
     DEFAULT = "default-entrypoint form"
     UNMARKED_LIST = "a matcher list under another name"
@@ -101,7 +101,7 @@ class GeneratedSpec:
 }}"""
 
     def accepts(self, entry: GeneratedEntry) -> tuple[str, ...]:
-        """Return what the matcher of `entry` accepts, its helper considered."""
+        """Return the names that the matcher of `entry` accepts, its helper considered."""
         if entry.through_helper is None:
             return entry.operations
         asked = next(e for e in self.entries if e.through_helper == entry.through_helper)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tuninglink.specs import Spec
 
 NUMBER = "number"
-"""The attribute by which tests tell the operations of a payload apart."""
+"""The attribute by which tests distinguish the operations of a payload."""
 
 
 def apply_spec(spec: Spec, payload: str) -> mlir.Operation:

@@ -1,4 +1,4 @@
-"""What dimensions of operations can be: of a size, or dynamic with something that is known of them."""
+"""Dimensions of operations: static, or dynamic with known bounds and divisors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Known:
-    """What the compiler knows of a dynamic dimension."""
+    """The facts that the compiler has about a dynamic dimension."""
 
     low: float
     high: float

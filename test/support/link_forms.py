@@ -45,12 +45,12 @@ COMBINED = [
     for count in range(1, len(OPTIMIZATIONS) + 1)
     for chosen in combinations(OPTIMIZATIONS, count)
 ]
-"""Which optimizations are applied, in order; what comes before the last one comes earlier in the list."""
+"""The combinations of optimizations, in order; all but the last one of a combination occur earlier in the list."""
 
 
 @dataclass
 class Outcome:
-    """What comparisons have found.
+    """The results of comparisons.
 
     Attributes:
         counts: how much was compared, and how often nothing could be.
@@ -78,7 +78,7 @@ def all_optimized(spec: Spec) -> list[Spec]:
 
 
 def forms(specs: Sequence[Spec], program: mlir.Operation) -> Iterator[tuple[str, Spec | None]]:
-    """Yield what the specs become: linked in every way, optimized before or behind that, and linked again."""
+    """Yield all forms of the specs: linked in every way, optimized before or after that, and linked again."""
     result = link_specs(specs)
     linked = result.spec
     yield f"{result.form.value}", linked
@@ -171,7 +171,7 @@ def _shown(attributes: dict[str, mlir.Attribute]) -> str:
 
 
 def run_scenario(seed: int, number: int, outcome: Outcome) -> None:
-    """Compare on one random scenario, which the seed and the number tell."""
+    """Compare on the random scenario with this seed and number."""
     random = Random(f"{seed}/{number}")
     program = random_program(random)
     specs = random_specs(random)

@@ -41,7 +41,7 @@ LIKELY = NAMES[:4]
 
 
 class Shape(Enum):
-    """What the entry point of a generated spec looks like."""
+    """The form of the entry point of a generated spec."""
 
     DEFAULT = "default-entrypoint form"
     UNMARKED = "a matcher list under another name"
@@ -528,7 +528,7 @@ def _body_without_includes(random: Random) -> str:
 def random_spec(
     random: Random, number: int, shapes: tuple[Shape, ...] = tuple(Shape)
 ) -> GeneratedSpec:
-    """Return a spec of one to four entries; what they configure tells the spec and the entry."""
+    """Return a spec of one to four entries; their configurations identify the spec and the entry."""
     shape = random.choice(shapes)
     writer = _Writer(random, number * 1000)
     parameter = writer._configuration() if shape is Shape.PARAMETER else None

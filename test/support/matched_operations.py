@@ -1,4 +1,4 @@
-"""What matchers see in the dispatches of a program, and entries that match just that.
+"""The ops that matchers see in the dispatches of a program, and entries that match exactly these.
 
 The compiler itself is asked: its IR is printed before the pass in which it applies specs.
 """

@@ -138,7 +138,7 @@ class Function:
         return self._add(f"{operation} {_operands(inputs, init)} -> {init}", sizes, element)
 
     def window(self, *sizes: int) -> Tensor:
-        """Add the tensor that says how large the window of a pooling is."""
+        """Add the tensor with the size of a pooling's window."""
         return self._empty(sizes, "f32")
 
     def softmax(self, tensor: Tensor) -> Tensor:

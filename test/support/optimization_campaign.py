@@ -43,7 +43,7 @@ BACKENDS = ("hip", "cuda", "llvm-cpu", "vmvx", "vulkan")
 
 @dataclass
 class Outcome:
-    """What a comparison has found.
+    """The result of a comparison.
 
     Attributes:
         counts: how much was compared.
@@ -89,7 +89,7 @@ def check_matchers(dispatches: Sequence[Seen], outcome: Outcome) -> None:
 
 
 MOST_MISSES = 2
-"""How many near misses of a matcher stand in a spec."""
+"""The maximum number of near misses of a matcher in a spec."""
 
 
 def near_misses(matcher: str, choice: random.Random) -> list[str]:
@@ -134,7 +134,7 @@ def _as_opaque(text: str) -> str:
 
 
 def optimized(spec: Spec) -> Iterator[tuple[str, Spec]]:
-    """Yield a spec without its copies, indexed, and both; each with what was done to it."""
+    """Yield a spec without its copies, indexed, and both, with the names of the changes."""
     for name, deduplicates, indexes in (
         ("without copies", True, False),
         ("indexed", False, True),

@@ -53,7 +53,7 @@ def _times(pid: int) -> list[float]:
 
 
 def is_gone(pid: int) -> bool:
-    """Tells whether a process has ended, be it that nobody has asked for its exit status yet."""
+    """Return whether a process has ended, even if its exit status was not read yet."""
     return state(pid) in (None, "Z")
 
 

@@ -49,7 +49,7 @@ MARK_ROOT_OPS = "--iree-codegen-add-tuner-attributes"
 
 
 def run(tool: str, *arguments: str, source: str) -> str:
-    """Run one of the compiler's tools or of ours on `source`, and return what it writes."""
+    """Run one of the compiler's tools or of ours on `source`, and return its output."""
     arguments = (*arguments, "-")
     if tool.startswith("tuninglink"):
         command = [TOOLS / tool, *arguments]
@@ -62,7 +62,7 @@ def run(tool: str, *arguments: str, source: str) -> str:
 
 
 def iree_compile(program: Path, *flags: str) -> bytes:
-    """Return what the compiler makes of a program."""
+    """Return the compiled form of a program."""
     command = [compiler_tool("iree-compile"), program, *flags, "-o", "-"]
     return subprocess.run(command, capture_output=True, check=True).stdout
 
@@ -152,7 +152,7 @@ def _choices(function: mlir.Operation) -> Iterable[str]:
 
 
 def numbered_marks(module: mlir.Operation) -> list[tuple[str, tuple[tuple[int, str, str], ...]]]:
-    """Return, for each function of each dispatch, where a `root_op` stands: number and name of the op."""
+    """Return the place of `root_op` for each function of each dispatch: number and name of the op."""
     return [
         (symbol_name(function) or "", tuple(_marks(function)))
         for variant in collect(module, names.EXECUTABLE_VARIANT)

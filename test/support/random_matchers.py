@@ -41,7 +41,7 @@ class Matmul:
     """A payload operation; a size of None is dynamic.
 
     `forgotten` are dimensions, as (operand, dimension), which are dynamic whatever runs over them elsewhere.
-    `known` is what the compiler is told of dynamic dimensions.
+    `known` are the facts that the compiler has about dynamic dimensions.
     """
 
     maps: str
@@ -53,7 +53,7 @@ class Matmul:
     known: Mapping[tuple[int, int], Known] = field(default_factory=dict)
 
     def dimensions(self) -> dict[tuple[int, int], int | Known]:
-        """Return each dimension of each operand: its size, or what is known of it."""
+        """Return each dimension of each operand: its size, or the known facts about it."""
         rhs = (self.n, self.k) if self.maps == "nt" else (self.k, self.n)
         found: dict[tuple[int, int], int | Known] = {}
         for operand, sizes in enumerate(((self.m, self.k), rhs, (self.m, self.n))):
@@ -73,7 +73,7 @@ class Matmul:
         return shapes[0], shapes[1], shapes[2]
 
     def text(self, number: int) -> str:
-        """Return a function with the operation, whose operands are made of what is known of them."""
+        """Return a function with the operation, whose operands follow from the known facts."""
         lines, operands = [], []
         for operand, shape in enumerate(self.shapes()):
             sizes = []
@@ -166,7 +166,7 @@ RESULT = """
 
 
 def of_result(fact: str, name: str = "result") -> str:
-    """Return what asks for a fact about the result, under a name."""
+    """Return the matcher op that requires a fact about the result, under a name."""
     return f"""
       %{name} = transform.include @library::@result failures(propagate) (%op)
         : (!transform.any_op) -> !transform.any_value
@@ -224,11 +224,11 @@ PLACES = {
     "nt": {"m": [(0, 0), (2, 0)], "n": [(1, 0), (2, 1)], "k": [(0, 1), (1, 1)]},
     "nn": {"m": [(0, 0), (2, 0)], "n": [(1, 1), (2, 1)], "k": [(0, 1), (1, 0)]},
 }
-"""Which dimensions of operands run over a loop, in order."""
+"""The dimensions of operands that run over a loop, in order."""
 
 
 def payload_of(maps: str, witness: Mapping[Dimension, int | None], condition: Condition) -> Matmul:
-    """Return a payload with the sizes of a witness; of dynamic ones no more is known than a condition asks for."""
+    """Return a payload with the sizes of a witness; dynamic ones only have the facts that a condition requires."""
     sizes: dict[str, int] = {"m": 16, "n": 16, "k": 16}
     forgotten = set()
     known = {}
@@ -290,7 +290,7 @@ def payload_text(payloads: Sequence[Matmul]) -> str:
 
 
 def decisions(spec: Spec, payloads: Sequence[Matmul]) -> dict[int, str]:
-    """Return what the interpreter sets `who` to on each of the payloads that it finds to match."""
+    """Return the value of `who` that the interpreter sets on each matching payload."""
     found: dict[int, str] = {}
     module = apply_spec(spec, payload_text(payloads))
     for function in collect(module, names.FUNCTION):

@@ -148,7 +148,7 @@ class _Keys(Listener):
 
 @dataclass
 class Interruption:
-    """What came of a tuner that was killed and started again.
+    """The outcome of a tuner that was killed and started again.
 
     Attributes:
         reported: the keys of the trials that it said were kept.

@@ -188,7 +188,7 @@ class _Asked:
         self._options.expensive_checks = True
 
     def applies(self, entry: Pair, operation: mlir.Operation) -> bool:
-        """Asks an entry about an op, and applies it if it matches; tells whether it does."""
+        """Apply an entry to an op if it matches; return whether it does."""
         question = self._questions[f"test_try_{self._numbers[entry]}"]
         interpreter.apply_named_sequence(operation, question, self._library, self._options)
         if _MATCHED in operation.attributes:

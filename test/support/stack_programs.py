@@ -1,4 +1,4 @@
-"""Programs whose code takes much stack, and what the compiler reports of them."""
+"""Programs whose code takes much stack, and the compiler's reports on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs for tests of the tuner, and what is made of them."""
+"""Programs for tests of the tuner, and objects derived from them."""
 
 from __future__ import annotations
 

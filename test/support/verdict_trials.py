@@ -1,4 +1,4 @@
-"""Configurations of a dispatch on trial: what the constraints say of them, and whether they compile."""
+"""Trials of a dispatch's configurations: the verdict of the constraints, and the outcome of compilation."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _MOST_TRIES: Final = 2000
 
 @dataclass(frozen=True)
 class TrialTarget:
-    """What configurations are tried for.
+    """The target of tried configurations.
 
     Attributes:
         flags: the compiler's.
@@ -101,7 +101,7 @@ TARGETS: Final = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a compilation.
+    """The outcome of a compilation.
 
     Attributes:
         error: the first error, empty if it compiles.

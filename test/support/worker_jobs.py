@@ -1,4 +1,4 @@
-"""What tests have worker processes do."""
+"""Jobs of worker processes in tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each package knows only those below it, and no modules import each other in a circle."""
+"""Packages import only those below them, and no modules import each other in a circle."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ VAGUE = re.compile(
     r"\b(?:found|said|meant|known|wanted)(?:: (?:[A-Z_]|(?:bool|dict|float|int|list|mlir|set|str|tuple)\b)| :?= )"
     r"|\bfor (?:found|said|meant|known|wanted) in\b"
 )
-"""A value with a name that does not tell what it is: a parameter or field with its type, a variable, a loop variable."""
+"""A value with a vague name: a parameter or field with its type, a variable, a loop variable."""
 
 
 @cache

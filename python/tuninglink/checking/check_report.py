@@ -162,7 +162,7 @@ _REFUTED: Final = {
     "compiles": (Rule.DOES_NOT_COMPILE, "configures what does not compile"),
     "reachable": (Rule.UNREACHABLE, "is never reached"),
 }
-"""Which rule an entry breaks for which a question is refuted, and what to say of it."""
+"""The rule that an entry breaks if a question is refuted, and the message about it."""
 
 _REJECTED: Final = (
     Rule.DISCOURAGED,
@@ -198,7 +198,7 @@ def _discouraged(report: EntryReport) -> Iterator[Finding]:
 
 
 def _crashing(report: EntryReport) -> Iterator[Finding]:
-    """Yield that the code for an entry may crash: what the compiler reports of it, else the estimate."""
+    """Yield the finding that the code of an entry may crash: by the compiler's report, else by the estimate."""
     rule, is_compiled = Rule.STACK_OVERFLOW, _compiles(report)
     answer = report.compiles if is_compiled else report.is_valid
     if answer is not None and answer.crash:

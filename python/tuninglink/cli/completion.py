@@ -145,7 +145,7 @@ def _completion(values: Callable[[], Iterable[str]] | None) -> Callable[[str], l
 
 
 def complete_bound(incomplete: str) -> list[str]:
-    """Return the libraries that complete what was typed, after a target that binds them.
+    """Return the libraries that complete a word, after a target that binds them.
 
     Without any, the shell completes files.
     """
@@ -154,5 +154,5 @@ def complete_bound(incomplete: str) -> list[str]:
 
 
 def completed(incomplete: str, values: Iterable[str]) -> Iterator[str]:
-    """Yield the values that begin with what was typed."""
+    """Yield the values that begin with the word so far."""
     return (value for value in values if value.lower().startswith(incomplete.lower()))

@@ -35,7 +35,7 @@ DATABASE: Final = Positional("DATABASE", "The database.")
 
 
 class ExportFormat(Enum):
-    """What an export is written as."""
+    """The format of an export."""
 
     JSON = "json"
     T4 = "t4"

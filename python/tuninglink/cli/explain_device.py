@@ -46,7 +46,7 @@ DEVICE_FLAGS: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class DeviceOptions:
-    """How times are measured.
+    """Settings of the measurement of times.
 
     Attributes:
         device: the device; empty if nothing is measured.
@@ -64,7 +64,7 @@ class DeviceOptions:
 
     @property
     def calls(self) -> CallOptions:
-        """How the program is called."""
+        """The calls of the program."""
         return CallOptions(self.functions, self.inputs, self.parameters)
 
 

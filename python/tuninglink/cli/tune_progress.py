@@ -60,7 +60,7 @@ def outcome(result: TaskResult) -> str:
 
 
 def _default(result: TaskResult) -> str:
-    """Return what the reference says about the compiler's choice, unless it is right."""
+    """Return the reference's verdict on the compiler's choice, unless it is right."""
     judgement = result.judgement
     if judgement is None or judgement.correctness is Correctness.RIGHT:
         return ""

@@ -93,7 +93,7 @@ def kind_of(conjunction: Iterable[pred.Predicate]) -> OpKind | None:
 
 
 KEPT_OPERANDS: Final = 3
-"""How many operands of an attention the compiler leaves as they are: query, key and value."""
+"""The number of operands of an attention that the compiler does not change: query, key and value."""
 
 
 @dataclass(frozen=True)

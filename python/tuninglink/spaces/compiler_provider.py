@@ -36,7 +36,7 @@ from tuninglink.spaces.smt import PROVIDER, dimension_name, knob_template, read_
 from tuninglink.spaces.workload import Problem, Workload
 
 _MOST_FORMS = 64
-"""How many constraints ops are kept; ops of the same kind and types have one for each pipeline."""
+"""The maximum number of cached constraints ops; ops of the same kind and types have one for each pipeline."""
 
 _PADDING = frozenset({"padding", "padding_conv"})
 _SET = 0

@@ -25,7 +25,7 @@ from tuninglink.specs.spec import Spec
 from tuninglink.specs.structure import Entry, SpecKind
 
 _NAMED: Final = 3
-"""How many entries a warning names."""
+"""The maximum number of entries that a warning names."""
 
 _BOUND: Final = "it is bound to others"
 

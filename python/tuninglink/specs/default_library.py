@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tuninglink.specs.structure import Entry
 
 _SHIPPED: Final = "tuninglink/shipped/default"
-"""How diagnostics and reports name the directory, wherever the package is installed."""
+"""The name of the directory in diagnostics and reports, independent of the place of installation."""
 
 _TEXT_FIRST: Final = (".mlir", ".mlirbc")
 _BYTECODE_FIRST: Final = (".mlirbc", ".mlir")

@@ -77,7 +77,7 @@ _RECORDED: Final = {
     **dict.fromkeys(LOCAL_DRIVERS, "host-execution"),
     **dict.fromkeys(("amdgpu", "vulkan"), "dispatch-events"),
 }
-"""What the drivers with profiles record of dispatches."""
+"""The events of dispatches that drivers with profiles record."""
 
 _SECONDS: Final = 3.0
 """The time for runs of a function, unless the first one takes longer."""

@@ -1,4 +1,4 @@
-"""Usage errors and inputs that cannot be read: each command line, with what it shows.
+"""Usage errors and inputs that cannot be read: each command line, with its output.
 
 Commands run in forks of one process, as most of what they do is loading.
 

@@ -1,4 +1,4 @@
-"""Comparing reports: what is worse, what is better, and what merely changed."""
+"""Comparisons of reports: regressions, improvements, and mere changes."""
 
 from __future__ import annotations
 

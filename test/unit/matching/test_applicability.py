@@ -1,4 +1,4 @@
-"""Which entries reach the dispatches of a target, in every form that linking has."""
+"""Selection of the entries for the dispatches of a target, in every form of linking."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FLAGS = (
 """One program for two targets, in each of which the one operation would match either spec."""
 
 BACKENDS = {"vmvx": "vmvx", "x86_64": "llvm-cpu"}
-"""The two targets, and what the specs for them are written for."""
+"""The two targets, and the backends of their specs."""
 
 
 def specs(*, bound: bool, opaque: bool = False) -> list[Spec]:

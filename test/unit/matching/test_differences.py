@@ -1,4 +1,4 @@
-"""Why a matcher does not match, against the compiler's interpreter: what is claimed to have failed did, and alone."""
+"""Reasons why a matcher does not match, against the interpreter: the named conditions failed, and no others."""
 
 from __future__ import annotations
 

@@ -245,7 +245,7 @@ def regions_matcher(chance: random.Random, _: Sequence[mlir.Operation]) -> str:
 
 
 def roles_of(operation: mlir.Operation) -> dict[str, list[int]]:
-    """Return the loops of each role, as the compiler tells them."""
+    """Return the loops of each role, as the compiler reports them."""
     if operation.name in (names.ATTENTION, names.ONLINE_ATTENTION):
         maps = [each.value for each in operation.attributes["indexing_maps"]]
         found: Any = iree_codegen.get_attention_op_detail(maps[0], maps[1], maps[2], maps[4])
@@ -262,7 +262,7 @@ def roles_of(operation: mlir.Operation) -> dict[str, list[int]]:
 
 
 def sizes_of(operation: mlir.Operation) -> dict[int, int]:
-    """Return the sizes of the loops that a dimension of an operand is."""
+    """Return the sizes of the loops that index a dimension of an operand."""
     return {
         result.position: operand.type.shape[dimension]
         for operand, each in zip(operation.operands, StructuredOp(operation).maps, strict=True)
@@ -355,7 +355,7 @@ CONTRADICTIONS = (
     "it asks for other numbers of dimensions than its maps have",
     "it asks for different numbers of dimensions",
 )
-"""What a matcher may be opaque for here: nothing matches it."""
+"""Reasons for opaque matchers in this test: nothing can match them."""
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -1,4 +1,4 @@
-"""Sizes of loops, as the compiler tells them to matchers of convolutions and attention."""
+"""Sizes of loops, as the compiler passes them to matchers of convolutions and attention."""
 
 from __future__ import annotations
 

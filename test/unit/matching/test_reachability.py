@@ -1,4 +1,4 @@
-"""What is said about dead and overlapping entries, and dropping the dead ones, against the interpreter."""
+"""Findings about dead and overlapping entries, and the removal of the dead ones, against the interpreter."""
 
 from __future__ import annotations
 

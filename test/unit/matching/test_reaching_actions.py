@@ -1,4 +1,4 @@
-"""Actions that configure other ops than the matched one, the function among them, through what they include."""
+"""Actions that configure other ops than the matched one, also the function, through included sequences."""
 
 from __future__ import annotations
 

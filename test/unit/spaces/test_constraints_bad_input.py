@@ -38,7 +38,7 @@ PROBLEM = Problem(OpKind.OTHER)
 
 
 class Sets:
-    """Sets about which much cannot be told in time; `None` bounds nothing."""
+    """Sets with many queries that cannot be answered in time; `None` sets no bound."""
 
     def __init__(self) -> None:
         self.builder = ConstraintSetBuilder()

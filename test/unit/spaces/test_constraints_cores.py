@@ -1,4 +1,4 @@
-"""Cores and nearest assignments, compared with what Z3 alone says of random sets."""
+"""Cores and nearest assignments, compared with Z3's own answers about random sets."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def copies(original: ConstraintSet, number: int, most: int | None = None) -> Con
 
 
 def counted(constraints: ConstraintSet) -> CountAnswer | None:
-    """Return what is counted without listing; None where something is divided by zero."""
+    """Return the count without listing; None after a division by zero."""
     found = constraints._decider.count(Limits(math.inf, steps=400).start())
     return found and found.answer
 

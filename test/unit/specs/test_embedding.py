@@ -85,7 +85,7 @@ def carried(root: mlir.Operation) -> list[Spec | None]:
 
 
 def marks(root: mlir.Operation) -> list[set[str]]:
-    """Return what the compiler marks when it applies what the dispatches carry."""
+    """Return the marks that the compiler leaves when it applies the embedded specs."""
     for module in collect(root, names.MODULE):
         if names.EMBEDDED_SPEC in module.attributes:
             pipeline = "builtin.module(iree-codegen-materialize-user-configs)"

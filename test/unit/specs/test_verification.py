@@ -338,7 +338,7 @@ def test_warnings_of_the_compiler_are_said_once() -> None:
 
 
 def run_apart(code: str) -> str:
-    """Run Python code that may crash or hang in a process of its own; return what it prints."""
+    """Run Python code that may crash or hang in a separate process; return its output."""
     program = "from test_verification import *\n" + textwrap.dedent(code)
     done = subprocess.run(
         [sys.executable, "-c", program],

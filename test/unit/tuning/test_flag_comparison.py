@@ -1,4 +1,4 @@
-"""Which set of flags is taken, by recorded times and outputs."""
+"""The choice of a set of flags, by recorded times and outputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exploring: the order of compiling and measuring, the budget, and what is known already."""
+"""Exploration: the order of compiling and measuring, the budget, and prior results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Searches: what they choose from tables whose times are known."""
+"""Searches: their choices from tables with known times."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def cpu_pool(seed: int = 0) -> Pool:
 def replay(
     name: str, pool: Pool, seed: int, goal: float = 1.05, most: int = 1000
 ) -> tuple[int, list[Candidate]]:
-    """Return how many trials it takes to come close to the best, and which they were."""
+    """Return the number of trials until the search comes close to the best, and these trials."""
     default = pool.times[pool.default] if pool.default else None
     search = search_named(name)(pool, seed, default)
     tried: list[Candidate] = []

@@ -41,7 +41,7 @@ class Window:
 
 
 LEVELS: Final = (CpuLevel.DISTRIBUTION, CpuLevel.VECTOR_COMMON_PARALLEL, CpuLevel.VECTOR_REDUCTION)
-"""The levels that the compiler's verifier asks for, and goes by."""
+"""The levels that the compiler's verifier requires and checks."""
 
 _CHANNELS_LAST: Final = Window(1, 2, 4, 5)
 _WINDOWS: Final = {
@@ -56,10 +56,10 @@ _WINDOWS: Final = {
     "linalg.pooling_nchw_max": Window(2, 3, 4, 5),
     "linalg.pooling_nchw_sum": Window(2, 3, 4, 5),
 }
-"""The operations that the compiler's verifier knows; it refuses others with a name, and looks at no `linalg.generic`."""
+"""The operations that the verifier supports; it rejects other named ones, and does not check `linalg.generic`."""
 
 _NAMES: Final = ("linalg.conv_", "linalg.depthwise_conv_", "linalg.pooling_")
-"""How the names of convolutions begin."""
+"""Prefixes of the names of convolutions."""
 
 _UNKNOWN: Final = -1
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class HistoryFilter:
-    """Which problems are shown.
+    """A selection of problems.
 
     Attributes:
         words: words that the description of the problem contains, all of them.

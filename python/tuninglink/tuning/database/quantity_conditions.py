@@ -58,7 +58,7 @@ class QuantityCondition:
 
     @property
     def subject(self) -> tuple[str, str, str]:
-        """What it bounds: of two conditions with one subject, the tighter one implies the other."""
+        """The bounded quantity: of two conditions with one subject, the tighter one implies the other."""
         return self.quantity, self.relation, self.value if isinstance(self.value, str) else ""
 
 

@@ -192,7 +192,7 @@ def _distance(one: Candidate, other: Candidate) -> int:
 
 
 def problem_of_table(table: RecordedTable) -> SearchProblem:
-    """Return what the program of a table computes.
+    """Return the problem of a table's program.
 
     Raises:
         TuninglinkError: the program cannot be parsed, or computes nothing.

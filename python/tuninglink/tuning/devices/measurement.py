@@ -88,7 +88,7 @@ class Measurer:
 
     @property
     def loading_seconds(self) -> float:
-        """How long loading modules took so far."""
+        """The time spent on loading modules so far, in seconds."""
         return self._loader.seconds + self._programs.loading_seconds
 
     def measure(
@@ -175,12 +175,12 @@ class Measurer:
         return self._programs.traces(program, directory)
 
     def compare(self, benchmark: Benchmark, reference: Benchmark, reduction: int) -> Failure | None:
-        """Compare what a benchmark computes with what another does on the same inputs.
+        """Compare the outputs of two benchmarks on the same inputs.
 
         Args:
             benchmark: the benchmark that is checked.
             reference: the benchmark whose results are right.
-            reduction: how many products make an element of an output.
+            reduction: the number of products in an element of an output.
 
         Returns:
             None if they agree; else what is wrong and where.
@@ -210,7 +210,7 @@ class Measurer:
         return self._expected[benchmark]
 
     def outputs(self, benchmark: Benchmark, inputs: Bytes | None = None) -> Outputs:
-        """Return what one iteration of a benchmark computes on fresh inputs.
+        """Return the outputs of one iteration of a benchmark on fresh inputs.
 
         Args:
             benchmark: the benchmark.

@@ -47,10 +47,10 @@ class MeasurementError(Exception):
 
 
 class Runnable(Protocol):
-    """What is measured: it runs in batches."""
+    """A measurable subject, which runs in batches."""
 
     least_batch: int
-    """The smallest batch that says what an iteration takes."""
+    """The smallest batch that shows the time of an iteration."""
 
     def sample(self, batch: int) -> float:
         """Run a batch and return the microseconds of an iteration.

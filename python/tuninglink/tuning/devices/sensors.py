@@ -20,7 +20,7 @@ class Sensors(Protocol):
     """The sensors of a device."""
 
     def read(self) -> DeviceReading:
-        """Return the current values; None for what the system does not report."""
+        """Return the current values; None for those that the system does not report."""
 
 
 class NoSensors:

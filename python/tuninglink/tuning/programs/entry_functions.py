@@ -1,4 +1,4 @@
-"""The functions of a program that callers see, and what they take, read at the phase `abi`."""
+"""The public functions of a program and their arguments, read at the phase `abi`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tuninglink.mlir.walk import body, collect
 Functions = Mapping[str, mlir.Operation]
 
 _ASYNC: Final = "$async"
-"""What the functions with fences are called that importers of frameworks put next to one without."""
+"""The suffix of the functions with fences that importers of frameworks put next to one without."""
 
 _BUFFER_VIEW: Final = "!hal.buffer_view"
 _FENCE: Final = "!hal.fence"
@@ -29,7 +29,7 @@ _STORES: Final = ("util.global.store", "util.global.store.indirect")
 
 @dataclass(frozen=True)
 class Argument:
-    """What a function takes.
+    """An argument of a function.
 
     Attributes:
         element_type: the element type, as MLIR writes it.
@@ -44,7 +44,7 @@ class Argument:
 
 @dataclass(frozen=True)
 class Result:
-    """What a function returns.
+    """A result of a function.
 
     Attributes:
         element_type: the element type, as MLIR writes it.
@@ -61,7 +61,7 @@ class Result:
 
 @dataclass(frozen=True)
 class EntryFunction:
-    """A function of a program that callers see.
+    """A public function of a program.
 
     Attributes:
         name: its symbol.

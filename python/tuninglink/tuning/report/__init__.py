@@ -159,7 +159,7 @@ def report_of(
 
 
 def with_flag_sets(report: TuningReport, flags: FlagsResult) -> TuningReport:
-    """Return a report with what came of comparing sets of flags, alone and with their specs."""
+    """Return a report with the comparison of sets of flags, alone and with their specs."""
     compared = (*flags.results, *flags.pairs)
     taken = next(
         (candidate for candidate in reversed(compared) if _is_taken(candidate, flags)), None

@@ -1,4 +1,4 @@
-"""The report on a problem: its trials, its times and rates, and what came of it."""
+"""The report on a problem: its trials, its times and rates, and its outcome."""
 
 from __future__ import annotations
 

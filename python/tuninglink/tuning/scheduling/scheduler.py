@@ -30,7 +30,7 @@ _JUDGING: Final = 0.05
 """The fraction of the time for judging defaults, unless the background does it."""
 
 _OVERRUN: Final = 0.02
-"""The part of the run by which a turn exceeds its time: what is being measured then, and work aside."""
+"""The fraction of the run by which a turn exceeds its time: pending measurements, and other work."""
 
 _LEAST_SECONDS: Final = 3.0
 """The least remaining time for starting a task, in seconds."""

@@ -32,7 +32,7 @@ class CandidatePool(Protocol):
 
     @property
     def problem(self) -> SearchProblem:
-        """What they are for."""
+        """The problem of the candidates."""
 
     @property
     def default(self) -> Candidate | None:
@@ -219,7 +219,7 @@ _CLIMBERS: Final = 3
 """The neighbors of this many candidates are tried."""
 
 _FIRST_SAMPLE: Final = 8
-"""Where no candidate is known to start from, the best of so many."""
+"""The number of random candidates whose best is the starting point if there is no default."""
 
 
 class NeighborSearch(Search):
