@@ -46,7 +46,7 @@ def task() -> PreparedTask:
 
 
 def write(prepared: PreparedTask) -> None:
-    """Draws the candidates and writes them down."""
+    """Draw the candidates and write them down."""
     found = []
     for space in prepared.spaces.spaces:
         if any(each.name.startswith("thread_") for each in space.constraints.knobs):
@@ -64,7 +64,7 @@ def candidates() -> list[Candidate]:
 
 
 def by_processes(prepared: PreparedTask, chosen: list[Candidate], jobs: int) -> float:
-    """Return how long a process of the compiler for each candidate takes, in seconds."""
+    """Return the time of compiling each candidate in its own process, in seconds."""
     tool = Path(sys.executable).parent / "iree-compile"
     with tempfile.TemporaryDirectory() as directory:
         paths = []
@@ -94,7 +94,7 @@ def by_processes(prepared: PreparedTask, chosen: list[Candidate], jobs: int) -> 
 def by_workers(
     prepared: PreparedTask, chosen: list[Candidate], compiler: CandidateCompiler
 ) -> tuple[float, int]:
-    """Return how long the tuner's workers take, in seconds, and how many candidates fail."""
+    """Return the time of the tuner's workers, in seconds, and the number of failing candidates."""
     began = time.monotonic()
     answers = [compiler.submit(prepared.template, each, SECONDS) for each in chosen]
     failed = sum(isinstance(each.result(), Failure) for each in answers)
@@ -102,13 +102,13 @@ def by_workers(
 
 
 def is_kept(candidate: Candidate) -> bool:
-    """Tells whether the tuner would try a candidate."""
+    """Return whether the tuner would try a candidate."""
     info = mlir.Attribute.parse(candidate.configuration, thread_context())
     return accumulators_per_thread(info) <= MOST_ACCUMULATORS
 
 
 def dropped_winners(path: Path) -> tuple[int, int]:
-    """Return how many of the configurations in a table that beat the default are left out, and of how many."""
+    """Return the number of omitted configurations of a table that beat the default, and of all that do."""
     table = json.loads(path.read_text())
     default = table["default"]["microseconds"]
     better = [

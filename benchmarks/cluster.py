@@ -28,7 +28,7 @@ _SECONDS = 60.0
 
 
 def rate(workers: int, candidates: int) -> float:
-    """Return how many candidates are compiled in a second."""
+    """Return the number of candidates compiled per second."""
     task = prepared(matmul(256, 512, 512), "llvm-cpu")
     default = task.spaces.default
     neighbors = task.spaces.neighbors(default)[:candidates]

@@ -66,7 +66,7 @@ _DISPATCH: Final = re.compile(r"^match_.*_dispatch_\d+_")
 
 
 def tune(arguments: argparse.Namespace) -> None:
-    """Tunes each model at each level, and records the specs."""
+    """Tune each model at each level, and record the specs."""
     arguments.record.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
         for name in arguments.only:

@@ -149,7 +149,7 @@ class Model:
 
 
 def measure(model: Model, modules: Mapping[str, Path]) -> dict[str, Figures]:
-    """Measures modules in several rounds, each in random order; equal ones once."""
+    """Measure modules in several rounds, each in random order; equal ones once."""
     chance = random.Random(0)
     names: dict[bytes, str] = {}
     originals = {

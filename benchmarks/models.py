@@ -98,7 +98,7 @@ def export(name: str, directory: Path, suite: str, device: str) -> Model:
 
 
 def tune(model: Model, options: Sequence[str]) -> dict[str, Any]:
-    """Tunes a model and returns the report."""
+    """Tune a model and return the report."""
     spec, report = model.directory / "tuned.mlir", model.directory / "report"
     names = list(model.framework)
     functions = [f"--function={name}" for name in names] if len(names) > 1 else []
@@ -109,7 +109,7 @@ def tune(model: Model, options: Sequence[str]) -> dict[str, Any]:
 
 
 def compile_tuned(model: Model, module: Path, flags: Sequence[str]) -> None:
-    """Compiles a model with the spec and the flags that tuning wrote."""
+    """Compile a model with the spec and the flags that tuning wrote."""
     chosen = model.directory / "tuned.flags"
     response = [f"@{chosen}"] if chosen.exists() else []
     spec = model.directory / "tuned.mlir"
@@ -119,7 +119,7 @@ def compile_tuned(model: Model, module: Path, flags: Sequence[str]) -> None:
 def compile_sets(
     model: Model, sets: Mapping[str, Sequence[str]], flags: Sequence[str]
 ) -> dict[str, Path]:
-    """Compiles a model under each set of flags; returns the modules of those that compile."""
+    """Compile a model under each set of flags; return the modules of those that compile."""
 
     def compile_set(name: str) -> Path | None:
         module = model.directory / f"{name.replace(' ', '_')}.vmfb"
@@ -210,7 +210,7 @@ def benchmark(name: str, directory: Path, arguments: argparse.Namespace) -> Row:
 
 
 def main() -> None:
-    """Tunes the models and prints a table with the geometric means."""
+    """Tune the models and print a table with the geometric means."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )

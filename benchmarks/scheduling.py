@@ -105,7 +105,7 @@ def by_shares_until_converged(
 
 
 def by_gain(tasks: Sequence[ReplayedTask], _: float, pace: Pace) -> Choice | None:
-    """Chooses the task with the largest expected gain, as the tuner does."""
+    """Choose the task with the largest expected gain, as the tuner does."""
     running = [each for each in tasks if not each.is_over and not each.progress.has_converged]
     if not running:
         return None
@@ -151,7 +151,7 @@ def load(path: Path, calls: float, chance: random.Random) -> Curve:
 
 
 def main() -> None:
-    """Replays random programs of recorded tasks, and prints the medians."""
+    """Replay random programs of recorded tasks, and print the medians."""
     parser = argparse.ArgumentParser(description="Judges schedules by recorded curves.")
     tables = sorted((Path(__file__).parent / "tables").glob("*.json"))
     parser.add_argument("--table", type=Path, nargs="+", default=tables, metavar="FILE")

@@ -65,7 +65,7 @@ class Judged:
         return cls(path, table, RecordedPool(problem_of_table(table), table))
 
     def is_like(self, other: Judged) -> bool:
-        """Tells whether a search can learn from another table."""
+        """Return whether a search can learn from another table."""
         kinds = self.pool.problem.kind, other.pool.problem.kind
         return kinds[0] == kinds[1] and self.table.target == other.table.target
 
@@ -110,7 +110,7 @@ class Replays:
 
 
 def replay(name: str, judged: Judged, seeds: int, prior: PriorData | None = None) -> Replays:
-    """Replays a table until a search has arrived, with each seed."""
+    """Replay a table until a search has arrived, with each seed."""
     known = [(each, None) for each in prior.winners(judged.pool)] if prior else []
     measured = prior.measured() if prior else []
     make = search_named(name)
@@ -124,7 +124,7 @@ def replay(name: str, judged: Judged, seeds: int, prior: PriorData | None = None
 
 
 def arrive(search: Search, table: RecordedTable) -> Replay:
-    """Answers a search until it has arrived."""
+    """Answer a search until it has arrived."""
     recorded = {each.candidate.key: each.microseconds for each in table.trials}
     goal = table.best_us * GOAL
     measured, first = 0, table.default_us
@@ -184,7 +184,7 @@ def suggest(tables: Sequence[Judged], count: int) -> None:
 
 
 def main() -> None:
-    """Replays tables and prints the ratios."""
+    """Replay tables and print the ratios."""
     parser = argparse.ArgumentParser(description="Judges searches by recorded tables.")
     parser.add_argument("--table", type=Path, nargs="+", required=True, metavar="FILE")
     parser.add_argument("--seeds", type=int, default=100)

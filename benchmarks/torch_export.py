@@ -70,7 +70,7 @@ def _call(function: Function, device: str, dtype: torch.dtype) -> tuple[torch.nn
 
 
 def outputs(function: Function, device: str, dtype: torch.dtype) -> list[np.ndarray]:
-    """Return what PyTorch computes in a type."""
+    """Return PyTorch's outputs in a type."""
     module, inputs = _call(function, device, dtype)
     with torch.no_grad():
         result = module(*inputs)

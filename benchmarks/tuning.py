@@ -70,7 +70,7 @@ def run(*command: object) -> str:
 
 
 def tune(problem: Problem, directory: Path, options: Sequence[str]) -> dict[str, Any]:
-    """Tunes one problem and returns the report on its dispatch."""
+    """Tune one problem and return the report on its dispatch."""
     program, report = directory / f"{problem.name}.mlir", directory / problem.name
     program.write_text(problem.program)
     spec = report.with_suffix(".spec.mlir")
@@ -97,7 +97,7 @@ def mean(speedups: Sequence[float]) -> str:
 
 
 def main() -> None:
-    """Tunes a suite and prints a table with the geometric means."""
+    """Tune a suite and print a table with the geometric means."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )

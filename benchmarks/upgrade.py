@@ -86,7 +86,7 @@ def _measure(path: Path, target: str) -> list[str]:
 
 
 def _try(entry: Entry, target: str, folder: Path) -> Outcome:
-    """Compiles a program made for an entry with this entry alone."""
+    """Compile a program made for an entry with this entry alone."""
     wanted = _lowering_config(entry)
     spec, program = folder / "spec.mlirbc", folder / "program.mlir"
     spec.write_bytes(spec_of(entry))
@@ -165,7 +165,7 @@ ENTRY = """\
 
 
 def _time(size: int) -> None:
-    """Print how long a spec of `size` bytes takes."""
+    """Print the time for a spec of `size` bytes."""
     count = size // len(ENTRY)
     action = (
         "  transform.named_sequence @apply(%op: !transform.any_op {transform.readonly}, "

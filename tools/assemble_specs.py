@@ -45,7 +45,7 @@ def bindings_iree_opt() -> str:
 
 
 def main() -> int:
-    """Assembles the specs; returns the exit code."""
+    """Assemble the specs; return the exit code."""
     if len(sys.argv) not in (2, 3):
         print(__doc__, file=sys.stderr)
         return 2

@@ -18,7 +18,7 @@ class WheelFolders(BuildHookInterface):  # type: ignore[type-arg]
     """Adds to a wheel what an editable install finds through links, and the bytecode of the specs."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Assembles the specs, unless the install is editable."""
+        """Assemble the specs, unless the install is editable."""
         if version == "editable":
             return
         root, included = Path(self.root), build_data["force_include"]

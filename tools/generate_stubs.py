@@ -110,7 +110,7 @@ def generate(directory: Path) -> None:
 
 
 def main() -> int:
-    """Brings the stubs up to date; returns the exit code."""
+    """Bring the stubs up to date; return the exit code."""
     if len(sys.argv) != 2:  # noqa: PLR2004 - the script and one argument
         print(__doc__, file=sys.stderr)
         return 2

@@ -82,7 +82,7 @@ def compile_candidates(flags: Sequence[str], count: int) -> list[Benchmark]:
 
 
 def measure(uri: str, benchmarks: Sequence[Benchmark], count: int) -> Overheads:
-    """Measures overheads on a device, of a fresh module each time."""
+    """Measure overheads on a device, of a fresh module each time."""
     device = open_device(uri)
     loader = Loader(device)
     layout = benchmarks[0].layout

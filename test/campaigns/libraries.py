@@ -36,7 +36,7 @@ def row(*cells: object) -> str:
 
 
 def counted(report: SpecReport, question: str) -> str:
-    """Return how many answers to a question are good, and how many are not."""
+    """Return the numbers of good and of other answers to a question."""
     found = Counter(each.answers[question].verdict for each in report.entries)
     return " / ".join(str(found[each]) for each in Verdict)
 

@@ -39,7 +39,7 @@ def run_batch(seed: int, first: int, count: int) -> Outcome:
 
 
 def outcomes(seed: int, jobs: int) -> Iterator[Outcome]:
-    """Yield what batches of scenarios give, in order, each from a process of its own."""
+    """Yield the results of batches of scenarios, in order, each from its own process."""
     first = 0
     while True:
         starts = range(first, first + jobs * BATCH, BATCH)

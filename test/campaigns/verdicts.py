@@ -244,7 +244,7 @@ def table(trials: Iterable[Trial], *fields: str) -> str:
 
 
 def report(trials: Sequence[Trial]) -> str:
-    """Return what a campaign has found."""
+    """Return the results of a campaign."""
     reasons = Counter(each.answer[:200] for each in trials if each.verdict == "not decided")
     sections = [
         table(trials, "target", "pipeline"),

@@ -91,7 +91,7 @@ def interrupted(process: subprocess.Popen[bytes]) -> tuple[int, bytes]:
 
 @pytest.fixture(autouse=True)
 def _heed_interrupts() -> Iterator[None]:
-    """Undoes what a shell does to its background jobs, and they hand on to their children."""
+    """Handle interrupts again, which a shell makes its background jobs and their children ignore."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

@@ -48,7 +48,7 @@ def command(*arguments: str | Path) -> list[str]:
 
 
 def is_compiling(process: int) -> bool:
-    """Tells whether a command has got to the compiler's own threads, beside the one that awaits interrupts."""
+    """Return whether a command has reached the compiler's own threads, besides the one that awaits interrupts."""
     return any(len(list(Path(f"/proc/{each}/task").iterdir())) > 3 for each in children(process))
 
 

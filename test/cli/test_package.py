@@ -76,7 +76,7 @@ def environment_with_dependencies(place: Path) -> Path:
 
 
 def link_requirements(requirements: Iterable[str], packages: Path) -> None:
-    """Links the installed distributions that requirements name, and what these require, into a folder of packages."""
+    """Link the installed distributions that requirements name, and what these require, into a folder of packages."""
     for each in map(Requirement, requirements):
         if each.marker and not each.marker.evaluate({"extra": ""}):
             continue

@@ -1,4 +1,4 @@
-"""The compiler's own constraints: read as they are, agreeing with its verifier, asked from a safe distance."""
+"""The compiler's own constraints: read from its attributes, compared with its verifier, and evaluated in other processes."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Export:
         return found
 
     def holds(self, values: tuple[int, ...]) -> bool:
-        """Tells whether an assignment is a solution."""
+        """Return whether an assignment is a solution."""
         pairs = zip(self._unknowns, values, strict=True)
         result = self._solver.check([unknown == value for unknown, value in pairs])
         assert result != z3.unknown
@@ -138,7 +138,7 @@ def test_solutions_are_those_of_the_export(program: str, target: str) -> None:
 def assert_check_agrees(
     constraints: ConstraintSet, export: Export, solutions: list[tuple[int, ...]]
 ) -> None:
-    """Asks about random assignments, most of them near to being valid."""
+    """Ask about random assignments, most of them near to being valid."""
     knobs = knob_names(constraints)
 
     @settings(max_examples=30)

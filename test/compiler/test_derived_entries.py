@@ -149,7 +149,7 @@ CPU = TARGETS["llvm-cpu"]
 
 
 def configured_forms(*specs: bytes, derived_entries: bool = True) -> dict[str, tuple[str, str]]:
-    """Return what configures the forms of a linear layer on llvm-cpu: spec and derivation."""
+    """Return the origin of configurations for the forms of a linear layer on llvm-cpu: spec and derivation."""
     source = linear("batch_nk", BATCH_NK, "f32") + linear("nk", NK, "f32")
     result = tuninglink.compile(
         source.encode(),

@@ -50,7 +50,7 @@ SCHEMA = schema_of(Explanation)
 
 
 def explain(source: str, *specs: str, flags: tuple[str, ...] = HIP) -> Explanation:
-    """Explains a program, and checks that the explanation is of the documented form."""
+    """Explain a program, and check that the explanation is of the documented form."""
     explained = tuninglink.explain(
         source.encode(),
         specs=[each.encode() for each in specs],

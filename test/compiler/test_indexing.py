@@ -40,7 +40,7 @@ def indexed(spec: Spec, longest: int) -> tuple[Spec, int]:
 
 
 def configured(spec: Spec, payload: str) -> str:
-    """Return what a spec makes of a payload, or the error that it is."""
+    """Return a payload after a spec was applied, or the error."""
     assert mlir.Module.parse(payload, spec.module.context)
     try:
         return str(apply_spec(spec, payload))

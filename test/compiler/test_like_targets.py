@@ -79,7 +79,7 @@ def bound(name: str, target: str) -> bytes:
 
 
 def configured(cpu: str, *specs: bytes) -> tuple[list[tuple[str, int, str]], list[str]]:
-    """Return what configures the linear layer on a CPU, and what was said."""
+    """Return the entry that configures the linear layer on a CPU, and the diagnostics."""
     result = tuninglink.compile(
         linear("nk", NK, "f32").encode(),
         specs=specs,

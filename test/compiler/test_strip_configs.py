@@ -68,7 +68,7 @@ def check_nothing_is_left(module: mlir.Operation) -> None:
 
 
 def reconfigure(module: mlir.Operation, *flags: str) -> list[Configured]:
-    """Return what the compiler chooses for executables that stand at executable-sources."""
+    """Return the compiler's choices for executables at executable-sources."""
     return configured_functions(parse(configure(separate_if_split(module), FROM_SOURCES, *flags)))
 
 
@@ -78,7 +78,7 @@ def separate_if_split(module: mlir.Operation) -> str:
 
 
 def effective(functions: list[Configured]) -> list[Configured]:
-    """Leaves out the annotations of specs that the compiler did not follow."""
+    """Leave out the annotations of specs that the compiler did not follow."""
     ignored = f": {names.COMPILATION_INFO} = "
     return [
         Configured(each.function, tuple(choice for choice in each.choices if ignored not in choice))

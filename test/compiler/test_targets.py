@@ -34,7 +34,7 @@ def compiled_target(*flags: str) -> Target:
 
 
 def read_target(read: Callable[[mlir.Attribute], T], *flags: str) -> T:
-    """Return what is read from the attribute of that target, which does not outlive its session."""
+    """Return the target that is read from its attribute, which does not outlive its session."""
     session = Session()
     session.set_flags(*flags)
     invocation = session.invocation()

@@ -293,5 +293,5 @@ def test_the_whole_program_runs_at_each_size(tmp_path: Path) -> None:
 
 
 def _is_default(trial: TrialResult) -> bool:
-    """Tells whether a part is left to the compiler: its entry keeps other entries away."""
+    """Return whether a part is left to the compiler: its entry keeps other entries away."""
     return trial.candidate.origin is CandidateOrigin.DEFAULT

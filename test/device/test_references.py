@@ -66,7 +66,7 @@ def reference_of(references: References, task: TuningTask) -> Reference:
 
 
 def outputs_of(reference: Reference, task: TuningTask) -> Outputs:
-    """Return what a right kernel writes."""
+    """Return the outputs of a right kernel."""
     bindings = {
         tensor.binding: np.zeros(task.layout.bindings[tensor.binding].byte_length, np.uint8)
         for tensor, _ in reference.outputs

@@ -89,7 +89,7 @@ def _run(tool: str, arguments: Sequence[str], source: bytes, seconds: float) -> 
 
 @cache
 def _identity(tool: str) -> tuple[object, ...]:
-    """Return what changes when the compiler does."""
+    """Return a value that changes with the compiler."""
     path = Path(compiler_tool(tool)).resolve()
     status = path.stat()
     return str(path), status.st_size, status.st_mtime_ns

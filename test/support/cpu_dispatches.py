@@ -93,7 +93,7 @@ class Outcome:
 def compile_configured(
     sources: str, cpu: str, compilation_info: mlir.Attribute, seconds: float = PATIENCE
 ) -> Outcome:
-    """Compiles a program at executable-sources with a configuration on its root op, to the end."""
+    """Compile a program at executable-sources with a configuration on its root op, to the end."""
     dispatch = dispatch_of(sources)
     info = mlir.Attribute.parse(str(compilation_info), dispatch.root.context)
     dispatch.root.attributes[names.COMPILATION_INFO] = info

@@ -72,7 +72,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leaves out files without a fast test: some import what takes a second."""
+    """Leave out files without a fast test: some have imports that take a second."""
     if config.getoption("fast") and collection_path.match("test_*.py"):
         return read_record().keys() >= set(functions_in(collection_path)) or None
     return None

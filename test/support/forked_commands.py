@@ -26,7 +26,7 @@ class Ending(NamedTuple):
 
 @contextmanager
 def forked_commands() -> Iterator[Callable[[Sequence[str]], Ending]]:
-    """Hands over a function that runs `tuninglink` with arguments, in the folder where the block was entered."""
+    """Yield a function that runs `tuninglink` with arguments, in the folder where the block was entered."""
     server = subprocess.Popen(
         [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )

@@ -20,7 +20,7 @@ CLOSE = {"rtol": 1e-4, "atol": 1e-4}
 
 
 def run(program: bytes, arguments: Sequence[np.ndarray], function: str = "main") -> np.ndarray:
-    """Return what a function of a compiled program returns."""
+    """Return the results of a function of a compiled program."""
     config = runtime.Config("local-sync")
     module = runtime.VmModule.copy_buffer(config.vm_instance, program)
     context = runtime.SystemContext(vm_modules=[module], config=config)

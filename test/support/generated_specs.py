@@ -204,7 +204,7 @@ def _action(index: int, entry: GeneratedEntry) -> list[str]:
 
 
 def entries(*, reaches: bool = False, can_fail: bool = False) -> st.SearchStrategy[GeneratedEntry]:
-    """Draws entries whose `value` is not set yet."""
+    """Draw entries whose `value` is not set yet."""
     return st.builds(
         GeneratedEntry,
         operations=st.lists(st.sampled_from(OPERATIONS), min_size=1, max_size=2, unique=True).map(
@@ -226,7 +226,7 @@ def spec_lists(
     reaches: bool = False,
     can_fail: bool = False,
 ) -> list[GeneratedSpec]:
-    """Draws one to four specs; every action that configures sets a value of its own."""
+    """Draw one to four specs; every action that configures sets a value of its own."""
     specs: list[GeneratedSpec] = []
     value = 0
     for _ in range(draw(st.integers(1, 4))):
@@ -242,7 +242,7 @@ def spec_lists(
 
 @st.composite
 def payloads(draw: st.DrawFn) -> str:
-    """Draws a function with a chain of numbered linalg operations."""
+    """Draw a function with a chain of numbered linalg operations."""
     kind = "tensor<4x4xf32>"
     lines = [f"func.func @payload(%v0: {kind}, %e: {kind}, %c: f32) -> {kind} {{"]
     drawn = draw(st.lists(st.sampled_from(OPERATIONS), min_size=1, max_size=6))

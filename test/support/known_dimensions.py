@@ -35,7 +35,7 @@ NOTHING = Known(-math.inf, math.inf, 1)
 
 
 def holds(fact: HasExtent, dimension: int | Known) -> bool:
-    """Tells whether the interpreter finds that a fact holds for a dimension."""
+    """Return whether the interpreter finds that a fact holds for a dimension."""
     asked = fact.extent
     low = high = divisor = dimension
     if isinstance(dimension, Known):

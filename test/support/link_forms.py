@@ -102,7 +102,7 @@ def forms(specs: Sequence[Spec], program: mlir.Operation) -> Iterator[tuple[str,
 
 
 def nested(specs: Sequence[Spec]) -> Spec:
-    """Links specs that are nested in one module."""
+    """Link specs that are nested in one module."""
     with thread_context(), mlir.Location.unknown():
         container = mlir.Module.create().operation
         container.attributes["sym_name"] = mlir.StringAttr.get("outer")

@@ -347,7 +347,7 @@ def _unconfigured(random: Random) -> str:
 
 
 def _of_producer(random: Random) -> str:
-    """Asks something of a producer."""
+    """Add a requirement on a producer."""
     name = ", ".join(map(_string, random.sample(LIKELY, 2)))
     check = random.choice(
         (

@@ -154,7 +154,7 @@ def _match(kind: str, demands: str) -> str:
 
 
 def _sizes(operation: mlir.Operation, kind: str) -> str:
-    """Demands the sizes of the loops in each role."""
+    """Require the sizes of the loops in each role."""
     maps = [each.value for each in linalg.get_indexing_maps(operation)]
     sizes: dict[int, int] = {}
     for each, operand in zip(maps, operation.operands, strict=True):

@@ -80,7 +80,7 @@ def marked(marker: str) -> list[int]:
 
 
 def in_a_fork(action: Callable[[], str]) -> str:
-    """Return what `action` returns in a process that is forked from this one, or how it failed there."""
+    """Return the result of `action` in a process that is forked from this one, or its failure there."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:

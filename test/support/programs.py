@@ -68,7 +68,7 @@ def iree_compile(program: Path, *flags: str) -> bytes:
 
 
 def configure(source: str, *flags: str) -> str:
-    """Compiles each part of `source` until the compiler has chosen configurations."""
+    """Compile each part of `source` until the compiler has chosen configurations."""
     return run("iree-compile", CONFIGURATIONS, "--split-input-file", *flags, "-o=-", source=source)
 
 
@@ -98,7 +98,7 @@ def program_sources(target: str) -> tuple[str, ...]:
 
 
 def configured_programs(target: str, *flags: str) -> str:
-    """Compiles the test programs for a target until the compiler has chosen configurations."""
+    """Compile the test programs for a target until the compiler has chosen configurations."""
     parts = SEPARATOR.join(program_sources(target))
     return configure(parts, FROM_SOURCES, *TARGETS[target], *flags)
 
@@ -131,7 +131,7 @@ CHOICES = (
 
 
 def configured_functions(module: mlir.Operation) -> list[Configured]:
-    """Return how each function of each dispatch is configured."""
+    """Return the configuration of each function of each dispatch."""
     return [
         Configured(symbol_name(function) or "", tuple(_choices(function)))
         for variant in collect(module, names.EXECUTABLE_VARIANT)

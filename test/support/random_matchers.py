@@ -302,7 +302,7 @@ def decisions(spec: Spec, payloads: Sequence[Matmul]) -> dict[int, str]:
 
 
 def as_known(condition: Condition, payload: Matmul) -> bool:
-    """Tells whether a condition on loops of matmuls with the maps of `payload` holds for its sizes."""
+    """Return whether a condition on loops of matmuls with the maps of `payload` holds for its sizes."""
     dimensions = payload.dimensions()
     return all(
         holds(fact, dimensions[PLACES[payload.maps]["mnk"[loop]][occurrence]])

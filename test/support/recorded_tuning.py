@@ -98,7 +98,7 @@ class RecordedDevices:
         return job
 
     def compare(self, *_: object) -> None:
-        """Agrees."""
+        """Return None: the outputs agree."""
 
     def rounds(self, benchmarks: Sequence[Benchmark], count: int, *_: object) -> Rounds:
         return self._rounds(map(self.us, benchmarks), count)
@@ -115,7 +115,7 @@ class RecordedDevices:
 
 
 def without_pauses() -> AbstractContextManager[object]:
-    """Leaves out the pauses of races, where times are recorded, or do not matter."""
+    """Leave out the pauses of races, where times are recorded, or do not matter."""
     return patch.object(task_tuner, "RaceRules", partial(RaceRules, gap_seconds=0.0))
 
 
@@ -133,7 +133,7 @@ def tune(
     settings: TuningSettings,
     listener: Listener | None = None,
 ) -> TuningResult:
-    """Tunes a program as the command does."""
+    """Tune a program as the command does."""
     journal = Journal(database, DESCRIPTION, settings, FLAGS) if database else None
     tasks = TaskTuner(settings, compiler, devices, listener or Listener(), journal)
     ledger = Ledger(trials=settings.trials)
@@ -162,7 +162,7 @@ class Interruption:
 
 
 def interrupt(program: Path, directory: Path, kills: int, trials: int, seed: int) -> Interruption:
-    """Tunes a program, killed so many times at random moments and started again."""
+    """Tune a program, killed so many times at random moments and started again."""
     database, spec = directory / f"{kills}.db", directory / f"{kills}.mlir"
     command = [sys.executable, __file__, program, database, spec, str(trials)]
     chance = random.Random(seed)

@@ -22,13 +22,13 @@ def report_frames() -> None:
 
 
 def overflow_of(program: str) -> str:
-    """Compiles a program, and returns why its code overflows the stack."""
+    """Compile a program, and return why its code overflows the stack."""
     tuninglink.compile(program.encode(), default_specs=False, flags=OVERFLOWING_FLAGS)
     return stack_overflow()
 
 
 def frame_of(program: str) -> int:
-    """Compiles a program, and returns the size of its largest stack frame."""
+    """Compile a program, and return the size of its largest stack frame."""
     flags = (*OVERFLOWING_FLAGS[:2], "--iree-llvmcpu-target-cpu=znver4")
     tuninglink.compile(program.encode(), default_specs=False, flags=flags)
     return largest_frame()

@@ -95,7 +95,7 @@ MASKED_ATTENTION = (
 
 
 def whole_samples() -> AbstractContextManager[object]:
-    """Leaves out the time limit of samples, which cuts them short on a busy machine."""
+    """Leave out the time limit of samples, which cuts them short on a busy machine."""
     return patch.object(sampling, "_SECONDS", math.inf)
 
 

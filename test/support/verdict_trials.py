@@ -131,7 +131,7 @@ class Trials:
 
     @classmethod
     def of(cls, source: str, target: TrialTarget, seconds: float = PATIENCE) -> Trials:
-        """Compiles a program of one dispatch to where it is configured.
+        """Compile a program of one dispatch to the phase of its configuration.
 
         Raises:
             ValueError: it has no dispatch, or several; or it does not compile.
@@ -170,7 +170,7 @@ class Trials:
         return verify_configuration(self.workload, configuration, registry)
 
     def compile(self) -> Outcome:
-        """Compiles the program to the end, in a process of its own."""
+        """Compile the program to the end, in a process of its own."""
         module = self.workload.module
         assert module is not None
         buffer = io.BytesIO()

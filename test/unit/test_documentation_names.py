@@ -40,7 +40,7 @@ def resolves(name: str) -> bool:
 
 
 def exists(path: str) -> bool:
-    """Tells whether a path of the repository exists, in which `*` and `<word>` stand for anything."""
+    """Return whether a path of the repository exists, in which `*` and `<word>` match anything."""
     return bool(list(ROOT.glob(re.sub(r"<\w+>", "*", path))))
 
 

@@ -208,7 +208,7 @@ def _crashing(report: EntryReport) -> Iterator[Finding]:
 
 
 def _slow(report: EntryReport) -> Iterator[Finding]:
-    """Yield that a configuration may take minutes to compile, unless it was compiled."""
+    """Yield a finding if a configuration may take minutes to compile, unless it was compiled."""
     rule, answer = Rule.SLOW, report.is_valid
     if answer is not None and answer.slow and not _compiles(report):
         message, place = f"{_SLOW}: {answer.slow}", report.knob_place
@@ -216,7 +216,7 @@ def _slow(report: EntryReport) -> Iterator[Finding]:
 
 
 def _miscompiled(report: EntryReport) -> Iterator[Finding]:
-    """Yield that the compiler generates wrong code for the configuration of an entry."""
+    """Yield a finding if the compiler generates wrong code for the configuration of an entry."""
     rule = Rule.WRONG_RESULT
     for answer in report.answers.values():
         if answer is not None and answer.miscompilation:

@@ -82,7 +82,7 @@ def with_flags(name: str) -> Callable[..., None]:
     """Return a function that does nothing, with the flags and the arguments of a command as parameters."""
 
     def command(**_: object) -> None:
-        """Stands for the command, of which only the parameters are read."""
+        """Replace the command, of which only the parameters are read."""
 
     usage = usage_of(name)
     parameters = [
@@ -99,7 +99,7 @@ def with_flags(name: str) -> Callable[..., None]:
 
 
 def _run_nothing() -> None:
-    """Stands for a command whose flags are not completed now."""
+    """Replace a command whose flags are not completed now."""
 
 
 def _is_typed(name: str) -> bool:

@@ -73,7 +73,7 @@ def _default(result: TaskResult) -> str:
 
 
 def trials(result: TaskResult) -> str:
-    """Return how many candidates were tried, and why no more."""
+    """Return the number of tried candidates, and the reason for the end of the trials."""
     count = len(result.trials)
     tried = f"{count} candidate{'' if count == 1 else 's'} tried"
     return f"{tried} ({result.ending.value})" if result.ending else tried

@@ -65,7 +65,7 @@ def _count(task: TuningTask, profile: Profile) -> float | None:
 
 
 def _values(task: TuningTask, lookup: Callable[[str, Sequence[str]], float | None]) -> list[float]:
-    """Return what a profile has about the dispatches of a task."""
+    """Return the values of a profile for the dispatches of a task."""
     pairs = zip(task.dispatches, task.functions, strict=True)
     values = (lookup(dispatch, (function,)) for dispatch, function in pairs)
     return [value for value in values if value is not None]

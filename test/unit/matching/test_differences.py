@@ -59,7 +59,7 @@ def operations(target: str) -> list[tuple[Seen, mlir.Operation]]:
 
 
 def interpret(spec: mlir.Operation, payload: mlir.Operation) -> list[bool]:
-    """Tells for each matchable operation of a payload whether the only matcher of a spec matches it."""
+    """Return for each matchable operation of a payload whether the only matcher of a spec matches it."""
     context = payload.context
     module = payload.clone()
     module.attributes[names.EMBEDDED_SPEC] = spec_attribute(to_bytecode(spec), context)

@@ -64,7 +64,7 @@ def understood(spec: Spec) -> Condition:
 
 
 def matched(spec: Spec, payloads: list[Matmul]) -> set[int]:
-    """Return which payloads the interpreter finds to match."""
+    """Return the payloads that match by the interpreter."""
     return set(decisions(spec, payloads))
 
 

@@ -272,7 +272,7 @@ def sizes_of(operation: mlir.Operation) -> dict[int, int]:
 
 
 def holds(condition: Condition, operation: mlir.Operation) -> bool:
-    """Tells whether a condition holds for an operation with static shapes."""
+    """Return whether a condition holds for an operation with static shapes."""
     roles = roles_of(operation)
     return has_the_form(condition, operation, roles) and has_the_sizes(condition, operation, roles)
 

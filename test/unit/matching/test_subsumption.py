@@ -42,7 +42,7 @@ def is_in(point: Point, condition: Condition) -> bool:
 
 
 def points(dimensions: Iterable[Dimension]) -> list[Point]:
-    """Return all that two dimensions can be; if both run over one loop, they do not differ."""
+    """Return all values of two dimensions; if both run over one loop, they do not differ."""
     first, second = dimensions
     every = [*SIZES, *DYNAMIC]
     return [

@@ -94,7 +94,7 @@ def test_threads_take_turns_at_the_solver() -> None:
 
 @contextmanager
 def held_by_another_thread(constraints: ConstraintSet) -> Iterator[None]:
-    """Has another thread's question occupy the solver of a set while the block runs."""
+    """Let another thread's query occupy the solver of a set while the block runs."""
     asked, answered = threading.Event(), threading.Event()
 
     def hold() -> None:

@@ -1,4 +1,4 @@
-"""The public face of `tuninglink.spaces`, used as others use it: by its names, and by a plug-in."""
+"""The public interface of `tuninglink.spaces`, by its names and by a plug-in."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def plug_in(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def verify(tmp_path: Path) -> Callable[[Path], subprocess.CompletedProcess[str]]:
-    """Return what verifies the compiler's choice for a matmul, with a plug-in."""
+    """Return a verification of the compiler's choice for a matmul, with a plug-in."""
     program = tmp_path / "configured.mlir"
     program.write_text(str(configured("large_matmul", "gfx942")))
 

@@ -286,7 +286,7 @@ def test_a_newer_database_is_refused(tmp_path: Path) -> None:
 
 @contextmanager
 def unprivileged() -> Iterator[None]:
-    """Lets go of the privilege to write everywhere."""
+    """Drop the privilege to write everywhere."""
     identity = os.geteuid()
     if identity == 0:
         os.seteuid(65534)

@@ -180,7 +180,7 @@ _Place = tuple[str, str, str, str, int, int]
 
 
 def _place(environment: EnvironmentRecord) -> _Place:
-    """Return what must be the same for times to be compared."""
+    """Return the parts that must be equal for a comparison of times."""
     return (
         environment.target,
         environment.sku,

@@ -154,13 +154,13 @@ class RecordedTimes:
     device: str = ""
 
     def microseconds(self, dispatch: DispatchReport) -> float | None:
-        """Return how long one call of a dispatch takes in its configuration; None if that was not measured."""
+        """Return the time of a call of a dispatch in its configuration; None if it was not measured."""
         if len(dispatch.operations) != 1:
             return None
         return self._time(dispatch, dispatch.operations[0].configuration)
 
     def default_microseconds(self, dispatch: DispatchReport) -> float | None:
-        """Return how long one call takes with the compiler's choice; None if that was not measured."""
+        """Return the time of a call with the compiler's choice; None if it was not measured."""
         choices = [operation.compilers_choice for operation in dispatch.operations]
         return self._time(dispatch, choices[0]) if len(choices) == 1 and choices[0] else None
 

@@ -90,7 +90,7 @@ class Quantities:
         return Quantities([*self.names, *names], np.column_stack([self.table, *products]))
 
     def holds(self, condition: QuantityCondition) -> Mask:
-        """Return which rows meet a condition."""
+        """Return the rows that meet a condition."""
         if isinstance(condition.value, str):
             is_pipeline = self.table[:, self.names.index(_PIPELINE + condition.value)] > 0
             return is_pipeline if condition.relation == "==" else ~is_pipeline

@@ -109,17 +109,17 @@ class Device(ABC):
         return self.ask(Request(Measurer.program_rounds, arguments, seconds))
 
     def program_outputs(self, program: CompiledProgram) -> tuple[NDArray[Any], ...] | Failure:
-        """Return what a call of a program computes; see `ProgramRunner.outputs`."""
+        """Return the outputs of a call of a program; see `ProgramRunner.outputs`."""
         return self.ask(Request(Measurer.program_outputs, (program,), _ROUNDS_SECONDS))
 
     def compare(
         self, benchmark: Benchmark, reference: Benchmark, reduction: int = 1
     ) -> Failure | None:
-        """Compare what a benchmark computes with what another does; see `Measurer.compare`."""
+        """Compare the outputs of two benchmarks; see `Measurer.compare`."""
         return self.ask(Request(Measurer.compare, (benchmark, reference, reduction)))
 
     def outputs(self, benchmark: Benchmark) -> Outputs | Failure:
-        """Return what a benchmark computes; see `Measurer.outputs`."""
+        """Return the outputs of a benchmark; see `Measurer.outputs`."""
         return self.ask(Request(Measurer.outputs, (benchmark,)))
 
 

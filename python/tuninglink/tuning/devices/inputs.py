@@ -92,7 +92,7 @@ class Pattern:
 
 
 def patterns(layout: BufferLayout, seed: int) -> list[list[Pattern]]:
-    """Return what each binding holds before a benchmark runs: a pattern in all of it, and others in parts of it."""
+    """Return the initial content of each binding: a pattern in all of it, and others in parts of it."""
     return [
         [
             _pattern(binding.element_type, 0, binding.byte_length, (seed, index), binding),

@@ -157,7 +157,7 @@ class Measurer:
         return self._rounds(subjects, Interleaving(count, seed, seconds))
 
     def program_outputs(self, program: CompiledProgram) -> tuple[NDArray[Any], ...]:
-        """Return what a call of a program computes; see `ProgramRunner.outputs`.
+        """Return the outputs of a call of a program; see `ProgramRunner.outputs`.
 
         Raises:
             MeasurementError: it cannot be loaded or run.
@@ -167,7 +167,7 @@ class Measurer:
     def program_traces(
         self, program: CompiledProgram, directory: str
     ) -> tuple[tuple[NDArray[Any], ...], list[DispatchTrace]]:
-        """Return what a call of a program computes, and the values of its dispatches; see `ProgramRunner.traces`.
+        """Return the outputs of a call of a program, and the values of its dispatches; see `ProgramRunner.traces`.
 
         Raises:
             MeasurementError: it cannot be loaded or run.
@@ -198,7 +198,7 @@ class Measurer:
         return difference(benchmark.layout, self.outputs(benchmark), expected, reduction)
 
     def expected(self, benchmark: Benchmark) -> Outputs:
-        """Return what `outputs` does; those of the last module are kept, with which several benchmarks are compared.
+        """Return the same as `outputs`; those of the last module are kept, with which several benchmarks are compared.
 
         Raises:
             MeasurementError: it cannot be loaded or run.

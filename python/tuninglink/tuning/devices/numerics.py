@@ -126,7 +126,7 @@ def compare(binding: Binding, actual: Bytes, expected: Bytes, reduction: int = 1
 
 
 def relative_tolerance(dtype: np.dtype, reduction: int) -> float:
-    """Return how far elements may be off by rounding in another order, relative to their magnitude.
+    """Return the tolerance for rounding in another order, relative to the magnitude of elements.
 
     Args:
         dtype: a floating-point type.

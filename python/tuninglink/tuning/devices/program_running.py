@@ -222,7 +222,7 @@ class LoadedProgram:
         return sum(self._call(self._function, self._inputs)[0] for _ in range(batch)) / batch * 1e6
 
     def outputs(self) -> tuple[Array, ...]:
-        """Return what a call in a fresh context computes."""
+        """Return the outputs of a call in a fresh context."""
         module = self._loader.load_anew(*self._place)
         inputs = self._arguments()
         _, results = self._call(module.function(self._program.function), inputs)

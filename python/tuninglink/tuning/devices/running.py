@@ -146,11 +146,11 @@ class LoadedModule:
 
 
 class Loader:
-    """Loads modules onto a device; those that were asked for last stay loaded.
+    """Loads modules onto a device; the last requested ones stay loaded.
 
     Args:
         device: the device.
-        kept: how many stay loaded.
+        kept: the number of modules that stay loaded.
         timer: runs calls and times them.
         sink: receives the tensors that programs trace; None leaves them to the runtime.
 

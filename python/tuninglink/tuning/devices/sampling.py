@@ -77,7 +77,7 @@ class Subject:
         return max(min(fitting, _LARGEST_BATCH), self._least_batch)
 
     def longest_batch(self) -> int:
-        """Return how many iterations a sample may have at most, once `fitting_batch` was called."""
+        """Return the maximum number of iterations in a sample, once `fitting_batch` was called."""
         longest = math.ceil(_LONGEST * self._wanted / self._microseconds)
         return max(min(longest, _LARGEST_BATCH), self._least_batch)
 

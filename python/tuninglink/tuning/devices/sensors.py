@@ -115,7 +115,7 @@ class NvidiaSensors:
         )
 
     def _value(self, function: str, *arguments: int) -> int | None:
-        """Return what a function of the library returns for the GPU; None if it fails."""
+        """Return the result of a function of the library for the GPU; None if it fails."""
         if not self._is_known:
             return None
         value = ctypes.c_uint()

@@ -95,7 +95,7 @@ class _Content:
 
 
 def _contents(module: mlir.Operation, sizes: SizeEvaluator) -> dict[int, _Content]:
-    """Return what a dispatch has in its bindings, by their number; the largest thing where there are several."""
+    """Return the contents of a dispatch's bindings by number; the largest one if there are several."""
     result: dict[int, _Content] = {}
     for subspan in collect(module, _SUBSPAN):
         number: Any = subspan.attributes["binding"]

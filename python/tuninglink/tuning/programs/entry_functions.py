@@ -124,7 +124,7 @@ def read_entry_functions(module: mlir.Operation) -> list[EntryFunction]:
 
 
 def public_functions(module: mlir.Operation) -> Iterator[mlir.Operation]:
-    """Yield the functions of a program that callers see."""
+    """Yield the public functions of a program."""
     for function in body(module):
         visibility = function.attributes.get(names.SYMBOL_VISIBILITY)
         is_private = isinstance(visibility, mlir.StringAttr) and visibility.value == "private"
@@ -152,7 +152,7 @@ def _read(name: str, function: mlir.Operation, functions: Functions) -> EntryFun
 
 
 def _returned(function: mlir.Operation) -> list[mlir.Value[Any]]:
-    """Return what a function returns, in the last of its blocks that does."""
+    """Return the operands of a function's last return op."""
     returns = [
         operation
         for block in function.regions[0].blocks
@@ -163,7 +163,7 @@ def _returned(function: mlir.Operation) -> list[mlir.Value[Any]]:
 
 
 def _result(value: mlir.Value[Any], functions: Functions) -> Result | None:
-    """Return what a returned value is, in the function that computes it; None where that cannot be read."""
+    """Return the description of a returned value, read from the function that computes it; None if it cannot be read."""
     if isinstance(value.type, (mlir.IntegerType, mlir.IndexType, mlir.FloatType)):
         return Result(str(value.type))
     if not isinstance(value, mlir.OpResult):

@@ -52,7 +52,7 @@ def perturbed_inputs(layout: BufferLayout, seed: int) -> Bytes:
 
 
 def perturbed_patterns(layout: BufferLayout, seed: int) -> list[list[Pattern]]:
-    """Return what each binding holds in `perturbed_inputs`; see `patterns`."""
+    """Return the content of each binding in `perturbed_inputs`; see `patterns`."""
     return [
         parts
         if binding.access is Access.WRITE

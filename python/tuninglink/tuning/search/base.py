@@ -207,7 +207,7 @@ class RandomSearch(Search):
     name: ClassVar[str] = "random"
 
     def propose(self, count: int) -> Sequence[Candidate]:  # noqa: ARG002 - all at once
-        """Return all that were drawn, and draw more when they were tried."""
+        """Return all drawn candidates, and draw more once these were tried."""
         new = [candidate for candidate in self.drawn(FIRST_CANDIDATES) if self.is_new(candidate)]
         new = new or [
             candidate for candidate in self.drawn(MOST_CANDIDATES) if self.is_new(candidate)
