@@ -1,11 +1,11 @@
 """Compiling 100 candidates of one matmul for gfx942, against one process of `iree-compile` for each.
 
     python benchmarks/candidate_compilation.py [--jobs 2] [--table FILE]...
-    python benchmarks/candidate_compilation.py --write   # draws the candidates anew
+    python benchmarks/candidate_compilation.py --write   # draws new candidates
 
 The candidates are those in `candidates_gfx942.json`: 25 from each space of the f16 matmul 2048x1280x5120 but that of
-single threads. The tuner leaves some out, see `tuninglink.tuning.candidates.sampling`; the last line says how long the rest
-takes. With recorded tables it also says how many configurations that are faster than the default would be left out.
+single threads. The tuner leaves some out, see `tuninglink.tuning.candidates.sampling`; the last line is the time of the
+rest. With recorded tables it also prints the number of configurations that are faster than the default and would be left out.
 """
 
 from __future__ import annotations

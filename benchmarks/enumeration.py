@@ -4,7 +4,7 @@
 
 The dispatch is an f16 matmul, 2048x1280x5120, for sm_80; the compiler's constraints of both of its pipelines
 are enumerated, in turn, in the same process. Ours starts at the constraints op, as theirs does, and every run
-plans its search anew. Both must find the same set. Then samples are drawn, and their per-knob histograms
+plans its search again. Both must find the same set. Then samples are drawn, and their per-knob histograms
 compared with those of the whole space.
 """
 
@@ -87,7 +87,7 @@ def ours(operation: mlir.Operation, knobs: Sequence[str]) -> Solutions:
 
 
 def theirs(operation: mlir.Operation, knobs: Sequence[str]) -> Solutions:
-    """Enumerate the export: a solution is found, forbidden, and the next one asked for."""
+    """Enumerate the export: a solution is found and excluded, then the next one is found."""
     context = z3.Context()
     solver = z3.Solver(ctx=context)
     text = iree_codegen.convert_constraints_op_to_smtlib(operation)

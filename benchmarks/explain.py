@@ -3,7 +3,7 @@
 A program of the size of an SDXL UNet, 141 dispatches of which 12 are tuned: `tuninglink explain` as JSON and as a page,
 against `tuninglink compile` to the same phase. Then 500 dispatches with a spec of 5,000 entries.
 
-Configurations that specs gave are compared with those that the compiler would have chosen, which it is asked once
+Configurations that specs gave are compared with those that the compiler would have chosen, for which it runs once
 more: the more dispatches are tuned, the more that costs. Times are those of all processors.
 """
 

@@ -105,7 +105,7 @@ class Tuned:
 
     Attributes:
         spec: a spec that consists of the entry.
-        provenance: what it says about its tuning.
+        provenance: its record of the tuning.
     """
 
     spec: Spec

@@ -6,7 +6,7 @@
         --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host
 
 Each model is exported and run with its framework (PyTorch, ONNX or JAX), compiled as it is and under each set of flags
-of `--flag-sets`, tuned by `tuninglink tune`, and compiled with the spec and the flags that came of it. All programs are
+of `--flag-sets`, tuned by `tuninglink tune`, and compiled with the resulting spec and flags. All programs are
 then timed with `iree-benchmark-module`, in turn, and their outputs are compared with the framework's in f32: all that
 is printed is measured outside the tuner. A set counts as the best only if its error is at most twice that of the
 default, or 1e-4. Needs the extras `tune`, `torch`, `onnx` and `jax`, and `transformers`. Not part of `make bench`: it

@@ -1,7 +1,7 @@
 """The number of measurements that a search needs, from replayed tables.
 
-A search chooses among the configurations of a table without seeing their times, and is told the time of each that it
-chooses. What counts is how many it takes until one is within 5 % of the table's best. It sees what a search on a
+A search chooses among the configurations of a table without seeing their times, and receives the time of each chosen
+one. What counts is how many it takes until one is within 5 % of the table's best. It sees what a search on a
 device sees: the program, the target, the knobs and the time of the compiler's own choice.
 
     python benchmarks/search.py --table FILE...
@@ -41,7 +41,7 @@ AT_ONCE = 4
 """The number of candidates that are requested at a time, as by a pool of compile workers."""
 
 FIRST = 8
-"""After so many measurements it is looked at how much of the best speedup is there."""
+"""The number of measurements after which the share of the best speedup is taken."""
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@
     python benchmarks/tuning.py --suite cpu --budget 80s --trials 50 --remeasure -- --iree-hal-target-device=local \
         --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host
 
-Each problem is tuned by a command of its own, `tuninglink tune --no-model`. With --remeasure, `tuninglink retune` then
-measures what was won again, in three blocks of rounds and a process of its own. Not part of `make bench`: it needs a
+Each problem is tuned by its own command, `tuninglink tune --no-model`. With --remeasure, `tuninglink retune` then
+measures the speedups again, in three blocks of rounds and a separate process. Not part of `make bench`: it needs a
 quiet device, and minutes for each problem.
 
 In the CPU suite, weights have k rows, as `linalg.matmul` takes them. Llama 3 has 4,096 features; TinyLlama 2,048, and
@@ -57,7 +57,7 @@ SUITES: dict[str, tuple[Problem, ...]] = {
     ),
 }
 FEW_ROWS = 8
-"""Matmuls with at most so many rows have a mean of their own."""
+"""Matmuls with at most this number of rows have their own mean."""
 
 
 def run(*command: object) -> str:

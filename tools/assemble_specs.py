@@ -17,7 +17,7 @@ def assemble(out: Path, iree_opt: str) -> None:
     """Write the bytecode of `specs/FOLDER/NAME.mlir` to `OUT/FOLDER/NAME.mlirbc`.
 
     Raises:
-        subprocess.CalledProcessError: a spec does not verify; the compiler has said why.
+        subprocess.CalledProcessError: a spec does not verify; the compiler has printed the reason.
     """
     with tempfile.TemporaryDirectory() as scratch:
         empty = Path(scratch) / "no_payload.mlir"

@@ -1,8 +1,8 @@
 """Generates type stubs for the parts of IREE's bindings that Tuninglink uses.
 
 The wheel ships none, and without them a type checker sees `Any` everywhere. The stubs are made from the
-installed bindings, so that they cannot disagree with them, and are made anew only when the bindings or
-this script change. A module that is missing here is an error of the type checker: add it.
+installed bindings, so that they cannot disagree with them, and are made again only when the bindings
+or this script change. A module that is missing here is an error of the type checker: add it.
 
 Usage: generate_stubs.py DIRECTORY
 """

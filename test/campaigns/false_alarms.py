@@ -213,7 +213,7 @@ KINDS: Final[tuple[Callable[[Random], str], ...]] = (
 
 
 def tasks(count: int, seed: int, flags: tuple[str, ...]) -> Iterator[tuple[str, TuningTask]]:
-    """Yield so many different dispatches with the kind of their program."""
+    """Yield this number of different dispatches with the kind of their program."""
     chance = Random(seed)
     keys: set[str] = set()
     with tempfile.TemporaryDirectory() as directory:

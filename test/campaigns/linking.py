@@ -1,7 +1,7 @@
 """Compares every form that linking and the optimizations give random specs with the specs one by one.
 
-What comes out is compared with the meaning of linking in `test/support/sequential.py`, which asks the compiler's
-interpreter about each op and each matcher by itself. The seed and the number of a scenario tell it, so that
+The results are compared with the meaning of linking in `test/support/sequential.py`, which runs the compiler's
+interpreter on each op and each matcher separately. The seed and the number of a scenario determine it, so that
 
     python test/campaigns/linking.py --seed 1 --scenario 123
 

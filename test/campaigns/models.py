@@ -65,7 +65,7 @@ class Judged:
     Attributes:
         problem: what it computes.
         pipeline: how it is compiled.
-        answer: what is said about its configuration.
+        answer: the verdict on its configuration.
     """
 
     problem: str

@@ -2,16 +2,16 @@
 
 Makes random programs of a form, and for each tries the compiler's own choice, some of the valid configurations of each
 space, and some near them that break rules. Each is judged as `tuninglink-verify-configs` does, and compiled to the end
-in a process of its own:
+in a separate process:
 
     python test/campaigns/verdicts.py --target gfx942 --form matmul batched --samples 20 --seed 1 --output trials.jsonl
 
-Programs are tried in parallel, each in a process of its own that appends a line of JSON for each trial to the output.
+Programs are tried in parallel, each in a separate process that appends a line of JSON for each trial to the output.
 The tables are made from that file, with what earlier runs have left there; `--samples 0` makes them and tries nothing.
 
 `--judge-only` compiles no configuration, and counts the verdicts.
 
-The seed and the number of a sample tell its program: `--sample 7` repeats it. The exit code is 1 if a valid
+The seed and the number of a sample determine its program: `--sample 7` repeats it. The exit code is 1 if a valid
 configuration does not compile, or a refuted one does. Known targets and forms are in `test/support/verdict_trials.py`
 and `test/support/verdict_programs.py`.
 """
@@ -202,7 +202,7 @@ async def run_process(limiter: asyncio.Semaphore, command: Sequence[str]) -> Non
 
 
 async def run_campaign(arguments: argparse.Namespace) -> None:
-    """Try all programs, each in a process of its own, until the time is over."""
+    """Try all programs, each in a separate process, until the time is over."""
     limiter = asyncio.Semaphore(arguments.jobs)
     options = (
         "--quiet",

@@ -1,4 +1,4 @@
-"""Specs within a compilation: they take effect on every backend, and what is said of it is what happened."""
+"""Specs within a compilation: they take effect on every backend, and reports agree with the effects."""
 
 from __future__ import annotations
 
@@ -467,7 +467,7 @@ func.func @f(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>) -> tensor<64xf32> {
 def test_two_entries_that_configure_one_dispatch_are_both_named(
     tmp_path: Path, *, trace: bool
 ) -> None:
-    """The compiler takes one configuration for a dispatch, and says at which operation it met the second."""
+    """The compiler takes one configuration for a dispatch, and reports the operation with the second."""
     packs = {f"pack{i}": matcher(f"pack{i}", "vmvx", "linalg.pack") for i in range(3)}
     fills = matcher("fills", "vmvx", "linalg.fill").replace(
         "distribution = [8]", "distribution = [16]"

@@ -1,4 +1,4 @@
-"""Verdicts that once contradicted the compiler, one for each rule that mended them (test/campaigns/verdicts.py)."""
+"""Verdicts that once contradicted the compiler, one for each rule that fixed them (test/campaigns/verdicts.py)."""
 
 from __future__ import annotations
 

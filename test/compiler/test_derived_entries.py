@@ -128,7 +128,7 @@ def test_the_image_of_a_convolution_has_the_size_of_the_entry() -> None:
 
 
 def test_a_configuration_that_the_backend_would_lose_is_not_derived() -> None:
-    """On llvm-cpu the compiler adds a batch loop after specs, and makes the op anew."""
+    """On llvm-cpu the compiler adds a batch loop after specs, and replaces the op."""
     cpu = TARGETS["llvm-cpu"]
     content = spec(convolution_entry("conv", TARGETS["gfx942"])).decode()
     begin, end = (

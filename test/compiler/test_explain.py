@@ -1,4 +1,4 @@
-"""Explanations: what they say of dispatches, specs and bad input, and that it is what happened."""
+"""Explanations: their contents on dispatches, specs and bad input, and their agreement with the compiler."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Configurations that are foreign to a target, checked against what the compiler says of them."""
+"""Configurations that are foreign to a target, checked against the compiler's diagnostics."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ def test_published_specs(name: str) -> None:
 
 
 def entries_of(count: int, choice: Random) -> list[IndexEntry]:
-    """Return entries of one structure, every tenth with a size of its own missing, and some that are opaque."""
+    """Return entries of one structure, every tenth with another size missing, and some that are opaque."""
     structure = Structure(Condition(names=frozenset({"linalg.matmul"})))
     entries = []
     for position in range(count):
@@ -156,7 +156,7 @@ def lists_in(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
 
 @pytest.mark.parametrize("count", [1_000, 8_000])
 def test_a_tree_grows_as_the_list_does(count: int) -> None:
-    """What stands in it more than once is bounded, and what an operation is compared with is short."""
+    """The number of repeated entries is bounded, and so is the number of entries that an operation is compared with."""
     lists = list(lists_in(plan_index(entries_of(count, Random(1)), 64)))
     assert sum(map(len, lists)) < 2 * count
     assert max(map(len, lists)) <= 200

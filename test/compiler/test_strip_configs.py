@@ -237,7 +237,7 @@ def test_ukernels_that_are_functions_are_chosen_anew() -> None:
 def test_a_spec_takes_effect_on_a_stripped_benchmark(tmp_path: Path) -> None:
     """The compiler's dispatch benchmarks are configured, which wins over a spec in silence.
 
-    The spec annotates the operation, and then nobody looks at the annotation.
+    The spec annotates the operation, and then the compiler ignores the annotation.
     """
     dump = f"--iree-hal-dump-executable-benchmarks-to={tmp_path}"
     configure(EXAMPLE.read_text(), *TARGETS["hip"], dump)

@@ -30,7 +30,7 @@ SIZE = 64
 
 
 def layers(rows: int = 1, size: int = SIZE, count: int = LAYERS) -> str:
-    """Return a program whose equal layers have weights of their own, which the compiler packs together."""
+    """Return a program whose equal layers have separate weights, which the compiler packs together."""
     kind, chance = f"tensor<{rows}x{size}xf32>", np.random.default_rng(0)
     lines = [
         f"func.func @main(%y0: {kind}) -> {kind} {{",

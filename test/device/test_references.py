@@ -1,4 +1,4 @@
-"""References: what dispatches should compute, and what they say about right, wrong and undecidable results."""
+"""References: the expected outputs of dispatches, and verdicts on right, wrong and undecidable results."""
 
 from __future__ import annotations
 

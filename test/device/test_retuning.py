@@ -180,7 +180,7 @@ def test_what_wins_is_improved_where_something_is_faster(compiler: CandidateComp
 
 
 def test_the_dispatches_of_a_model_count(compiler: CandidateCompiler) -> None:
-    """The model's matmul is the payload's size, but compiled as it stands there."""
+    """The model's matmul is the payload's size, but compiled as in the model."""
     model = dispatched(matmul(8, 32, 128), "llvm-cpu")
     result = retune(spec(first=32, other=64), Devices(), compiler, improves=False, model=model)
     sources = [[each.task.source.value for each in entry.comparisons] for entry in result.entries]

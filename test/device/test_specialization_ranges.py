@@ -1,4 +1,4 @@
-"""Ranges that a spec carries: a dynamic op gets code of its own for each, and computes the same at all sizes."""
+"""Ranges that a spec carries: a dynamic op gets separate code for each, and computes the same at all sizes."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ class WrongDevices(RecordedDevices):
 
     Attributes:
         device: computes.
-        is_right: tells whether a candidate of a small dispatch is computed right, by its number.
+        is_right: returns whether a candidate of a small dispatch is computed right, by its number.
     """
 
     device: DeviceProcess | None = None

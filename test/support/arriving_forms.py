@@ -48,7 +48,7 @@ class Arrival:
 
     Attributes:
         entry: the entry for its problem.
-        change: what `explain` says about its derivation; empty if the entry matches it as written.
+        change: the text of `explain` on its derivation; empty if the entry matches it as written.
         is_listed: whether `link --expand-forms` writes it out.
         product: the form of a linear layer.
     """

@@ -1,4 +1,4 @@
-"""Time limits that do not depend on what else the machine does."""
+"""Time limits that do not depend on other work on the machine."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ _kept: list[mlir.Module] = []
 
 
 def configured(program: str, target: str, *flags: str) -> mlir.Module:
-    """Return a program at executable-configurations, in a context of its own."""
+    """Return a program at executable-configurations, in a separate context."""
     source = (PROGRAMS / f"{program}.mlir").read_text()
     module = mlir.Module.parse(
         configured_bytecode(source, *TARGETS[target], *flags), mlir.Context()

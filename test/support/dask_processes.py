@@ -16,7 +16,7 @@ _COMMAND = (sys.executable, "-m", "dask")
 
 
 class DaskProcesses:
-    """Starts a scheduler, and workers where they are asked for; ends them all.
+    """Starts a scheduler, and workers on request; ends them all.
 
     Args:
         directory: where they write.

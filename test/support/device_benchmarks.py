@@ -100,7 +100,7 @@ def benchmark(element: str) -> Benchmark:
 
 
 def straight(body: str) -> Benchmark:
-    """Return a benchmark with this body, whatever the batch."""
+    """Return a benchmark with this body, for any batch."""
     return Benchmark(compiled(body), "benchmark", LAYOUT)
 
 

@@ -2,7 +2,7 @@
 
 A pytest plug-in, which `test/conftest.py` loads. The record, `test/durations.json`, has each test function that takes
 0.3 seconds of processor time or longer, with the seconds of its slowest case. The processes that a test starts are
-included, those of fixtures in the first test that uses them. Unlike the time on the clock, processor time hardly depends on what else the machine does.
+included, those of fixtures in the first test that uses them. Unlike the time on the clock, processor time hardly depends on other work on the machine.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ class GeneratedEntry:
 
     Attributes:
         operations: the names that the matcher accepts.
-        through_helper: the symbol of a helper that the matcher asks, or None.
+        through_helper: the symbol of a helper that the matcher includes, or None.
         value: what the action sets `lowering_config` to, or None if it configures nothing.
         action_helper: whether the action annotates through an include.
         reaches: whether the entry configures the producer of the first operand instead.
@@ -61,7 +61,7 @@ class GeneratedSpec:
         return self.shape.is_list and not any(entry.can_fail for entry in self.entries)
 
     def marking(self) -> GeneratedSpec:
-        """Return the same spec with actions that mark whatever they were called for."""
+        """Return the same spec with actions that mark all ops that they were called for."""
         return replace(
             self, entries=tuple(replace(each, value=each.value or 0) for each in self.entries)
         )
@@ -93,7 +93,7 @@ class GeneratedSpec:
         return {each.through_helper for each in self.entries if each.through_helper}
 
     def _helper(self, name: str) -> str:
-        """Every helper accepts the operations of the first entry that asks it."""
+        """Every helper accepts the operations of the first entry that includes it."""
         entry = next(each for each in self.entries if each.through_helper == name)
         return f"""transform.named_sequence @{name}(%op: {ANY_OP} {{transform.readonly}}) -> {ANY_OP} {{
   transform.match.operation_name %op [{_names(entry.operations)}] : {ANY_OP}
@@ -226,7 +226,7 @@ def spec_lists(
     reaches: bool = False,
     can_fail: bool = False,
 ) -> list[GeneratedSpec]:
-    """Draw one to four specs; every action that configures sets a value of its own."""
+    """Draw one to four specs; every action that configures sets its own value."""
     specs: list[GeneratedSpec] = []
     value = 0
     for _ in range(draw(st.integers(1, 4))):

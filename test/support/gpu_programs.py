@@ -85,7 +85,7 @@ func.func @attention(%query: {query}, %key: {key}, %value: {value}) -> {result} 
 
 
 def configured_source(source: str, target: str, flags: Sequence[str] = ()) -> Workload:
-    """Return the only dispatch of a program, as the compiler configures it, in a context of its own."""
+    """Return the only dispatch of a program, as the compiler configures it, in a separate context."""
     module = mlir.Module.parse(
         configured_bytecode(source, *TARGETS[target], *flags), mlir.Context()
     )

@@ -19,7 +19,7 @@ class Known:
     divisor: int
 
     def text(self, size: str) -> str:
-        """Return an operation that tells the compiler about a size."""
+        """Return an operation that states a fact about a size."""
         told = [("umin", self.low), ("umax", self.high), ("udiv", self.divisor)]
         text = ", ".join(
             f"{name} = {value}" for name, value in told if value not in (-math.inf, math.inf, 1)

@@ -1,6 +1,6 @@
 """The ops that matchers see in the dispatches of a program, and entries that match exactly these.
 
-The compiler itself is asked: its IR is printed before the pass in which it applies specs.
+They come from the compiler itself: its IR is printed before the pass in which it applies specs.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Seen:
         name: the name of its function.
         source: its module at `executable-sources`.
         prepared: its module as matchers see it.
-        program: what `source` stands in, which lives as long as this.
+        program: the owner of `source`, which lives as long as this.
     """
 
     name: str
@@ -178,7 +178,7 @@ def _sizes(operation: mlir.Operation, kind: str) -> str:
 
 
 def spec_of(matchers: Sequence[str]) -> str:
-    """Return a spec with these matchers, each of which gives a configuration of its own."""
+    """Return a spec with these matchers, each with its own configuration."""
     lines = [
         "module attributes {transform.with_named_sequence, iree_codegen.tuning_spec_with_default_entrypoint} {",
         f"transform.named_sequence @set(%op: {ANY_OP} {{transform.readonly}}, %c: !transform.any_param {{transform.readonly}}) {{",

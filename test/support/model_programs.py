@@ -1,6 +1,6 @@
 """The dispatches of some models: ResNet-50, BERT, a Llama layer, a block of the UNet of SDXL, a Whisper layer.
 
-The sizes are those of the published models; layers that repeat are listed once. Element-wise operations stand beside the
+The sizes are those of the published models; layers that repeat are listed once. Element-wise operations are next to the
 operation that they are fused with.
 """
 

@@ -1,7 +1,7 @@
 """Compares specs that are pruned, indexed, and rid of copies with specs as they are.
 
-Programs are random, specs are written for what the compiler shows to matchers in them. Run it by hand for as many
-programs as there is time for: `python test/support/optimization_campaign.py --programs 500`. A folder of specs can be
+Programs are random, specs are written for what the compiler shows to matchers in them. Run it by hand for any
+number of programs: `python test/support/optimization_campaign.py --programs 500`. A folder of specs can be
 given as well: `--specs FOLDER` compares each on payloads of all its entries.
 """
 
@@ -72,7 +72,7 @@ def matchers_of(dispatches: Sequence[Seen]) -> list[str]:
 
 
 def check_matchers(dispatches: Sequence[Seen], outcome: Outcome) -> None:
-    """Check that whatever would match in a dispatch is among the candidates for it."""
+    """Check that all entries that would match in a dispatch are among its candidates."""
     for dispatch in dispatches:
         signature = SignatureReader().read(dispatch.source)
         outcome.counts["dispatches"] += 1

@@ -114,7 +114,7 @@ class Configured:
 
     Attributes:
         function: its name.
-        choices: its attributes and those of the operations in it that say how it is compiled, as text.
+        choices: its attributes and those of its operations that determine its compilation, as text.
     """
 
     function: str
@@ -171,7 +171,7 @@ def _marks(function: mlir.Operation) -> Iterable[tuple[int, str, str]]:
 def listening(command: list[str]) -> list[str]:
     """Return a command that does the same and listens to interrupts.
 
-    What is started in the background, as tests may be, ignores them, and so does whatever it starts.
+    Processes in the background, as tests may be, ignore them, and so do their children.
     """
     program = (
         "import os, signal, sys; "

@@ -40,7 +40,7 @@ SIZES = (16, 32, 48, 64, 100, 128, None)
 class Matmul:
     """A payload operation; a size of None is dynamic.
 
-    `forgotten` are dimensions, as (operand, dimension), which are dynamic whatever runs over them elsewhere.
+    `forgotten` are dimensions, as (operand, dimension), which are dynamic even if their loops have sizes elsewhere.
     `known` are the facts that the compiler has about dynamic dimensions.
     """
 

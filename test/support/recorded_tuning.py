@@ -151,7 +151,7 @@ class Interruption:
     """The outcome of a tuner that was killed and started again.
 
     Attributes:
-        reported: the keys of the trials that it said were kept.
+        reported: the keys of the trials that it reported as kept.
         recorded: how often each key is in the database.
         spec: what it wrote in the end.
     """
@@ -162,7 +162,7 @@ class Interruption:
 
 
 def interrupt(program: Path, directory: Path, kills: int, trials: int, seed: int) -> Interruption:
-    """Tune a program, killed so many times at random moments and started again."""
+    """Tune a program, killed this number of times at random moments and started again."""
     database, spec = directory / f"{kills}.db", directory / f"{kills}.mlir"
     command = [sys.executable, __file__, program, database, spec, str(trials)]
     chance = random.Random(seed)

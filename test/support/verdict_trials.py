@@ -170,7 +170,7 @@ class Trials:
         return verify_configuration(self.workload, configuration, registry)
 
     def compile(self) -> Outcome:
-        """Compile the program to the end, in a process of its own."""
+        """Compile the program to the end, in a separate process."""
         module = self.workload.module
         assert module is not None
         buffer = io.BytesIO()

@@ -29,7 +29,7 @@ _SLICE: Final = 20
 """The number of entries that are handed to a process at once."""
 
 _SECONDS: Final = 3600.0
-"""The time limit of a slice; the questions in it have limits of their own."""
+"""The time limit of a slice; its queries have their own limits."""
 
 
 @dataclass(frozen=True)

@@ -169,7 +169,7 @@ class Run:
 def compiler_run(
     source: bytes | str, flags: Sequence[str], *, name: str = "<memory>", verify: bool = True
 ) -> Iterator[Run]:
-    """Parse a program into a session of its own.
+    """Parse a program into a separate session.
 
     Args:
         source: the program as text or bytecode, or the path of one.

@@ -260,4 +260,4 @@ _TRIVIAL: Final = frozenset({OpKind.ELEMENTWISE.value, OpKind.OTHER.value})
 
 
 _COMPUTING: Final = "iree_linalg_ext."
-"""The dialect of ops that compute and are of no kind of their own, such as sorts."""
+"""The dialect of computing ops without their own kind, such as sorts."""

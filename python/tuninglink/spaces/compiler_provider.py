@@ -40,7 +40,7 @@ _MOST_FORMS = 64
 
 _PADDING = frozenset({"padding", "padding_conv"})
 _SET = 0
-"""The set of root ops whose constraints are asked for; the others in the function are not marked."""
+"""The set of root ops whose constraints are requested; the others in the function are not marked."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ class CompilerProvider(Provider):
         return form
 
     def _constraints(self, workload: Workload, pipeline: str) -> Sequence[UnsizedConstraints]:
-        """Return the constraints ops for a workload; the compiler is asked once for most sizes."""
+        """Return the constraints ops for a workload; the compiler runs once for most sizes."""
         sizes = workload.static_sizes
         if workload.family is None or sizes is None:
             return self._ask(workload, pipeline)

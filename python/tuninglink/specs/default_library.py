@@ -1,6 +1,6 @@
 """The default library: specs that are linked after the user's, one for each target.
 
-The lookup goes by SKU, then architecture, then family: first in the user's directories, then among the shipped specs.
+The lookup is by SKU, then architecture, then family: first in the user's directories, then among the shipped specs.
 """
 
 from __future__ import annotations

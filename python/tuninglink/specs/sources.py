@@ -71,7 +71,7 @@ class SpecArgument:
 
     @classmethod
     def parse(cls, text: str) -> SpecArgument:
-        """Parse an argument. The path of an existing file is a path, whatever characters it contains.
+        """Parse an argument. The path of an existing file is a path, with any characters.
 
         Raises:
             TargetError: the name is unknown.

@@ -53,7 +53,7 @@ the result outside of the workgroups."""
 
 @dataclass(frozen=True)
 class RangeTuner:
-    """Tunes dynamic dispatches again for ranges around their sizes, with code of its own for each.
+    """Tunes dynamic dispatches again for ranges around their sizes, with separate code for each.
 
     Attributes:
         tuner: compiles, measures and decides.

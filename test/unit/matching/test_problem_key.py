@@ -26,7 +26,7 @@ SIZES |= {"c": 8, "f": 24}
 def form(
     kind: OpKind, operands: tuple[str, ...], order: tuple[str, ...], sizes: dict[str, int | None]
 ) -> ProblemForm | None:
-    """Return the form of a problem whose loops stand in an order."""
+    """Return the form of a problem with an order of its loops."""
     maps = ", ".join(
         f"affine_map<({', '.join(order)}) -> ({', '.join(each.split())})>" for each in operands
     )

@@ -193,7 +193,7 @@ def test_no_errors_in_specs_that_link(specs: list[GeneratedSpec]) -> None:
 def test_unreachable_entries_are_those_whose_ops_an_earlier_one_takes(
     specs: list[GeneratedSpec], payload: str
 ) -> None:
-    """What the matchers that reach for other ops do is not understood; they are told by their structure."""
+    """What the matchers that reach for other ops do is not understood; they are recognized by their structure."""
     spec = specs[0]
     expected = []
     for index, entry in enumerate(spec.entries):

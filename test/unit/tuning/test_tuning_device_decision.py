@@ -117,7 +117,7 @@ def test_survivors_are_the_fastest_ones() -> None:
 
 @dataclass
 class Simulated(Device):
-    """A device whose benchmarks take as long as their images say.
+    """A device whose images contain the times of their benchmarks.
 
     Attributes:
         times: microseconds by image.

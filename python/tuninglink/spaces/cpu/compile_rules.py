@@ -1,6 +1,6 @@
 """Rules by which configurations compile: necessary ones, determined by compiling, and sufficient ones.
 
-Two kinds of ops have rules of their own. A pipeline decomposes named convolutions into one-dimensional ones. The
+Two kinds of ops have their own rules. A pipeline decomposes named convolutions into one-dimensional ones. The
 layout of data-tiled products fixes the vectors, so only the workgroup tiles are knobs: one step computes the packed
 tile, in a microkernel or in one vector. Other vector tiles change nothing or break the compilation. Workgroup tiles
 determine how often an operand is read again from the cache.

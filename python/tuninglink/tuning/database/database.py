@@ -74,7 +74,7 @@ class Database:
         self._connection.close()
 
     def record(self, trial: Trial) -> None:
-        """Add a trial; it is kept when this returns, whatever happens to the process.
+        """Add a trial; it is kept when this returns, even if the process ends.
 
         Raises:
             DatabaseError: the file cannot be written.

@@ -173,7 +173,7 @@ def recorded_times(
 ) -> RecordedTimes:
     """Look up the dispatches of a program.
 
-    Times of several environments with the same problem are not told apart: the latest trial counts.
+    Times of several environments with the same problem are not distinguished: the latest trial counts.
 
     Args:
         database: the database.

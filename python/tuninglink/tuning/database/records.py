@@ -66,7 +66,7 @@ class ConfigurationRecord:
     """A configuration.
 
     Attributes:
-        key: what tells it from others, such as a hash of the texts.
+        key: its unique key, such as a hash of the texts.
         pipeline: the pipeline, as MLIR writes it.
         knobs: the values of the knobs; empty where no space speaks of the configuration.
         attribute: the `#iree_codegen.compilation_info`, as MLIR writes it; empty where only the knobs are known.
@@ -86,7 +86,7 @@ class Trial:
 
     Attributes:
         problem: the problem.
-        environment: what else the result depends on.
+        environment: the other conditions of the result.
         configuration: the configuration.
         stage: the step of the tuner: `screen`, `race` or `final`.
         origin: where the candidate came from: `default`, `space` or `spec`.

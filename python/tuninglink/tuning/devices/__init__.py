@@ -190,7 +190,7 @@ def wall_seconds(call: Callable[[], object]) -> float:
 class WorkerThread:
     """A thread with as much stack as a worker of `local-task`, whose processor time counts.
 
-    `local-sync` runs dispatches in the thread that calls it. Its processor time does not depend on what else runs on the
+    `local-sync` runs dispatches in the thread that calls it. Its processor time does not depend on other work on the
     machine, and code that would overflow the stack of a worker does so here, too.
     """
 

@@ -46,7 +46,7 @@ class DeviceLostError(DeviceError):
 
 
 class RemoteDevice(Device):
-    """A device of a worker, which is asked one question at a time.
+    """A device of a worker, with one request at a time.
 
     Args:
         cluster: the cluster.
@@ -113,7 +113,7 @@ class RemoteDevice(Device):
 class ClusterDevices:
     """Equal devices of the workers of a cluster.
 
-    A device that is lost costs what it was asked, which another one is asked then; the last one ends the work. A device
+    If a device is lost, its pending request is retried on another one; the last one ends the work. A device
     that comes takes part from then on.
 
     Args:

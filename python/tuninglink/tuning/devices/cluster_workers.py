@@ -153,11 +153,11 @@ class Cluster:
 
     Attributes:
         client: the connection.
-        session: what tells this tuner from others on the same workers.
+        session: the unique name of this tuner on the workers.
         versions: what workers must have.
 
     Raises:
-        TuninglinkError: nobody answers, or there are no workers.
+        TuninglinkError: the scheduler does not answer, or there are no workers.
     """
 
     def __init__(self, address: str) -> None:

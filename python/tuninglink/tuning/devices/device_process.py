@@ -132,7 +132,7 @@ _BROKEN: Final = frozenset({FailureKind.RUN, FailureKind.CRASH, FailureKind.TIME
 
 
 class DeviceProcess(Device):
-    """A device in a process of its own, one benchmark at a time.
+    """A device in a separate process, one benchmark at a time.
 
     A benchmark that hangs or ends the process costs itself: the process is replaced before the next one.
 

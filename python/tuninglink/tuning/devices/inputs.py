@@ -130,7 +130,7 @@ def filled(layout: BufferLayout, contents: Sequence[Sequence[Pattern]], sets: in
 
 
 def _repeat(content: Bytes, place: Bytes) -> None:
-    """Fill a place with bytes that repeat; it may take gigabytes, and nothing else here does."""
+    """Fill a place with bytes that repeat; it may have gigabytes, unlike the patterns."""
     for start in range(0, len(place), max(1, len(content))):
         end = min(start + len(content), len(place))
         place[start:end] = content[: end - start]

@@ -36,7 +36,7 @@ COMPILING_DRIVERS: Final = frozenset({"cuda"})
 
 _FACTOR: Final = 20.0
 _LEAST_SECONDS: Final = 3.0
-"""Loading a candidate may take this many times as long as loading the default, and at least so many seconds."""
+"""Loading a candidate may take this many times as long as loading the default, and at least this number of seconds."""
 
 
 class AheadLoader:
@@ -156,7 +156,7 @@ def _shared_cores(uris: Sequence[str]) -> list[list[int]]:
 
 
 class Devices:
-    """Devices of one kind, each in a process of its own.
+    """Devices of one kind, each in a separate process.
 
     Args:
         uris: the devices.

@@ -58,7 +58,7 @@ _ENOUGH_SECONDS: Final = 1.0
 """Time after which one sample of a slow benchmark is enough."""
 
 _FIRST_FACTOR: Final = 3.0
-"""A first iteration that takes this many times the limit is too slow, whatever it pays for."""
+"""A first iteration that takes this many times the limit is too slow, whatever causes it."""
 
 
 class Measurer:

@@ -152,7 +152,7 @@ def _magnitudes(values: np.ndarray) -> np.ndarray:
 def within(
     actual: np.ndarray, expected: np.ndarray, tolerance: np.ndarray, shape: tuple[int, ...]
 ) -> Comparison:
-    """Compare elements, each with a tolerance of its own.
+    """Compare elements, each with its own tolerance.
 
     Args:
         actual: the elements, as float64.

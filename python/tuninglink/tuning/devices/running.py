@@ -179,7 +179,7 @@ class Loader:
         Args:
             image: the module.
             function: the name of the function.
-            copy: tells copies of one module apart, each of which has its own place in memory.
+            copy: distinguishes copies of one module, each of which has its own place in memory.
 
         Raises:
             MeasurementError: the device does not take the module, or there is no such function.

@@ -59,7 +59,7 @@ class Subject:
     def fitting_batch(self) -> int:
         """Return the number of iterations in a sample.
 
-        One iteration alone is mostly the call, so that the batch grows until it tells the time of one; by steps, as
+        One iteration alone is mostly the call, so that the batch grows until it shows the time of one; by steps, as
         a batch that seems to take no time may only have met a quiet moment on a busy machine.
         """
         batch = self._least_batch

@@ -8,7 +8,7 @@ bytes apart, each binding between guards:
 Iteration `i` of a batch works on set `i mod sets`: with one set the caches stay warm, with as many as exceed the
 last-level cache they are cold, and with as many as the program has data they are as the program leaves them. The guards show writes out of bounds.
 
-Where weights are parts of one large binding, each call in the program gets the offset of its own. These are variants of
+Where weights are parts of one large binding, each call in the program gets its own offset. These are variants of
 a set: set `i` of a batch is copy `i / variants` of the bindings with the arguments of variant `i mod variants`.
 """
 
@@ -170,7 +170,7 @@ def problem_key(
     Args:
         variant: the variant of the dispatch.
         layout: the buffer of its benchmark.
-        sized: of a dynamic dispatch, the functions of its benchmark, whose weights tell its problem from others.
+        sized: of a dynamic dispatch, the functions of its benchmark, whose weights distinguish its problem.
     """
     copy = variant.operation.clone().operation
     anonymous = mlir.StringAttr.get("dispatch", copy.context)

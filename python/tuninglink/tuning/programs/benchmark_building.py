@@ -71,7 +71,7 @@ DISPATCH: Final = "hal.command_buffer.dispatch"
 
 
 class NoBenchmarkError(Exception):
-    """A dispatch cannot be benchmarked; says why not."""
+    """A dispatch cannot be benchmarked; the message is the reason."""
 
 
 @dataclass(frozen=True)

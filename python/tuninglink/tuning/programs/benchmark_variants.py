@@ -1,6 +1,6 @@
 """Variants of a benchmark: the constants of all calls in the program that differ in the places of tensors alone.
 
-The weights of equal layers are parts of one binding. A call gets the offset of its own layer as a constant.
+The weights of equal layers are parts of one binding. A call gets the offset of its layer as a constant.
 """
 
 from __future__ import annotations

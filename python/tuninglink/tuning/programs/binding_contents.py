@@ -88,7 +88,7 @@ class _Content:
         return 0 if self.shape is None else prod(self.shape)
 
     def filling(self, length: int) -> tuple[int, ...]:
-        """Return the sizes of all elements in a binding of so many bytes."""
+        """Return the sizes of all elements in a binding of this number of bytes."""
         if self.shape is not None and self.elements * self.element_bytes == length:
             return self.shape
         return (length // self.element_bytes,)

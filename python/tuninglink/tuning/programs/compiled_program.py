@@ -116,7 +116,7 @@ class CompiledProgram:
         function: the name of the function.
         inputs: its arguments, fences aside.
         has_fences: whether a fence to wait for and a fence to signal follow the arguments.
-        is_stateful: whether its results may depend on earlier calls; then it starts anew before it is called.
+        is_stateful: whether its results may depend on earlier calls; then it starts again before it is called.
         parameters: where it gets its weights from.
         integers: the least and the largest random integer among the inputs.
     """

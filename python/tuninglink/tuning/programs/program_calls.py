@@ -108,7 +108,7 @@ def read_calls(
 
     Args:
         module: the program at `abi`.
-        options: what the user says.
+        options: the user's options.
         sizes: the sizes of dynamic dimensions.
 
     Raises:

@@ -269,7 +269,7 @@ def _magnitude(tensor: TracedTensor) -> float:
 
 
 def form_traced_program(source: TraceSource) -> bytes | str:
-    """Return a program at `executable-sources`, from a process whose command line asks for traces.
+    """Return a program at `executable-sources`, from a process whose command line requests traces.
 
     Returns:
         The program as text, or the first error.

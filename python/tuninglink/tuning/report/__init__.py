@@ -116,8 +116,8 @@ def report_of(
 
     Args:
         program: the path of the program.
-        device: what measured.
-        result: what came of tuning it.
+        device: the measuring device.
+        result: the result of tuning it.
         profile: the path of the profile whose times are the weights; empty without one.
     """
     notes = (

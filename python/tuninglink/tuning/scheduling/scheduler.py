@@ -206,7 +206,7 @@ class Scheduler:
             self._endings.lose(following, reason_of(failure))
 
     def _turn_end(self, task: OpenTask) -> Callable[[], bool]:
-        """Return a function that returns whether the turn of a task is over or a race is due."""
+        """Return a function that tests whether the turn of a task is over or a race is due."""
         alone = len(self._endings.open) == 1
         seconds = math.inf if alone else self._choice.pace.turn_seconds(task.progress)
         end = min(time.monotonic() + seconds, self._endings.races.due)

@@ -79,7 +79,7 @@ class Search(ABC):
 
     Args:
         pool: what to choose from.
-        seed: fixes whatever is random.
+        seed: determines all random choices.
         default_microseconds: the time of the compiler's own choice, where it is known.
         known: candidates worth trying first, such as winners of similar problems, with their times on this problem
             where they were measured before.

@@ -105,8 +105,8 @@ class Transfer:
 
 
 _FIRST: Final = 8
-"""What was fast elsewhere comes first, then so many of the best by the estimate. After that come as many of the best by
-what other problems say; without other problems, the neighbors of the compiler's choice and as many of the best quarter
+"""Fast configurations of other environments come first, then this number of the best by the estimate. After that comes the same number of
+the best by results for other problems; without other problems, the neighbors of the compiler's choice and as many of the best quarter
 by the estimate."""
 
 _NEAR_DEFAULT: Final = 12
@@ -122,7 +122,7 @@ _EXPLORATION: Final = 0.03
 """The probability that a candidate is drawn at random."""
 
 _SETTLED: Final = 24
-"""After so many trials, the model chooses from all candidates instead of from those that were drawn first."""
+"""After this number of trials, the model chooses from all candidates instead of from those that were drawn first."""
 
 _DRY: Final = 0.5
 """The fraction of tried candidates from which others are drawn."""
@@ -137,7 +137,7 @@ _FEWEST: Final = 2
 """With fewer times there is nothing to learn from."""
 
 _CLIMBERS: Final = 3
-"""The neighbors of this many of the best candidates are looked at, whether they were sampled or not."""
+"""The neighbors of this number of the best candidates are examined, whether they were sampled or not."""
 
 
 class ModelSearch(Search):
@@ -145,7 +145,7 @@ class ModelSearch(Search):
 
     It begins with the fastest by an estimate, the neighborhood of the compiler's choice, and a spread sample. Then
     it takes what the model thinks is fastest, with optimism where it is unsure; neighbors of the best few are always
-    looked at, so that it ends as a hill climb.
+    examined, so that it ends as a hill climb.
     """
 
     name: ClassVar[str] = "model"
