@@ -116,6 +116,7 @@ class ProgramTimer:
             seconds: the time.
             accepted: for each program, whether it may be taken; others do not make any leave. By default, all are.
         """
+        # Run rounds of those that may still be the fastest, until one is or time is over.
         end = time.monotonic() + seconds
         places = range(1, len(images) + 1)
         eligible = {place for place in places if accepted is None or accepted[place - 1]}
@@ -136,6 +137,7 @@ class ProgramTimer:
             is_late = count >= _MOST_ROUNDS or time.monotonic() > end
             if is_late or standings.are_decided(running, eligible):
                 break
+        # Programs without a round have the times of their first calls.
         return ProgramTimes(
             standings.default_ms if count else 1000 * self.call_seconds(default),
             standings.noise if count else _squared(self._rough_speedup(default, default)),

@@ -120,6 +120,7 @@ def report_of(
         result: the result of tuning it.
         profile: the path of the profile whose times are the weights; empty without one.
     """
+    # Collect remarks on the whole program.
     notes = (
         [f"the whole program was not compared: {result.model_note}"] if result.model_note else []
     )
@@ -128,6 +129,7 @@ def report_of(
     if result.failure is not None:
         notes += [diagnostic.message for diagnostic in result.failure.diagnostics]
     peaks = peaks_of_device(device.name)
+    # The fields in the order of the report.
     return TuningReport(
         program=program,
         device=device.name,
