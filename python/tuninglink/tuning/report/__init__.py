@@ -110,7 +110,11 @@ class TuningReport:
 
 
 def report_of(
-    program: str, device: DeviceDescription, result: TuningResult, profile: str = ""
+    program: str,
+    device: DeviceDescription,
+    result: TuningResult,
+    profile: str = "",
+    peaks: PeakRates | None = None,
 ) -> TuningReport:
     """Return a report.
 
@@ -119,6 +123,7 @@ def report_of(
         device: what measured.
         result: what came of tuning it.
         profile: the path of the profile whose times are the weights; empty without one.
+        peaks: the measured peak rates of the device; None for those of data sheets.
     """
     notes = (
         [f"the whole program was not compared: {result.model_note}"] if result.model_note else []
@@ -127,7 +132,7 @@ def report_of(
         notes += result.model.notes
     if result.failure is not None:
         notes += [diagnostic.message for diagnostic in result.failure.diagnostics]
-    peaks = peaks_of_device(device.name)
+    peaks = peaks or peaks_of_device(device.name)
     return TuningReport(
         program=program,
         device=device.name,
