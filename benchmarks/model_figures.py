@@ -29,7 +29,7 @@ class StepError(Exception):
 
 
 def run(*command: object, timeout: float = _TIMEOUT) -> str:
-    """Runs a command and returns what it writes to standard output.
+    """Run a command and return what it writes to standard output.
 
     Raises:
         StepError: it fails.
@@ -66,7 +66,7 @@ class Figures:
         return min(self.rounds)
 
     def speedup(self, default: Figures) -> float:
-        """Returns the ratio of another program's time to this one's."""
+        """Return the ratio of another program's time to this one's."""
         return default.total / self.total
 
 
@@ -110,7 +110,7 @@ class Model:
         ]
 
     def milliseconds(self, module: Path) -> float:
-        """Returns the time of a call of all functions; on a CPU with one thread, that thread's processor time."""
+        """Return the time of a call of all functions; on a CPU with one thread, that thread's processor time."""
         return sum(self._function_milliseconds(module, function) for function in self.framework)
 
     def _function_milliseconds(self, module: Path, function: str) -> float:
@@ -127,7 +127,7 @@ class Model:
         return float(entry[key] * _MILLISECONDS[entry["time_unit"]])
 
     def error(self, module: Path) -> float:
-        """Returns the largest relative error of a module's outputs against the framework in f32."""
+        """Return the largest relative error of a module's outputs against the framework in f32."""
         worst = 0.0
         for function, figures in self.framework.items():
             count = figures["outputs"]
@@ -149,7 +149,7 @@ class Model:
 
 
 def measure(model: Model, modules: Mapping[str, Path]) -> dict[str, Figures]:
-    """Measures modules in several rounds, each in random order; equal ones once."""
+    """Measure modules in several rounds, each in random order; equal ones once."""
     chance = random.Random(0)
     names: dict[bytes, str] = {}
     originals = {

@@ -73,7 +73,7 @@ def _environment_rows(installed: Environment) -> Iterator[tuple[str, str, str]]:
 
 
 def _state(device: ListedDevice) -> Iterator[str]:
-    """Yield what a device reports of its clock, power and temperature."""
+    """Yield the reported clock, power and temperature of a device."""
     if device.clock_mhz is not None:
         yield f"{device.clock_mhz:,} MHz"
     if device.power_watts is not None:

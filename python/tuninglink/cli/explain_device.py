@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from tuninglink.cli.known_values import known_devices
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from tuninglink.compiler.compile_options import CompileOptions
     from tuninglink.explaining.explanation import Explanation
     from tuninglink.explaining.profiles import Profile
+    from tuninglink.tuning.programs.dispatches import DispatchedProgram
 
 _CALLS: Final = ("function", "input", "parameters")
 
@@ -44,7 +46,7 @@ DEVICE_FLAGS: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class DeviceOptions:
-    """How times are measured.
+    """Settings of the measurement of times.
 
     Attributes:
         device: the device; empty if nothing is measured.
@@ -62,7 +64,7 @@ class DeviceOptions:
 
     @property
     def calls(self) -> CallOptions:
-        """How the program is called."""
+        """The calls of the program."""
         return CallOptions(self.functions, self.inputs, self.parameters)
 
 
@@ -224,21 +226,26 @@ class Measurement:
             raise TuninglinkError(error(message))
         return record_profile(calls, image, self.device.device)
 
+    @cached_property
+    def _program(self) -> DispatchedProgram:
+        """The dispatches of the program, which take a compilation."""
+        from tuninglink.tuning.programs.dispatches import read_program  # noqa: PLC0415 - an extra
+
+        return read_program(
+            self.path,
+            self.options.flags,
+            first=self.options.compile_from,
+            sizes=self.options.sizes,
+            options=self.device.calls,
+        )
+
     def _alone(
         self, choice: SpecChoice, step: Callable[[str], None], only: Collection[str] = ()
     ) -> tuple[Profile, tuple[str, ...]]:
         from tuninglink.compiler.compilation import Compiler  # noqa: PLC0415 - loads the compiler
         from tuninglink.tuning.dispatch_times import time_dispatches  # noqa: PLC0415 - an extra
-        from tuninglink.tuning.programs.dispatches import read_program  # noqa: PLC0415
 
-        options = self.options
-        program = read_program(
-            self.path,
-            options.flags,
-            first=options.compile_from,
-            sizes=options.sizes,
-            options=self.device.calls,
-        )
+        program = self._program
         if only:
             tasks = (task for task in program.tasks if not set(only).isdisjoint(task.dispatches))
             program = replace(program, tasks=tuple(tasks))

@@ -238,12 +238,12 @@ class Standings:
     @property
     def noise(self) -> ConfidenceInterval:
         """The speedup of the default against itself."""
-        return self._interval(self._times(_FIRST_COPY), self._times(_SECOND_COPY))
+        ratios = _round_ratios(self._times(_FIRST_COPY), self._times(_SECOND_COPY))
+        return interval(ratios, self._seed)
 
     def speedup(self, program: int, function: int | None = None) -> ConfidenceInterval:
         """Return the speedup of a program over the default, of one function or of their weighted sum."""
-        first, second = self._times(_FIRST_COPY, function), self._times(_SECOND_COPY, function)
-        return self._interval(np.sqrt(first * second), self._times(program, function))
+        return interval(self._speedups(program, function), self._seed)
 
     def remaining(self, programs: Sequence[int], eligible: Collection[int]) -> list[int]:
         """Return the programs that may be faster than the fastest eligible one."""
@@ -264,9 +264,10 @@ class Standings:
         """
         leader = self._leader(programs, eligible)
         noise = self.noise
-        others = [self.speedup(program) for program in programs]
         if leader is None:
-            return all(map(_is_narrow, (noise, *others)))
+            return _is_narrow(noise) and all(
+                _is_narrow(self.speedup(program)) for program in programs
+            )
         speedup = self.speedup(leader)
         is_far = speedup.low > _FAR * noise.high or _FAR * speedup.high < noise.low
         return (is_far or (_is_narrow(noise) and _is_narrow(speedup))) and all(
@@ -277,22 +278,29 @@ class Standings:
 
     def _leader(self, programs: Sequence[int], eligible: Collection[int]) -> int | None:
         contenders = [program for program in programs if program in eligible]
-        return max(contenders, key=lambda program: self.speedup(program).median, default=None)
+        return max(
+            contenders, key=lambda program: float(np.median(self._speedups(program))), default=None
+        )
+
+    def _speedups(self, program: int, function: int | None = None) -> NDArray[np.float64]:
+        """Return the speedups of a program over the default by round; see `speedup`."""
+        first, second = self._times(_FIRST_COPY, function), self._times(_SECOND_COPY, function)
+        return _round_ratios(np.sqrt(first * second), self._times(program, function))
 
     def _against(self, leader: int, program: int) -> ConfidenceInterval:
         """Return the speedup of a program over the leader."""
-        return self._interval(self._times(leader), self._times(program))
+        return interval(_round_ratios(self._times(leader), self._times(program)), self._seed)
 
     def _times(self, program: int, function: int | None = None) -> NDArray[np.float64]:
         """Return the microseconds of a function, or the weighted sums of all, by round."""
         times = np.array(self._rounds[program], np.float64)
         return times @ self._weights if function is None else times[:, function]
 
-    def _interval(
-        self, times: NDArray[np.float64], others: NDArray[np.float64]
-    ) -> ConfidenceInterval:
-        count = min(len(times), len(others))
-        return interval(times[:count] / others[:count], self._seed)
+
+def _round_ratios(times: NDArray[np.float64], others: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the ratios of the times of two programs in the rounds that both took part in."""
+    count = min(len(times), len(others))
+    return times[:count] / others[:count]
 
 
 def _is_narrow(speedup: ConfidenceInterval) -> bool:

@@ -13,7 +13,7 @@ _GPU_BYTES: Final = 256 << 20
 """The largest last-level cache of the GPUs in use: that of an MI300X (AMD's white paper on CDNA 3)."""
 
 _CPU_BYTES: Final = 32 << 20
-"""Where the system does not tell."""
+"""The assumed last-level cache where the system reports none, in bytes."""
 
 _UNITS: Final = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
@@ -143,7 +143,7 @@ _BY_NAME: Final = {
 """
 
 COMPUTE_UNITS: Final = "compute_units"
-"""What they are called among the limits of a problem."""
+"""The name of the number of compute units among the limits of a problem."""
 
 TYPICAL: Final = 132
 """The number that is assumed of unknown devices."""

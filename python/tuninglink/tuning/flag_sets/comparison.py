@@ -113,7 +113,7 @@ class FlagComparison:
     ) -> FlagsResult:
         """Compare sets of flags with the specs tuned under them.
 
-        Each of them was shown to be faster before, so that the fastest one is selected whatever the noise.
+        Each of them was shown to be faster before, so that the fastest one is selected despite noise.
 
         Args:
             compiler: compiles them.

@@ -29,7 +29,7 @@ _ROUNDS: Final = 25
 
 _MOST_ROUNDS: Final = 1000
 _LOADING_CALL: Final = 0.2
-"""The time of a first call, in seconds, below which it tells nothing: most of it may be loading."""
+"""The time of a first call, in seconds, below which it is not used: most of it may be loading."""
 
 _LONG_CALL: Final = 1.0
 """The time of a first call on a CPU, in seconds, from which loading is a small part of it. Drivers of GPUs may compile
@@ -221,7 +221,7 @@ class ProgramTimer:
         return _LESS_ROUGH if self._tells_times(seconds) else _ROUGH
 
     def _tells_times(self, seconds: float) -> bool:
-        """Return whether a first call of a duration tells the time of others."""
+        """Return whether the duration of a first call shows the time of others."""
         return seconds >= _LONG_CALL and self._device.description.is_local
 
     def _rounds(

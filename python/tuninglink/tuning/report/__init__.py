@@ -120,8 +120,8 @@ def report_of(
 
     Args:
         program: the path of the program.
-        device: what measured.
-        result: what came of tuning it.
+        device: the measuring device.
+        result: the result of tuning it.
         profile: the path of the profile whose times are the weights; empty without one.
         peaks: the measured peak rates of the device; None for those of data sheets.
     """
@@ -164,7 +164,7 @@ def report_of(
 
 
 def with_flag_sets(report: TuningReport, flags: FlagsResult) -> TuningReport:
-    """Return a report with what came of comparing sets of flags, alone and with their specs."""
+    """Return a report with the comparison of sets of flags, alone and with their specs."""
     compared = (*flags.results, *flags.pairs)
     taken = next(
         (candidate for candidate in reversed(compared) if _is_taken(candidate, flags)), None
