@@ -88,9 +88,9 @@ def processor_peaks(
         measures: whether to measure rates that are not in the cache.
 
     Returns:
-        The rates; None without a report, for another device, or if they cannot be measured.
+        The rates; None without a report or a result, for another device, or if they cannot be measured.
     """
-    if not options.report or options.cluster:
+    if not options.report or options.cluster or not result.tasks:
         return None
     types = {task_cost(task.task).element_type for task in result.tasks}
     try:

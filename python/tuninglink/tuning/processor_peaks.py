@@ -11,17 +11,13 @@ import json
 import re
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
-from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Final
-
-from iree.compiler import ir as mlir
-from iree.compiler.dialects import func, tensor  # type: ignore[attr-defined]
 
 from tuninglink.compiler.applying import SpecChoice
 from tuninglink.compiler.compilation import Compiler
@@ -31,27 +27,18 @@ from tuninglink.files import make_directory, write_file
 from tuninglink.iree.dispatch_cost import DispatchCost, cost_of
 from tuninglink.iree.peak_rates import PeakRates, rate_class
 from tuninglink.mlir.diagnostics import error, thread_context
-from tuninglink.mlir.serialization import parse_module, to_text
-from tuninglink.payloads.op_templates import Value
+from tuninglink.mlir.serialization import parse_module
 from tuninglink.plain_data import to_json
 from tuninglink.specs.remote import cache_directory
 from tuninglink.tuning.candidates.compilation import prepare_worker
 from tuninglink.tuning.devices import Caches, Settings
 from tuninglink.tuning.devices.device import DeviceDescription, physical_cores
 from tuninglink.tuning.devices.device_process import DeviceProcess
-from tuninglink.tuning.devices.hardware import shared_cache_bytes
-from tuninglink.tuning.problems import ElementType, Product
-from tuninglink.tuning.problems.programs import program_of
+from tuninglink.tuning.peak_kernels import DOUBLE, KERNELS, MEMORY, SINGLE
 from tuninglink.tuning.programs.benchmark import Benchmark
 from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.results import Failure
 from tuninglink.workers import JobError, JobTimeoutError, Pool, WorkerCrashedError
-
-_MEMORY: Final = "memory"
-_SINGLE: Final = "fp32"
-"""The class to which narrower types can be widened, so that their rates are at least its rate."""
-
-_DOUBLE: Final = "fp64"
 
 _FLAGS: Final = (
     "--iree-hal-target-device=local",
@@ -102,9 +89,9 @@ class ProcessorPeaks:
     @property
     def rates(self) -> PeakRates:
         """The rates as those of a device."""
-        least = self.gflops[_SINGLE]
+        least = self.gflops[SINGLE]
         tflops = {
-            name: (rate if name == _DOUBLE else max(rate, least)) / 1e3
+            name: (rate if name == DOUBLE else max(rate, least)) / 1e3
             for name, rate in self.gflops.items()
         }
         threads = "1 thread" if self.threads == 1 else f"{self.threads} threads"
@@ -135,16 +122,16 @@ def peaks_of_processor(
     compiler = metadata.version("iree-base-compiler")
     path = _path(device, compiler)
     stored = _read(path)
-    kept = {} if stored is None else {_MEMORY: stored.gbps, **stored.gflops}
+    kept = {} if stored is None else {MEMORY: stored.gbps, **stored.gflops}
     types = set(element_types)
-    needed = {_MEMORY, _SINGLE, *types, *map(rate_class, types)}
+    needed = {MEMORY, SINGLE, *types, *map(rate_class, types)}
     missing = needed - kept.keys() if stored and stored.is_settled else needed
-    names = [name for name in _KERNELS if name in missing]
+    names = [name for name in KERNELS if name in missing]
     if not names or not measures:
         return stored.rates if stored else None
     measured, is_busy = _measured(device, names)
     gflops = kept | {name: max(rate, kept.get(name, 0.0)) for name, rate in measured.items()}
-    gbps = gflops.pop(_MEMORY)
+    gbps = gflops.pop(MEMORY)
     peaks = ProcessorPeaks(device.name, device.cores, compiler, time.time(), gflops, gbps, is_busy)
     with suppress(TuninglinkError):  # A cache that cannot be written is ignored.
         make_directory(path.parent)
@@ -175,7 +162,7 @@ def _read(path: Path) -> ProcessorPeaks | None:
         document = json.loads(path.read_bytes())
         names = (field.name for field in fields(ProcessorPeaks))
         peaks = ProcessorPeaks(**{name: document[name] for name in names})
-        rates = (peaks.gbps, peaks.gflops[_SINGLE], *peaks.gflops.values())
+        rates = (peaks.gbps, peaks.gflops[SINGLE], *peaks.gflops.values())
         is_sound = min(rates) > 0 and peaks.seconds <= time.time()
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return None
@@ -222,7 +209,7 @@ def _measured(device: DeviceDescription, names: Sequence[str]) -> tuple[dict[str
                 raise TuninglinkError(error(f"a kernel did not run: {timing.message}"))
             # Other work on the machine only adds to a time.
             reached = kernel.cost.rates(timing.least, None)
-            rate = reached.gbps if name == _MEMORY else reached.gflops
+            rate = reached.gbps if name == MEMORY else reached.gflops
             assert rate is not None
             rates[name] = rate
     share = (_waiting_seconds() - waited) / (time.monotonic() - began)
@@ -245,7 +232,7 @@ def _built(name: str, cores: Sequence[int]) -> _Kernel:
     """Build a kernel: the dispatch with most operations of its program."""
     with tempfile.TemporaryDirectory(prefix="tuninglink-") as directory:
         path = Path(directory) / "kernel.mlir"
-        path.write_text(_KERNELS[name](cores))
+        path.write_text(KERNELS[name](cores))
         program = read_program(str(path), _FLAGS)
     costs = {
         task: cost_of(parse_module(task.source, task.label, thread_context()))
@@ -257,128 +244,3 @@ def _built(name: str, cores: Sequence[int]) -> _Kernel:
     )
     image = Compiler(options, SpecChoice()).compile_bytes(task.source, task.label).output
     return _Kernel(task.benchmark(image), costs[task])
-
-
-# --- Kernels ---------------------------------------------------------------------------------------------
-
-_CHAINS: Final = 12
-"""Chains of operations side by side: enough for the latency of two units, and each in a register of AVX2."""
-
-_CHAIN_LENGTH: Final = 64
-_CHAIN_ELEMENTS: Final = 1 << 17
-"""The elements of a core, which keep it busy for milliseconds."""
-
-_ROWS: Final = 512
-"""The rows of a core in a product."""
-
-_SIDE: Final = 256
-"""The other sizes of a product: a panel of it stays in the caches of a core."""
-
-_READS: Final = 8
-"""The arrays that are read for one that is written."""
-
-_LEAST_BYTES: Final = 128 << 20
-_MOST_BYTES: Final = 768 << 20
-"""The limits of the size of all arrays, which otherwise is four times that of the last-level caches."""
-
-Body = Callable[[Sequence[Value]], Value]
-"""Builds the operations on an element of each array at the insertion point, and returns the result."""
-
-
-def _chains(kind: str, cores: Sequence[int]) -> str:
-    """Return a program of fused multiply-adds in registers."""
-
-    def body(elements: Sequence[Value]) -> Value:
-        element = elements[0]
-        chains = []
-        for number in range(_CHAINS):
-            start = mlir.FloatAttr.get(element.type, number + 0.5)
-            constant = _op("arith.constant", element.type, attributes={"value": start})
-            chains.append(_op("arith.addf", element.type, [element, constant]))
-        for _ in range(_CHAIN_LENGTH):
-            chains = [_op("math.fma", element.type, [chain, element, element]) for chain in chains]
-        return _sum(chains)
-
-    return _elementwise(kind, len(cores) * _CHAIN_ELEMENTS, 1, body)
-
-
-def _reading(cores: Sequence[int]) -> str:
-    """Return a program that reads arrays that exceed the caches, and writes one."""
-    size = min(max(4 * shared_cache_bytes(cores), _LEAST_BYTES), _MOST_BYTES)
-    length = size // (_READS + 1) // _SINGLE_BYTES
-    return _elementwise("f32", length, _READS, _sum)
-
-
-_SINGLE_BYTES: Final = 4
-
-
-def _product(element: ElementType, cores: Sequence[int]) -> str:
-    """Return a program of a product, which the compiler packs."""
-    return program_of([Product(_ROWS * len(cores), _SIDE, _SIDE, element)])
-
-
-_KERNELS: Final[Mapping[str, Callable[[Sequence[int]], str]]] = {
-    _MEMORY: _reading,
-    _SINGLE: partial(_chains, "f32"),
-    _DOUBLE: partial(_chains, "f64"),
-    "fp16": partial(_product, ElementType.F16),
-    "bf16": partial(_product, ElementType.BF16),
-    "int8": partial(_product, ElementType.I8),
-}
-"""Programs in which the dispatch with most operations reaches a peak rate, given the processors that share the work."""
-
-
-def _elementwise(kind: str, length: int, inputs: int, body: Body) -> str:
-    """Return a program that computes an array from the elements of others."""
-    with thread_context(), mlir.Location.unknown() as location:
-        element = mlir.Type.parse(kind)
-        array = mlir.RankedTensorType.get([length], element)
-        module = mlir.Module.create()
-        with mlir.InsertionPoint(module.body):
-            function = func.FuncOp("kernel", ([array] * inputs, [array]))
-        identity = mlir.AffineMapAttr.get(mlir.AffineMap.get_identity(1))
-        attributes = {
-            "indexing_maps": mlir.ArrayAttr.get([identity] * (inputs + 1)),
-            "iterator_types": mlir.Attribute.parse("[#linalg.iterator_type<parallel>]"),
-            "operandSegmentSizes": mlir.DenseI32ArrayAttr.get([inputs, 1]),
-        }
-        block = function.add_entry_block()
-        with mlir.InsertionPoint(block):
-            operands = [*block.arguments, tensor.empty([length], element)]
-            op = mlir.Operation.create(
-                "linalg.generic",
-                results=[array],
-                operands=operands,
-                attributes=attributes,
-                regions=1,
-            )
-            func.ReturnOp([op.results[0]])
-        elements = op.regions[0].blocks.append(
-            *[element] * len(operands), arg_locs=[location] * len(operands)
-        )
-        with mlir.InsertionPoint(elements):
-            result = body(list(elements.arguments)[:inputs])
-            mlir.Operation.create("linalg.yield", operands=[result])
-        module.operation.verify()
-        return to_text(module.operation)
-
-
-def _sum(values: Sequence[Value]) -> Value:
-    total = values[0]
-    for value in values[1:]:
-        total = _op("arith.addf", total.type, [total, value])
-    return total
-
-
-def _op(
-    name: str,
-    kind: mlir.Type,
-    operands: Sequence[Value] = (),
-    attributes: Mapping[str, mlir.Attribute] | None = None,
-) -> Value:
-    """Return the result of a new operation."""
-    operation = mlir.Operation.create(
-        name, results=[kind], operands=operands, attributes=attributes
-    )
-    value: Value = operation.results[0]
-    return value

@@ -27,8 +27,8 @@ def last_level_bytes(uri: str) -> int:
 
 def shared_cache_bytes(processors: Iterable[int]) -> int:
     """Return the size of the last-level caches that processors have in all."""
-    caches = dict(reversed(_last_level_cache(processor)) for processor in processors)
-    return sum(caches.values())
+    caches = {_last_level_cache(processor) for processor in processors}
+    return sum(size for size, _ in caches)
 
 
 def _last_level_cache(processor: int) -> tuple[int, str]:
