@@ -12,7 +12,7 @@ import re
 import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from importlib import metadata
@@ -191,18 +191,24 @@ def _measured(device: DeviceDescription, names: Sequence[str]) -> tuple[dict[str
     Raises:
         TuninglinkError: a kernel cannot be built or run.
     """
-    cores = physical_cores()[: device.cores]
-    with Pool(min(len(names), len(cores)), prepare_worker, (_FLAGS,)) as pool:
+    available = physical_cores()
+    cores = available[: device.cores]
+    with ExitStack() as opened:
+        workers = min(len(names), len(available))
+        pool = opened.enter_context(Pool(workers, prepare_worker, (_FLAGS,)))
         jobs = {
             name: pool.submit(_built, name, tuple(cores), seconds=_TIME_LIMIT) for name in names
         }
+        # It opens while the kernels are built.
+        process = opened.enter_context(
+            DeviceProcess(device.uri, cores, Settings(caches=Caches.WARM))
+        )
         try:
             kernels = {name: job.result() for name, job in jobs.items()}
         except (JobError, JobTimeoutError, WorkerCrashedError) as failure:
             raise TuninglinkError(error(f"a kernel was not built: {failure}")) from None
-    rates = {}
-    began, waited = time.monotonic(), _waiting_seconds()
-    with DeviceProcess(device.uri, cores, Settings(caches=Caches.WARM)) as process:
+        rates = {}
+        began, waited = time.monotonic(), _waiting_seconds()
         for name, kernel in kernels.items():
             timing = process.measure(kernel.benchmark, _SECONDS)
             if isinstance(timing, Failure):
@@ -212,7 +218,7 @@ def _measured(device: DeviceDescription, names: Sequence[str]) -> tuple[dict[str
             rate = reached.gbps if name == MEMORY else reached.gflops
             assert rate is not None
             rates[name] = rate
-    share = (_waiting_seconds() - waited) / (time.monotonic() - began)
+        share = (_waiting_seconds() - waited) / (time.monotonic() - began)
     return rates, share > _BUSY
 
 
