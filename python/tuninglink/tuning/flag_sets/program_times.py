@@ -43,6 +43,9 @@ _LESS_ROUGH: Final = 1.3
 _REPEATING: Final = 0.25
 """The largest fraction of the time for calls that are repeated."""
 
+_PATIENCE: Final = 30.0
+"""The time, in seconds, for the machine to become as quiet as it was in an earlier comparison. A hot one may not."""
+
 _CALLS_OF_FEWEST_ROUNDS: Final = FEWEST_ROUNDS + 1
 """The calls of a program in the fewest rounds: the first one finds the size of batches."""
 
@@ -111,8 +114,8 @@ class ProgramTimer:
 
         A program leaves when it can no longer be the fastest, perhaps already after its call for `outputs`. The rounds
         end when the remaining programs are alike and faster beyond doubt, when their intervals are narrow, or when the
-        time is over. If the machine was quieter in an earlier comparison, they only end when the time is over, and no
-        program leaves, as other work makes some programs slower than others. Where not even the fewest rounds fit into
+        time is over. If the machine was quieter in an earlier comparison, they go on for a while and no program leaves, as
+        other work makes some programs slower than others. Where not even the fewest rounds fit into
         the time, as for programs that run for seconds, the calls for `outputs` decide, with wide intervals.
 
         Args:
@@ -123,6 +126,7 @@ class ProgramTimer:
             default_ms: the time of the default in an earlier comparison, if there was one.
         """
         end = time.monotonic() + seconds
+        patient_until = time.monotonic() + _PATIENCE
         places = range(1, len(images) + 1)
         eligible = {place for place in places if accepted is None or accepted[place - 1]}
         running = self._worth_rounds(default, images, seconds)
@@ -138,7 +142,7 @@ class ProgramTimer:
             count += len(rounds)
             standings.add(running, rounds)
             eligible -= {place for place in running if self._slower(standings, place)}
-            is_quiet = standings.is_quiet(default_ms)
+            is_quiet = standings.is_quiet(default_ms) or time.monotonic() > patient_until
             if is_quiet:
                 running = standings.remaining(running, eligible)
             if count >= _MOST_ROUNDS or time.monotonic() > end:
