@@ -35,7 +35,7 @@ class StepError(Exception):
 
 
 def run(*command: object, timeout: float = _TIMEOUT) -> str:
-    """Runs a command and returns what it writes to standard output.
+    """Run a command and return what it writes to standard output.
 
     Raises:
         StepError: it fails.
@@ -72,7 +72,7 @@ class Figures:
         return min(self.rounds)
 
     def speedup(self, default: Figures) -> float:
-        """Returns the ratio of another program's time to this one's."""
+        """Return the ratio of another program's time to this one's."""
         return default.total / self.total
 
 
@@ -116,7 +116,7 @@ class Model:
         ]
 
     def milliseconds(self, module: Path) -> float:
-        """Returns the time of a call of all functions; on a CPU with one thread, that thread's processor time."""
+        """Return the time of a call of all functions; on a CPU with one thread, that thread's processor time."""
         return sum(self._function_milliseconds(module, function) for function in self.framework)
 
     def _function_milliseconds(self, module: Path, function: str) -> float:
@@ -133,7 +133,7 @@ class Model:
         return float(entry[key] * _MILLISECONDS[entry["time_unit"]])
 
     def error(self, module: Path) -> float:
-        """Returns the largest relative error of a module's outputs against the framework in f32."""
+        """Return the largest relative error of a module's outputs against the framework in f32."""
         worst = 0.0
         for function, figures in self.framework.items():
             count = figures["outputs"]
@@ -155,7 +155,7 @@ class Model:
 
 
 def measure(model: Model, modules: Mapping[str, Path]) -> dict[str, Figures]:
-    """Measures modules in several rounds, each in random order; equal ones once.
+    """Measure modules in several rounds, each in random order; equal ones once.
 
     The first one, the default, and those that may be the fastest take part in all rounds, the others in the first ones.
     """

@@ -39,7 +39,7 @@ class Process(subprocess.Popen[str]):
 
 
 def run_filecheck(arguments: list[str]) -> NoReturn:
-    """Runs filecheck in this process, a fork, with its standard streams, and ends it."""
+    """Run filecheck in this process, a fork, with its standard streams, and end it."""
     code: object = 1
     try:
         sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: SIM115

@@ -154,7 +154,7 @@ def write_standard_output(content: bytes) -> None:
 
 
 def cannot(do: str, path: str | os.PathLike[str], failure: OSError) -> Diagnostic:
-    """Return the error that the file at `path` cannot be read, written or made, as `do` says."""
+    """Return the error that the file at `path` cannot be read, written or made, as named by `do`."""
     reason = (failure.strerror or str(failure)).lower()
     return error(f"cannot {do} '{os.fspath(path)}': {reason}")
 

@@ -64,7 +64,7 @@ def as_configured(space: Space, assignment: dict[str, int]) -> Configuration:
 
 
 def read_by(space: Space, configuration: Configuration) -> Mapping[str, int] | None:
-    """Returns the values of the knobs, or None if the configuration is of another form."""
+    """Return the values of the knobs, or None if the configuration is of another form."""
     try:
         return space.assignment(configuration)
     except MismatchError:
@@ -165,7 +165,7 @@ def test_layouts_are_derived_as_the_compiler_does(tile: list[int], threads: int,
 
 
 def derives(tile: list[int], threads: int, widest: int) -> bool:
-    """The rule, step by step with numbers."""
+    """Return the rule, step by step with numbers."""
     total = 1
     for each in tile:
         total *= each

@@ -1,4 +1,4 @@
-"""What whole programs compute, against a reference and against what a user expects."""
+"""Outputs of whole programs, against a reference and against a user's expected values."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ func.func @main(%x: tensor<48x48xf32>, %y: tensor<96x48xf32>, %rounds: index) ->
   return %r : tensor<96x48xf32>
 }
 """
-"""The small product runs as often as the caller says, and has less work than the large one."""
+"""The small product runs a given number of times, and has less work than the large one."""
 
 INPUTS = ("48x48xf32=0.01", "96x48xf32=1", str(ROUNDS))
 

@@ -55,7 +55,7 @@ ENTRY = """
 
 
 def spec(**sizes: int) -> Spec:
-    """Returns a spec with an entry for each size."""
+    """Return a spec with an entry for each size."""
     entries = [ENTRY.replace("NAME", name).replace("[N]", f"[{n}]") for name, n in sizes.items()]
     pairs = ", ".join(f"@match_{name} -> @configure" for name in sizes)
     text = f"""
@@ -76,7 +76,7 @@ module @entries attributes {{transform.with_named_sequence, iree_codegen.tuning_
 
 @dataclass
 class Devices(RecordedDevices):
-    """Devices on which the compiler's choice takes 200 us, and whatever else what the size of its output says.
+    """Devices on which the compiler's choice takes 200 us, and other code a time that the size of its output determines.
 
     Attributes:
         times: the microseconds by the columns of the output; two of them come in turn.
@@ -180,7 +180,7 @@ def test_what_wins_is_improved_where_something_is_faster(compiler: CandidateComp
 
 
 def test_the_dispatches_of_a_model_count(compiler: CandidateCompiler) -> None:
-    """The model's matmul is the payload's size, but compiled as it stands there."""
+    """The model's matmul is the payload's size, but compiled as in the model."""
     model = dispatched(matmul(8, 32, 128), "llvm-cpu")
     result = retune(spec(first=32, other=64), Devices(), compiler, improves=False, model=model)
     sources = [[each.task.source.value for each in entry.comparisons] for entry in result.entries]

@@ -1,4 +1,4 @@
-"""Ranges that a spec carries: a dynamic op gets code of its own for each, and computes the same at all sizes."""
+"""Ranges that a spec carries: a dynamic op gets separate code for each, and computes the same at all sizes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ RANGES = (
 
 
 def matcher(name: str, condition: str, tiles: str, ranges: str = "") -> str:
-    """Returns a matcher of the layer with a condition on its rows."""
+    """Return a matcher of the layer with a condition on its rows."""
     attributes = f" attributes {{tuninglink.specialization_ranges = {ranges}}}" if ranges else ""
     return f"""
   transform.named_sequence @{name}(%op: !transform.any_op {{transform.readonly}})
@@ -101,7 +101,7 @@ module @ranges attributes {{
 
 @pytest.fixture(scope="module")
 def linked() -> tuninglink.Spec:
-    """Returns the spec, linked behind another one."""
+    """Return the spec, linked behind another one."""
     first = spec("").replace(b"module @ranges", b"module @first").replace(f"[{N}]".encode(), b"[7]")
     return link_specs([load_spec(first), load_spec(spec())]).spec
 

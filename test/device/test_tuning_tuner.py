@@ -157,7 +157,7 @@ INJECTED: dict[str, Benchmark | Failure] = {
 
 @dataclass
 class InjectingCompiler:
-    """Gives out what is to be injected, one candidate after the other."""
+    """Returns injected candidates, one after the other."""
 
     jobs: int = 1
     injected: dict[str, str] = field(default_factory=dict)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Ending(NamedTuple):
-    """How a command ended: its exit code, and what it wrote to its errors."""
+    """The end of a command: its exit code and its standard error."""
 
     code: int
     errors: str
@@ -26,7 +26,7 @@ class Ending(NamedTuple):
 
 @contextmanager
 def forked_commands() -> Iterator[Callable[[Sequence[str]], Ending]]:
-    """Hands over a function that runs `tuninglink` with arguments, in the folder where the block was entered."""
+    """Yield a function that runs `tuninglink` with arguments, in the folder where the block was entered."""
     server = subprocess.Popen(
         [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )

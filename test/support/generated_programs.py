@@ -46,7 +46,7 @@ def tensor(sizes: list[int], element: str) -> str:
 
 
 def cast(source: str, target: str, value: str) -> str:
-    """Returns the text that converts a scalar."""
+    """Return the text that converts a scalar."""
     if source == target:
         return f"arith.select %true, {value}, {value} : {source}"
     if source[0] == "i":
@@ -57,7 +57,7 @@ def cast(source: str, target: str, value: str) -> str:
 
 
 def random_program(random: Random, *, formed: bool) -> str:
-    """Returns a module with one function.
+    """Return a module with one function.
 
     Args:
         random: where choices come from.
@@ -92,7 +92,7 @@ def _zero(function: _Function, sizes: list[int], element: str) -> str:
 
 
 def _operand(function: _Function, sizes: list[int], element: str) -> str:
-    """Returns a tensor: an argument, or one converted from a narrower type, or reshaped."""
+    """Return a tensor: an argument, or one converted from a narrower type, or reshaped."""
     random = function.random
     choice = random.random()
     if choice < 0.3 and element in NARROWER:
@@ -218,7 +218,7 @@ def _attention(function: _Function) -> tuple[str, list[int], str]:
 def _elementwise(
     function: _Function, value: str, sizes: list[int], element: str
 ) -> tuple[str, str]:
-    """Adds an operation on every element of a value: to itself, or with a bias."""
+    """Add an operation on every element of a value: to itself, or with a bias."""
     rank = len(sizes)
     same = _map(rank, range(rank))
     kind = tensor(sizes, element)

@@ -162,7 +162,7 @@ _REFUTED: Final = {
     "compiles": (Rule.DOES_NOT_COMPILE, "configures what does not compile"),
     "reachable": (Rule.UNREACHABLE, "is never reached"),
 }
-"""Which rule an entry breaks for which a question is refuted, and what to say of it."""
+"""The rule that an entry breaks if a question is refuted, and the message about it."""
 
 _REJECTED: Final = (
     Rule.DISCOURAGED,
@@ -198,7 +198,7 @@ def _discouraged(report: EntryReport) -> Iterator[Finding]:
 
 
 def _crashing(report: EntryReport) -> Iterator[Finding]:
-    """Yield that the code for an entry may crash: what the compiler reports of it, else the estimate."""
+    """Yield the finding that the code of an entry may crash: by the compiler's report, else by the estimate."""
     rule, is_compiled = Rule.STACK_OVERFLOW, _compiles(report)
     answer = report.compiles if is_compiled else report.is_valid
     if answer is not None and answer.crash:
@@ -208,7 +208,7 @@ def _crashing(report: EntryReport) -> Iterator[Finding]:
 
 
 def _slow(report: EntryReport) -> Iterator[Finding]:
-    """Yield that a configuration may take minutes to compile, unless it was compiled."""
+    """Yield a finding if a configuration may take minutes to compile, unless it was compiled."""
     rule, answer = Rule.SLOW, report.is_valid
     if answer is not None and answer.slow and not _compiles(report):
         message, place = f"{_SLOW}: {answer.slow}", report.knob_place
@@ -216,7 +216,7 @@ def _slow(report: EntryReport) -> Iterator[Finding]:
 
 
 def _miscompiled(report: EntryReport) -> Iterator[Finding]:
-    """Yield that the compiler generates wrong code for the configuration of an entry."""
+    """Yield a finding if the compiler generates wrong code for the configuration of an entry."""
     rule = Rule.WRONG_RESULT
     for answer in report.answers.values():
         if answer is not None and answer.miscompilation:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 _CPU_BACKEND: Final = "=llvm-cpu"
-"""The end of a flag that asks for code for a CPU."""
+"""The end of a flag for code for a CPU."""
 
 
 @dataclass(frozen=True)

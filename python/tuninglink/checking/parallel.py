@@ -26,10 +26,10 @@ _FEW: Final = 100
 """About as many entries as are judged in the time that a process takes to start."""
 
 _SLICE: Final = 20
-"""How many entries are handed to a process at once."""
+"""The number of entries that are handed to a process at once."""
 
 _SECONDS: Final = 3600.0
-"""The time limit of a slice; the questions in it have limits of their own."""
+"""The time limit of a slice; its queries have their own limits."""
 
 
 @dataclass(frozen=True)
@@ -172,4 +172,4 @@ def _judge_for(options: JudgingOptions) -> Judge:
 
 
 _said: Final[list[Diagnostic]] = []
-"""What was warned about since the last slice."""
+"""The warnings since the last slice."""

@@ -1,4 +1,4 @@
-"""`tuninglink check`: what is wrong with specs, entry by entry."""
+"""`tuninglink check`: the faults of specs, entry by entry."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class Format(Enum):
-    """How a report is written."""
+    """The format of a report."""
 
     TABLE = "table"
     JSON = "json"

@@ -82,7 +82,7 @@ def with_flags(name: str) -> Callable[..., None]:
     """Return a function that does nothing, with the flags and the arguments of a command as parameters."""
 
     def command(**_: object) -> None:
-        """Stands for the command, of which only the parameters are read."""
+        """Replace the command, of which only the parameters are read."""
 
     usage = usage_of(name)
     parameters = [
@@ -99,7 +99,7 @@ def with_flags(name: str) -> Callable[..., None]:
 
 
 def _run_nothing() -> None:
-    """Stands for a command whose flags are not completed now."""
+    """Replace a command whose flags are not completed now."""
 
 
 def _is_typed(name: str) -> bool:
@@ -145,7 +145,7 @@ def _completion(values: Callable[[], Iterable[str]] | None) -> Callable[[str], l
 
 
 def complete_bound(incomplete: str) -> list[str]:
-    """Return the libraries that complete what was typed, after a target that binds them.
+    """Return the libraries that complete a word, after a target that binds them.
 
     Without any, the shell completes files.
     """
@@ -154,5 +154,5 @@ def complete_bound(incomplete: str) -> list[str]:
 
 
 def completed(incomplete: str, values: Iterable[str]) -> Iterator[str]:
-    """Yield the values that begin with what was typed."""
+    """Yield the values that begin with the word so far."""
     return (value for value in values if value.lower().startswith(incomplete.lower()))

@@ -67,7 +67,7 @@ def _print_trials(group: Sequence[Trial]) -> None:
     results = results_of(group)
 
     def rank(trial: Trial) -> tuple[bool, bool, float]:
-        """Put what was found right before what is faster but was not."""
+        """Put verified configurations before faster ones that are not."""
         is_right = results[trial.configuration.key] == RIGHT
         return trial.median is None, not is_right, trial.median or 0.0
 

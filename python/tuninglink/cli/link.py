@@ -210,7 +210,7 @@ def _indexed(spec: Spec) -> Spec:
 
 
 def _default_spec(target_name: str, directories: list[Path], *, upgrade: bool) -> list[Spec]:
-    """Return the default spec for a target, or nothing and say so."""
+    """Return the default spec for a target; None, with a message, if there is none."""
     target = Target.parse(target_name)
     diagnostics = process.shown_diagnostics()
     spec = default_spec(target, directories=directories, upgrade=upgrade, diagnostics=diagnostics)

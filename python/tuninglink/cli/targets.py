@@ -80,7 +80,7 @@ def _library_rows(name: str) -> Iterator[tuple[str, str, str, str]]:
 
 
 def _source(provenance: Mapping[str, object]) -> str:
-    """Say where the configuration of an entry comes from."""
+    """Return the origin of an entry's configuration."""
     device = provenance.get("device")
     return str(provenance.get("source") or (f"tuned on {device}" if device else ""))
 

@@ -1,4 +1,4 @@
-"""What commands show on a terminal: verbosity, progress and tables."""
+"""Output of commands on a terminal: verbosity, progress and tables."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ def _plain(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str) ->
 
 
 _GAP: Final = "   "
-"""What stands between two columns."""
+"""The separator of two columns."""
 
 
 def _rich(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str, stream: TextIO) -> str:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class TuneOptions(MeasuringOptions):
-    """What the arguments ask for.
+    """The options of a run of the tuner.
 
     Attributes:
         input: the path of the program, `-` for standard input; empty with problems.
@@ -90,7 +90,7 @@ class TuneOptions(MeasuringOptions):
 
     @property
     def calls(self) -> CallOptions:
-        """How the whole program is called."""
+        """The calls of the whole program."""
         return CallOptions(self.functions, self.inputs, self.parameters, self.expected)
 
 

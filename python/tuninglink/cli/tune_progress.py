@@ -60,7 +60,7 @@ def outcome(result: TaskResult) -> str:
 
 
 def _default(result: TaskResult) -> str:
-    """Return what the reference says about the compiler's choice, unless it is right."""
+    """Return the reference's verdict on the compiler's choice, unless it is right."""
     judgement = result.judgement
     if judgement is None or judgement.correctness is Correctness.RIGHT:
         return ""
@@ -73,7 +73,7 @@ def _default(result: TaskResult) -> str:
 
 
 def trials(result: TaskResult) -> str:
-    """Return how many candidates were tried, and why no more."""
+    """Return the number of tried candidates, and the reason for the end of the trials."""
     count = len(result.trials)
     tried = f"{count} candidate{'' if count == 1 else 's'} tried"
     return f"{tried} ({result.ending.value})" if result.ending else tried

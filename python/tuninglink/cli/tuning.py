@@ -240,7 +240,7 @@ def tune_in_process(options: TuneOptions, set_flags: tuple[str, ...], command: s
 
 
 def _tune_and_send(job: _Job, sender: Connection, parent: int) -> None:
-    """Tune in this process, and send what comes of it."""
+    """Tune in this process, and send the result."""
     os.setpgid(0, 0)  # An interrupt from the terminal comes from the parent, once.
     end_with(parent)
     set_verbosity(job.verbosity)

@@ -158,7 +158,7 @@ class Run:
             return output.content()
 
     def check(self, succeeded: bool, doing: str) -> None:  # noqa: FBT001 - it is what a step returned
-        """Raise what the compiler reported, whatever it returned."""
+        """Raise the errors that the compiler reported, independent of its return value."""
         if self._errors:
             raise CompileError(*self._errors)
         if not succeeded:
@@ -169,7 +169,7 @@ class Run:
 def compiler_run(
     source: bytes | str, flags: Sequence[str], *, name: str = "<memory>", verify: bool = True
 ) -> Iterator[Run]:
-    """Parse a program into a session of its own.
+    """Parse a program into a separate session.
 
     Args:
         source: the program as text or bytecode, or the path of one.

@@ -70,7 +70,7 @@ class ConvertedSpec:
     entries: tuple[ConvertedEntry, ...]
 
     def __str__(self) -> str:
-        """The results in words, one line each."""
+        """Return the results in words, one line each."""
         count = sum(bool(entry.matcher_ops) for entry in self.entries)
         lines = [f"{count} of {len(self.entries)} entries modernized"]
         lines += [f"  {entry}" for entry in self.entries]

@@ -46,23 +46,20 @@ def window_copies(dispatch: Workload) -> tuple[int, ...]:
     if target is None or target.backend != "llvm-cpu":
         return ()
     problem = dispatch.problem
-    sizes = {
-        dimension.size for dimension in problem.dimensions if dimension.role is not Role.FILTER
-    }
+    has_open_size = any(dimension.size is None for dimension in problem.dimensions)
     adds_channels = any(
         dimension.role is Role.INPUT_CHANNEL and dimension.size != 1
         for dimension in problem.dimensions
     )
-    if problem.kind is not OpKind.CONVOLUTION or adds_channels or None in sizes:
+    if problem.kind is not OpKind.CONVOLUTION or adds_channels or has_open_size:
         return ()
-    copies = [
-        dimension.size if dimension.role is Role.FILTER and dimension.size != 1 else 0
+    copies = tuple(
+        dimension.size
+        if dimension.size and dimension.size > 1 and dimension.role is Role.FILTER
+        else 0
         for dimension in problem.dimensions
-    ]
-    known = [count for count in copies if count is not None]
-    if len(known) < len(copies) or not 1 < prod(count or 1 for count in known) <= _MOST_COPIES:
-        return ()
-    return tuple(known)
+    )
+    return copies if 1 < prod(count or 1 for count in copies) <= _MOST_COPIES else ()
 
 
 def add_unrolling(module: mlir.Operation, copies: Sequence[int]) -> str:

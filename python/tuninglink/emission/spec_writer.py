@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.emission import FORMS, RANGED_FORMS, NoMatcherError, create
+from tuninglink.emission import FORMS, NoMatcherError, create
 from tuninglink.emission.entry_points import Preparation, add_entry_point
 from tuninglink.emission.rewriting import add_unrolling
 from tuninglink.iree.dynamic_sizes import RANGES, UNBOUNDED, SizeRange, specialization_ranges
@@ -38,7 +38,7 @@ def match_in_ranges(
     """Add ops to a matcher that match the root op of a dispatch with other loop sizes.
 
     Args:
-        form: one of `RANGED_FORMS`.
+        form: one of `FORMS`.
         dispatch: the dispatch.
         operation: the handle to the candidate op.
         ranges: the sizes of loops. Other loops have the sizes of the dispatch.
@@ -46,7 +46,7 @@ def match_in_ranges(
     Raises:
         NoMatcherError: the form cannot match the root op, or a loop with a range is not a dimension of an operand.
     """
-    RANGED_FORMS[form](dispatch, operation, ranges)
+    FORMS[form](dispatch, operation, ranges)
     op = StructuredOp(dispatch.root)
     for loop, sizes in _complete_roles(op, ranges).items():
         _match_bounds(operation, *_places(op, loop)[0], sizes)
@@ -128,7 +128,7 @@ class SpecEntry:
             compiler chooses. `names.UNROLLED_LOOPS` rewrites it instead.
         provenance: the entries of `tuninglink.provenance`.
         target: the target that the entry is bound to; None for any target.
-        ranges: the ranges of loop sizes, for one of `RANGED_FORMS`. Other loops have the sizes of the dispatch.
+        ranges: the ranges of loop sizes. Other loops have the sizes of the dispatch.
         bounds: bounds on the sizes of dynamic loops, for the compiler.
         specializations: the boxes of sizes that the compiler specializes code for; see `specialization_ranges`.
     """
@@ -209,7 +209,7 @@ def matcher_key(dispatch: Workload, form: str) -> str:
         module = mlir.Module.create().operation
         block = _add_sequence(module, "match", [_ANY_OP], [])
         with mlir.InsertionPoint(block):
-            FORMS[form](dispatch, block.arguments[0])
+            FORMS[form](dispatch, block.arguments[0], ())
             yield_([])
         return to_text(module)
 
@@ -260,7 +260,7 @@ def _add_matcher(module: mlir.Operation, name: str, entry: SpecEntry) -> None:
         if entry.ranges:
             match_in_ranges(entry.form, entry.dispatch, operation, entry.ranges)
         else:
-            FORMS[entry.form](entry.dispatch, operation)
+            FORMS[entry.form](entry.dispatch, operation, ())
         match_bounds(entry.dispatch, operation, entry.bounds)
         parameters = [
             create(names.PARAM_CONSTANT, [], [_ANY_PARAMETER], value=configuration)[0]

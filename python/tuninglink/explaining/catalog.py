@@ -20,10 +20,10 @@ from tuninglink.specs.entry_settings import provenance_of
 from tuninglink.specs.spec import Spec
 
 _SHOWN: Final = 3
-"""How many entries are named that nearly match."""
+"""The maximum number of nearly matching entries that are named."""
 
 _COMPARED: Final = 5
-"""How many of the nearest are compared in full to name those."""
+"""The number of nearest entries that are compared in full to find those."""
 
 
 class Catalog:

@@ -24,7 +24,7 @@ from tuninglink.spaces.knob_values import AllowedValues
 from tuninglink.spaces.provider_registry import ProviderRegistry
 
 _WITH_VALUES: Final = 10
-"""For how many problems, those that cost most, it is asked which values are valid: it takes 0.2 s for each."""
+"""The number of most expensive problems whose valid values are computed, which takes 0.2 s for each."""
 
 
 def with_details(

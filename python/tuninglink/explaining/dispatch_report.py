@@ -212,8 +212,8 @@ class DispatchReport:
         if self.microseconds is not None and self.default_microseconds is not None:
             return self.calls * (self.default_microseconds - self.microseconds)
         savings = [operation.recorded_saving for operation in self.operations if operation.match]
-        known = [saving for saving in savings if saving is not None]
-        return self.calls * sum(known) if known and len(known) == len(savings) else None
+        recorded = [saving for saving in savings if saving is not None]
+        return self.calls * sum(recorded) if recorded and len(recorded) == len(savings) else None
 
     @property
     def words(self) -> str:
@@ -260,4 +260,4 @@ _TRIVIAL: Final = frozenset({OpKind.ELEMENTWISE.value, OpKind.OTHER.value})
 
 
 _COMPUTING: Final = "iree_linalg_ext."
-"""The dialect of ops that compute and are of no kind of their own, such as sorts."""
+"""The dialect of computing ops without their own kind, such as sorts."""

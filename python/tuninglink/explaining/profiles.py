@@ -73,7 +73,7 @@ def _first(values: Mapping[str, float], dispatch: str, functions: Sequence[str])
 
 
 def runs_of(counts: Mapping[str, float], calls: Mapping[str, int]) -> float:
-    """Return the number of runs of a program in a profile, or 0 if it cannot be told.
+    """Return the number of runs of a program in a profile, or 0 if it is unknown.
 
     It is the most frequent ratio of calls in the profile to calls in the program, of which those in loops are unknown.
 

@@ -58,7 +58,7 @@ class SizeRange:
 def ranges_around(sizes: Sequence[int], least: int = 1) -> dict[int, SizeRange]:
     """Return a range around each of several sizes. One ends where the next size is as near, by their ratio.
 
-    A size of 1 has a range of its own, if that may be: its code needs no loop.
+    A size of 1 has its own range if possible: its code needs no loop.
 
     Args:
         sizes: the sizes.

@@ -157,10 +157,10 @@ def _compare(group: ConditionGroup, other: ConditionGroup) -> None:
 
 
 TOO_MANY: Final = "the conditions are of too many forms to be compared with each other"
-"""Why nothing is told if groups are not related."""
+"""The reason for missing answers if groups are not related."""
 
 DEPENDENT: Final = "the sizes depend on each other in ways that are not known"
-"""Why nothing is told about dimensions that are not independent."""
+"""The reason for missing answers about dimensions that are not independent."""
 
 
 class ConditionIndex:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tuninglink.matching.matcher import Matcher
 
 _MATCHED_KINDS: Final = frozenset({OpKind.CONTRACTION, OpKind.CONVOLUTION})
-"""The kinds that have a matcher op of their own for any name."""
+"""The kinds that have their own matcher op for any name."""
 
 
 def exact_condition(matcher: Matcher) -> Condition | Opaque:

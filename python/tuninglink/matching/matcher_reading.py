@@ -192,7 +192,7 @@ class Reading:
 
 
 OpReader = Callable[[Reading, mlir.Operation], None]
-"""Reads a matcher op: says what it asks for, and what its results stand for.
+"""Reads a matcher op: its requirements, and the meaning of its results.
 
 Raises `NotUnderstoodError` where the op is not understood.
 """

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tuninglink.matching.pruning_keys import MatcherForm
 
 _PER_FAMILY: Final = 8
-"""The entries of a family that are looked at more closely."""
+"""The number of entries of a family that are examined more closely."""
 
 _FAMILIES: Final = 24
 """The families that are, those with the fewest differences first."""

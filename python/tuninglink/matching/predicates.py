@@ -207,7 +207,7 @@ class Extent:
         return size if size >= 0 and self.admits(size) else None
 
     def __str__(self) -> str:
-        """The constraint in words, such as `at least 8 and a multiple of 16`."""
+        """Return the constraint in words, such as `at least 8 and a multiple of 16`."""
         words = [] if self.size is None else [str(self.size)]
         words += [f"at least {self.low}"] if self.low > -math.inf else []
         words += [f"at most {self.high}"] if self.high < math.inf else []

@@ -93,7 +93,7 @@ def kind_of(conjunction: Iterable[pred.Predicate]) -> OpKind | None:
 
 
 KEPT_OPERANDS: Final = 3
-"""How many operands of an attention the compiler leaves as they are: query, key and value."""
+"""The number of operands of an attention that the compiler does not change: query, key and value."""
 
 
 @dataclass(frozen=True)
@@ -220,7 +220,7 @@ def _loop_sizes(sizes: Iterable[int | None], *, is_complete: bool) -> LoopSizes:
 
 
 def _has_own_loops(kind: OpKind, operand: int) -> bool:
-    """Return whether each dimension of an operand has a loop of its own."""
+    """Return whether each dimension of an operand has its own loop."""
     if kind is OpKind.CONVOLUTION:
         return operand > 0  # two loops at once index the image
     return kind is OpKind.CONTRACTION or operand < KEPT_OPERANDS

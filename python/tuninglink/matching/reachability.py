@@ -16,7 +16,7 @@ from tuninglink.specs.spec import Spec
 from tuninglink.specs.structure import Entry
 
 SHOWN: Final = 3
-"""How many earlier entries are named that an entry overlaps with."""
+"""The maximum number of overlapping earlier entries that are named."""
 
 _CHANGES: Final = "a matcher in between may change the payload"
 _SUBSUMED: Final = Opaque("it is subsumed")

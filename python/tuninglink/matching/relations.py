@@ -35,7 +35,7 @@ from tuninglink.matching.predicates import Dimension, Extent
 from tuninglink.solver.answers import Verdict
 
 _TRIES: Final = 8
-"""How many conditions are looked at for some that surely overlap with another one."""
+"""The maximum number of conditions that are examined for certain overlaps with another one."""
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ def flags_with_value() -> dict[str, bool]:
 
 
 UNPRINTABLE = frozenset({"iree-llvmcpu-tile"})
-"""Passes whose default options cannot be printed: the compiler crashes."""
+"""Passes whose default options cannot be printed: they were never set, and the compiler may crash."""
 
 UNKNOWN = "does not refer to a registered pass or pass pipeline"
 _TARGET_BACKENDS = "target-registry="

@@ -24,7 +24,7 @@ _MOST_DEPTH: Final = 200
 _MOST_NODES: Final = 20_000
 
 _MOST_KEPT: Final = 1 << 17
-"""Counts of more parts than this are made anew: a part takes some 300 bytes."""
+"""Counts of more parts than this are repeated: a part takes some 300 bytes."""
 
 
 @dataclass(frozen=True)

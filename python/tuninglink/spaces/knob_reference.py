@@ -91,7 +91,7 @@ KNOBS: Final = {
     "pipeline_depth": KnobReference("stages of the software pipeline", "stages"),
     "store_stage": KnobReference("the stage of the software pipeline that stores to shared memory"),
 }
-"""For each entry of a configuration what it is."""
+"""The meaning of each entry of a configuration."""
 
 _PLACES: Final = {
     r"wg_(\d+)": r"workgroup[\1]",
@@ -107,7 +107,7 @@ _PLACES: Final = {
     r"loop_peeling": "enable_loop_peeling",
     r"(\w+)_(\d+)": r"\1[\2]",
 }
-"""For each name of a space's knob where it stands in a configuration; the first that matches."""
+"""Patterns of knob names with their places in a configuration; the first match holds."""
 
 
 def meaning(place: str, problem: Problem | None = None) -> str:

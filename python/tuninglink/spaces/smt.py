@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Value = mlir.Value[Any]
 
 PROVIDER = "the compiler"
-"""Who provides the sets that are read here."""
+"""The provider of the sets that are read here."""
 
 
 def read_constraints(

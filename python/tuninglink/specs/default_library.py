@@ -1,6 +1,6 @@
 """The default library: specs that are linked after the user's, one for each target.
 
-The lookup goes by SKU, then architecture, then family: first in the user's directories, then among the shipped specs.
+The lookup is by SKU, then architecture, then family: first in the user's directories, then among the shipped specs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tuninglink.specs.structure import Entry
 
 _SHIPPED: Final = "tuninglink/shipped/default"
-"""How diagnostics and reports name the directory, wherever the package is installed."""
+"""The name of the directory in diagnostics and reports, independent of the place of installation."""
 
 _TEXT_FIRST: Final = (".mlir", ".mlirbc")
 _BYTECODE_FIRST: Final = (".mlirbc", ".mlir")

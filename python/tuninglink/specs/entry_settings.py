@@ -23,7 +23,7 @@ PROVENANCE: Final = "tuninglink.provenance"
 """The attribute: a dictionary."""
 
 DERIVED: Final = "derived"
-"""Its key that says which entry an entry was derived from, and what was changed."""
+"""Its key for the original of a derived entry, and the changes."""
 
 FLAGS: Final = "flags"
 """Its key with the flags of the compiler that the configuration was tuned under, beside those of the target."""

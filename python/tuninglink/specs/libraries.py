@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
 LIBRARY: Final = "library:"
-"""What the name of a library begins with on a command line."""
+"""The prefix of names of libraries on a command line."""
 
 GROUP: Final = "tuninglink.specs"
 """The group of entry points."""

@@ -65,7 +65,7 @@ def _count(task: TuningTask, profile: Profile) -> float | None:
 
 
 def _values(task: TuningTask, lookup: Callable[[str, Sequence[str]], float | None]) -> list[float]:
-    """Return what a profile has about the dispatches of a task."""
+    """Return the values of a profile for the dispatches of a task."""
     pairs = zip(task.dispatches, task.functions, strict=True)
     values = (lookup(dispatch, (function,)) for dispatch, function in pairs)
     return [value for value in values if value is not None]
@@ -77,7 +77,7 @@ _RECORDED: Final = {
     **dict.fromkeys(LOCAL_DRIVERS, "host-execution"),
     **dict.fromkeys(("amdgpu", "vulkan"), "dispatch-events"),
 }
-"""What the drivers with profiles record of dispatches."""
+"""The events of dispatches that drivers with profiles record."""
 
 _SECONDS: Final = 3.0
 """The time for runs of a function, unless the first one takes longer."""

@@ -53,7 +53,7 @@ the result outside of the workgroups."""
 
 @dataclass(frozen=True)
 class RangeTuner:
-    """Tunes dynamic dispatches again for ranges around their sizes, with code of its own for each.
+    """Tunes dynamic dispatches again for ranges around their sizes, with separate code for each.
 
     Attributes:
         tuner: compiles, measures and decides.
@@ -149,7 +149,7 @@ class RangeTuner:
     def _compared(
         self, ranged: TaskResult, default: Benchmark, open_: Benchmark
     ) -> TaskResult | None:
-        """Return a range with its times against the compiler's choice; None unless it is faster than what is there.
+        """Return a range with its times against the compiler's choice; None unless it is faster than the best so far.
 
         Args:
             ranged: the range.
@@ -238,7 +238,7 @@ class RangeTuner:
         )
 
     def _check(self, result: TaskResult, default: Benchmark) -> None:
-        """Compare what the code of all ranges computes with the compiler's choice, at all sizes.
+        """Compare the outputs of the code of all ranges with the compiler's choice, at all sizes.
 
         Raises:
             DeviceError: the device is gone.

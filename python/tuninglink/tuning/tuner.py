@@ -202,7 +202,7 @@ class Tuner:
 
     @property
     def _is_dynamic(self) -> bool:
-        """Whether a task may get ranges of sizes with configurations of their own."""
+        """Whether a task may get ranges of sizes with separate configurations."""
         return any(task.is_dynamic for task in self._program.tasks)
 
     def _with_ranges(self, results: Sequence[TaskResult], budget: Budget) -> list[TaskResult]:

@@ -1,4 +1,4 @@
-"""Usage errors and inputs that cannot be read: each command line, with what it shows.
+"""Usage errors and inputs that cannot be read: each command line, with its output.
 
 Commands run in forks of one process, as most of what they do is loading.
 
@@ -154,7 +154,7 @@ CASES = {
 def run(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Callable[[Sequence[str]], Ending]]:
-    """Returns a function that runs commands in a folder with inputs of all kinds."""
+    """Return a function that runs commands in a folder with inputs of all kinds."""
     folder = tmp_path_factory.mktemp("inputs")
     (folder / "empty.mlir").touch()
     (folder / "garbage").write_bytes(random.Random(0).randbytes(1000))

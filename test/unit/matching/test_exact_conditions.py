@@ -64,7 +64,7 @@ def understood(spec: Spec) -> Condition:
 
 
 def matched(spec: Spec, payloads: list[Matmul]) -> set[int]:
-    """Returns which payloads the interpreter finds to match."""
+    """Return the payloads that match by the interpreter."""
     return set(decisions(spec, payloads))
 
 
@@ -288,7 +288,7 @@ def test_what_asks_only_whether_there_is_something_is_a_condition() -> None:
 @pytest.mark.parametrize("maps", MAPS)
 @pytest.mark.parametrize("seed", range(3))
 def test_a_condition_holds_where_the_interpreter_matches(maps: str, seed: int) -> None:
-    """For static and dynamic dimensions, whatever the compiler knows of them."""
+    """For static and dynamic dimensions, with any facts that the compiler has about them."""
     chance = random.Random(seed)
     payloads = [each for each in random_payloads(chance, 120) if each.maps == maps]
     for _ in range(10):

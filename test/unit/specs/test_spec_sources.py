@@ -48,7 +48,7 @@ class QuietHandler(SimpleHTTPRequestHandler):
 
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The address of a server of `tmp_path / "served"`, with an empty cache."""
+    """Return the address of a server of `tmp_path / "served"`, with an empty cache."""
     QuietHandler.silence.clear()
     served = tmp_path / "served"
     served.mkdir()

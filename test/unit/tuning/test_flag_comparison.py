@@ -1,4 +1,4 @@
-"""Which set of flags is taken, by recorded times and outputs."""
+"""The choice of a set of flags, by recorded times and outputs."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ def test_the_reference_is_not_computed_for_sets_with_the_outputs_of_the_default(
 
 
 class SlowDevice(RecordedDevice):
-    """A device on which all but one program take seconds, by a clock of its own."""
+    """A device on which all but one program take seconds, by its own clock."""
 
     def __init__(self, driver: str = "local-sync") -> None:
         self.seconds = 0.0

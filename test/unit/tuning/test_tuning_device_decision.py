@@ -145,7 +145,7 @@ def test_survivors_are_the_fastest_ones() -> None:
 
 @dataclass
 class Simulated(Device):
-    """A device whose benchmarks take as long as their images say.
+    """A device whose images contain the times of their benchmarks.
 
     Attributes:
         times: microseconds by image.
@@ -200,7 +200,7 @@ class Simulated(Device):
 def raced(
     device: Simulated, *candidates: bytes, rules: RaceRules = IMMEDIATE
 ) -> tuple[bytes | None, Outcome | None, dict[bytes, FailureKind]]:
-    """Returns the winner of a race, the outcome of its confirmation, and the failures."""
+    """Return the winner of a race, the outcome of its confirmation, and the failures."""
     result = begun(device, *candidates, rules=rules).run()
     winner = None if result.winner is None else candidates[result.winner]
     outcome = result.decision.outcome if result.decision else None

@@ -36,10 +36,10 @@ OPERANDS: Final[Mapping[OpKind, int]] = {
     OpKind.CONVOLUTION: 3,
     OpKind.ATTENTION: 7,
 }
-"""How many operands an op of each kind has where specs are asked; an attention with a mask has more."""
+"""The number of operands of each kind of op when specs are applied; an attention with a mask has more."""
 
 Access = tuple[tuple[tuple[int, int], ...], int]
-"""How a dimension is indexed: a sum of loops, each with its factor, and a constant."""
+"""The index of a dimension: a sum of loops, each with its factor, and a constant."""
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,7 @@ def _attention_parts(maps: Sequence[mlir.AffineMap]) -> dict[str, tuple[int, ...
 _TO_ONLINE_ATTENTION: Final = (
     "builtin.module(func.func(iree-linalg-ext-convert-attention-to-online-attention))"
 )
-"""What all backends run before matchers and what changes the maps of root ops."""
+"""The pipeline that all backends run before matchers, and that changes the maps of root ops."""
 
 _BATCH_LOOP_ADDED: Final = "llvm-cpu"
 """The backend that adds a batch loop to convolutions of one image, and loses what specs gave them."""

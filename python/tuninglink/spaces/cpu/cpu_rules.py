@@ -103,7 +103,7 @@ PIPELINES: Final = {
 
 
 PROVIDER: Final = "tuninglink's CPU provider"
-"""Who provides the sets that are made here."""
+"""The provider of the sets that are made here."""
 
 BYTE: Final = 8
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tuninglink.spaces.workload import Workload
 
 _VECTORIZED_DIALECTS: Final = ("arith.", "math.", "linalg.yield")
-"""What the body of an operation may hold so that it is certainly vectorized."""
+"""Dialects that a certainly vectorized body may use."""
 
 _COMBINERS: Final = frozenset(
     f"arith.{each}"
@@ -31,7 +31,7 @@ _COMBINERS: Final = frozenset(
         *("maximumf", "minimumf", "maxnumf", "minnumf", "maxsi", "minsi", "maxui", "minui"),
     )
 )
-"""What a reduction may combine its elements with so that it is certainly vectorized."""
+"""Combiners of certainly vectorized reductions."""
 
 PACKED_LOOPS: Final[Mapping[str, int]] = {
     "linalg.mmt4d": 3,

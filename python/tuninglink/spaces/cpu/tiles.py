@@ -36,7 +36,7 @@ class TiledLoop:
 
     Attributes:
         size: its maximum size.
-        is_known: whether the compiler can tell that it always has this size.
+        is_known: whether the compiler can prove that it always has this size.
         bound: the largest bound on its size that the compiler may derive.
     """
 

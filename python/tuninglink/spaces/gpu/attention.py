@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tuninglink.spaces.workload import Problem, Workload
 
 _ACCUMULATED = "f32"
-"""What attention adds up in."""
+"""The type in which attention accumulates."""
 
 _ROW_BITS = 2 * 32
 """The maximum and the sum of a row of scores."""

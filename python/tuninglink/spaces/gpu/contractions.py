@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tuninglink.spaces.workload import Workload
 
 FOR_FEW_ROWS = "VDMFMA"
-"""What the names of the virtual intrinsics for few rows start with; they are for TileAndFuse."""
+"""The prefix of the virtual intrinsics for few rows, which are for TileAndFuse."""
 
 _OPERANDS = 3
 

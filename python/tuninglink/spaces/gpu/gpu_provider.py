@@ -72,7 +72,7 @@ class UnsupportedSpace(Space):
         self.constraints = rules.build(problem, pipeline)
 
     def assignment(self, _: Configuration) -> Mapping[str, int]:
-        """Read nothing, as there are no knobs."""
+        """Return an empty assignment, as there are no knobs."""
         return {}
 
     def compilation_info(self, _: Mapping[str, int]) -> mlir.Attribute:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tuninglink.spaces.slots import Slot
 
 LOAD_BITS: Final = 128
-"""How wide a load of one thread is at most."""
+"""The maximum width of a load of one thread, in bits."""
 
 _KNOB: Final = "promoted"
 _OPTIONS: Final = ((0, 1), (0,), (1,), ())

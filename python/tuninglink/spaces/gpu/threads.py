@@ -37,7 +37,7 @@ _LEAST_STAGES: Final = 2
 _MOST_BESIDE: Final = 1 << 12
 """The time that the compiler takes grows with the square: 8,006 elements took a minute."""
 _MOST_TILE: Final = 1024
-"""Tiles may stick out of what is computed, as the compiler's own do, but not by any amount."""
+"""The maximum tile of a loop: tiles may exceed the computed part, as the compiler's own do, within limits."""
 
 
 def threads_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> list[GpuSpace]:

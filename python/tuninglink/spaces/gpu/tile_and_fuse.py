@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from tuninglink.spaces.workload import Problem, Workload
 
 _FEW_ROWS: Final = 8
-"""How many rows `FOR_FEW_ROWS` is for."""
+"""The number of rows that `FOR_FEW_ROWS` is for."""
 
 
 @dataclass(frozen=True)

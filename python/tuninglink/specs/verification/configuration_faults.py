@@ -46,7 +46,7 @@ _WANTED: Final[Mapping[str, type[mlir.Attribute]]] = {
     names.COMPILATION_INFO: iree_codegen.CompilationInfoAttr,
     names.TRANSLATION_INFO: iree_codegen.TranslationInfoAttr,
 }
-"""The classes of attributes of which there is one."""
+"""The required classes of attributes that have one class."""
 
 _FUNCTION_ATTRIBUTES: Final = "llvm_func_attrs"
 _TRANSLATION_ENTRIES: Final = (

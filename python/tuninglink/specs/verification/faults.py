@@ -19,7 +19,7 @@ from tuninglink.upgrading.outline import SpecOutline
 from tuninglink.upgrading.spec_text import Source
 
 _LIKE: Final = 0.8
-"""How much of two names must be the same for one to be the other, misspelt."""
+"""The least similarity of a misspelt name to the intended one."""
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ _PIPELINES: Final = {
 }
 
 _OPERANDS: Final = 3
-"""How many operands a contraction has, its result among them."""
+"""The number of operands of a contraction, including its result."""
 
 _MOST_THREADS: Final = 1024
 """The threads of a workgroup on any GPU that the compiler knows: `max_thread_count_per_workgroup`."""

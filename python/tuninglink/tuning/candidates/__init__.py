@@ -167,7 +167,7 @@ _WIDTH: Final = re.compile(r"\d+")
 
 
 def side_of(role: str) -> str:
-    """Return the side of a role: `m`, `n`, `k`, or `b` for batches and whatever else there is."""
+    """Return the side of a role: `m`, `n`, `k`, or `b` for batches and all others."""
     return _SIDES.get(role, "b")
 
 
@@ -178,5 +178,5 @@ def operand_bytes(problem: SearchProblem) -> float:
 
 
 def logarithm(value: float) -> float:
-    """Return the logarithm to the base of 2, and -1 for what has none."""
+    """Return the logarithm to the base of 2, and -1 for numbers without one."""
     return math.log2(value) if value > 0 else -1.0

@@ -80,7 +80,7 @@ class DrawingProcess:
 
 @dataclass(frozen=True)
 class _Question:
-    """Whose candidates are drawn."""
+    """A problem whose candidates are drawn."""
 
     task: TuningTask
     flags: tuple[str, ...]

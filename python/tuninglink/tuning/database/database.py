@@ -74,7 +74,7 @@ class Database:
         self._connection.close()
 
     def record(self, trial: Trial) -> None:
-        """Add a trial; it is kept when this returns, whatever happens to the process.
+        """Add a trial; it is kept when this returns, even if the process ends.
 
         Raises:
             DatabaseError: the file cannot be written.
@@ -138,7 +138,7 @@ class Database:
             return [str(value) for (value,) in self._connection.execute(query)]
 
     def ranked(self, kind: str, target: str) -> list[tuple[Trial, ...]]:
-        """Return what was measured of each problem of a kind, in each environment with a target; see `ranked_among`.
+        """Return the measurements of each problem of a kind, in each environment with a target; see `ranked_among`.
 
         Raises:
             DatabaseError: the file cannot be read.
@@ -231,7 +231,7 @@ def winners_among(trials: Iterable[Trial]) -> list[Winner]:
 
 
 def results_of(trials: Iterable[Trial]) -> dict[str, str]:
-    """Return what is known of the results of configurations by their keys, from trials of one problem.
+    """Return the recorded verdicts on results of configurations by their keys, from trials of one problem.
 
     That is `RIGHT`, `NOT_CHECKED`, or the kind of a failure.
     """

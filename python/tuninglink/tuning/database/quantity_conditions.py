@@ -58,7 +58,7 @@ class QuantityCondition:
 
     @property
     def subject(self) -> tuple[str, str, str]:
-        """What it bounds: of two conditions with one subject, the tighter one implies the other."""
+        """The bounded quantity: of two conditions with one subject, the tighter one implies the other."""
         return self.quantity, self.relation, self.value if isinstance(self.value, str) else ""
 
 
@@ -90,7 +90,7 @@ class Quantities:
         return Quantities([*self.names, *names], np.column_stack([self.table, *products]))
 
     def holds(self, condition: QuantityCondition) -> Mask:
-        """Return which rows meet a condition."""
+        """Return the rows that meet a condition."""
         if isinstance(condition.value, str):
             is_pipeline = self.table[:, self.names.index(_PIPELINE + condition.value)] > 0
             return is_pipeline if condition.relation == "==" else ~is_pipeline

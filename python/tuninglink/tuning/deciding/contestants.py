@@ -118,7 +118,7 @@ def round_count(contestants: Sequence[Contestant], most: int, seconds: float) ->
 
 
 def opponents(default: Contestant, contestants: Sequence[Contestant]) -> list[Contestant]:
-    """Return the default if it takes part in a heat: not if it is obviously slower than all contestants."""
+    """Return the default if it takes part in a heat, unless it is obviously slower than all contestants."""
     slowest = max(contestant.sample_seconds for contestant in contestants)
     return [] if default.sample_seconds > _BEYOND * slowest else [default]
 

@@ -84,7 +84,7 @@ def to_host(device: rt.HalDevice, view: rt.HalBufferView) -> NDArray[Any]:
 
 _OUTPUTS: Final = " outputs"
 _INPUTS: Final = " inputs"
-"""What the compiler writes behind the name of a dispatch, with `--iree-flow-trace-dispatch-tensors`."""
+"""The text after the name of a dispatch in traces of `--iree-flow-trace-dispatch-tensors`."""
 
 
 @dataclass(frozen=True)

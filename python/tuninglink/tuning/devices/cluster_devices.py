@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 Returned = TypeVar("Returned")
 
 _PATIENCE: Final = 1.0
-"""Seconds after which it is looked at again which workers there are."""
+"""Interval for polling the list of workers, in seconds."""
 
 _ADMISSION_SECONDS: Final = 0.02
 """Time for each of the measurements of the default on a new device."""
@@ -42,11 +42,11 @@ _MOST_DEVICES: Final = 64
 
 
 class DeviceLostError(DeviceError):
-    """The worker of a device is gone, and with it what it was asked."""
+    """The worker of a device is gone, and with it the pending request."""
 
 
 class RemoteDevice(Device):
-    """A device of a worker, which is asked one question at a time.
+    """A device of a worker, with one request at a time.
 
     Args:
         cluster: the cluster.
@@ -77,7 +77,7 @@ class RemoteDevice(Device):
 
     @property
     def use(self) -> DeviceUse:
-        """How long it was in use so far; what loading took stays on the worker."""
+        """The time that the device was in use so far; loading times stay on the worker."""
         return self._meter.use
 
     def ask(self, request: Request[Answer]) -> Answer | Failure:
@@ -113,7 +113,7 @@ class RemoteDevice(Device):
 class ClusterDevices:
     """Equal devices of the workers of a cluster.
 
-    A device that is lost costs what it was asked, which another one is asked then; the last one ends the work. A device
+    If a device is lost, its pending request is retried on another one; the last one ends the work. A device
     that comes takes part from then on.
 
     Args:
@@ -161,7 +161,7 @@ class ClusterDevices:
 
     @property
     def descriptions(self) -> list[DeviceDescription]:
-        """What the devices are."""
+        """Descriptions of the devices."""
         return [device.description for device in self._connected]
 
     @property
@@ -171,7 +171,7 @@ class ClusterDevices:
 
     @property
     def at_once(self) -> int:
-        """How many devices there are now; those that have come meanwhile are admitted."""
+        """The current number of devices; new ones are admitted."""
         if time.monotonic() > self._looked + _PATIENCE:
             self._admit_new()
         return len(self._connected)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer", covariant=True)  # noqa: PLC0105
 
 _SLACK: Final = 2.0
-"""How many times longer than expected a request may take, beside the time limit of the device."""
+"""The factor by which a request may exceed its expected time, in addition to the time limit of the device."""
 
 _ROUNDS_SECONDS: Final = 20.0
 """Time in which no further round begins, unless the caller gives another."""
@@ -78,7 +78,7 @@ class Device(ABC):
 
     @abstractmethod
     def ask(self, request: Request[Answer]) -> Answer | Failure:
-        """Return what the work of a request returns, or why it failed."""
+        """Return the result of a request, or its failure."""
 
     def measure(
         self, benchmark: Benchmark, seconds: float = 0.02, limit_microseconds: float | None = None
@@ -109,22 +109,22 @@ class Device(ABC):
         return self.ask(Request(Measurer.program_rounds, arguments, seconds))
 
     def program_outputs(self, program: CompiledProgram) -> tuple[NDArray[Any], ...] | Failure:
-        """Return what a call of a program computes; see `ProgramRunner.outputs`."""
+        """Return the outputs of a call of a program; see `ProgramRunner.outputs`."""
         return self.ask(Request(Measurer.program_outputs, (program,), _ROUNDS_SECONDS))
 
     def compare(
         self, benchmark: Benchmark, reference: Benchmark, reduction: int = 1
     ) -> Failure | None:
-        """Compare what a benchmark computes with what another does; see `Measurer.compare`."""
+        """Compare the outputs of two benchmarks; see `Measurer.compare`."""
         return self.ask(Request(Measurer.compare, (benchmark, reference, reduction)))
 
     def outputs(self, benchmark: Benchmark) -> Outputs | Failure:
-        """Return what a benchmark computes; see `Measurer.outputs`."""
+        """Return the outputs of a benchmark; see `Measurer.outputs`."""
         return self.ask(Request(Measurer.outputs, (benchmark,)))
 
 
 _OPENING_SECONDS: Final = 60.0
-"""How long a device may take to open; the first context on a GPU of a large machine takes seconds."""
+"""The time limit for opening a device; the first context on a GPU of a large machine takes seconds."""
 
 
 _BROKEN: Final = frozenset({FailureKind.RUN, FailureKind.CRASH, FailureKind.TIMEOUT})
@@ -132,7 +132,7 @@ _BROKEN: Final = frozenset({FailureKind.RUN, FailureKind.CRASH, FailureKind.TIME
 
 
 class DeviceProcess(Device):
-    """A device in a process of its own, one benchmark at a time.
+    """A device in a separate process, one benchmark at a time.
 
     A benchmark that hangs or ends the process costs itself: the process is replaced before the next one.
 
@@ -181,7 +181,7 @@ class DeviceProcess(Device):
 
     @property
     def use(self) -> DeviceUse:
-        """How long it was in use so far."""
+        """The use of the device so far."""
         return self._meter.use
 
     def ask(self, request: Request[Answer]) -> Answer | Failure:

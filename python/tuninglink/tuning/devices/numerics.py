@@ -32,7 +32,7 @@ _NARROW_BYTES: Final = 1
 
 @dataclass(frozen=True)
 class Comparison:
-    """How far the elements of a binding are from the expected ones.
+    """The differences of the elements of a binding from the expected ones.
 
     Attributes:
         agrees: whether all are within the tolerance.
@@ -64,7 +64,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Outputs:
-    """What a benchmark computed in one iteration.
+    """The outputs of one iteration of a benchmark.
 
     Attributes:
         bindings: the bytes of each binding that it writes.
@@ -78,13 +78,13 @@ class Outputs:
 def difference(
     layout: BufferLayout, actual: Outputs, expected: Outputs, reduction: int
 ) -> Failure | None:
-    """Compare what two benchmarks computed on the same inputs.
+    """Compare the outputs of two benchmarks on the same inputs.
 
     Args:
         layout: their buffer.
         actual: what the benchmark computed that is checked.
         expected: what the other one did.
-        reduction: how many products make an element of an output.
+        reduction: the number of products in an element of an output.
 
     Returns:
         None if they agree; else what is wrong and where.
@@ -108,7 +108,7 @@ def compare(binding: Binding, actual: Bytes, expected: Bytes, reduction: int = 1
         binding: what the bytes hold.
         actual: what one kernel wrote.
         expected: what the other wrote.
-        reduction: how many products make an element.
+        reduction: the number of products in an element.
     """
     dtype = element_type(binding.element_type)
     if dtype is None:
@@ -126,11 +126,11 @@ def compare(binding: Binding, actual: Bytes, expected: Bytes, reduction: int = 1
 
 
 def relative_tolerance(dtype: np.dtype, reduction: int) -> float:
-    """Return how far elements may be off by rounding in another order, relative to their magnitude.
+    """Return the tolerance for rounding in another order, relative to the magnitude of elements.
 
     Args:
         dtype: a floating-point type.
-        reduction: how many products make an element.
+        reduction: the number of products in an element.
     """
     precision = float(ml_dtypes.finfo(dtype).eps)  # type: ignore[no-untyped-call]
     terms = 0 if dtype.itemsize <= _NARROW_BYTES else _SUM * math.sqrt(reduction)
@@ -152,12 +152,12 @@ def _magnitudes(values: np.ndarray) -> np.ndarray:
 def within(
     actual: np.ndarray, expected: np.ndarray, tolerance: np.ndarray, shape: tuple[int, ...]
 ) -> Comparison:
-    """Compare elements, each with a tolerance of its own.
+    """Compare elements, each with its own tolerance.
 
     Args:
         actual: the elements, as float64.
         expected: what they should be, as float64.
-        tolerance: how far each may be off; infinite where any value is right.
+        tolerance: the tolerance of each; infinite where any value is right.
         shape: the shape in which the place of the worst element is given.
     """
     with np.errstate(invalid="ignore", over="ignore"):

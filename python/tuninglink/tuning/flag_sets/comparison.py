@@ -103,8 +103,8 @@ class FlagComparison:
     ) -> FlagsResult:
         """Compare sets of flags with the specs tuned under them.
 
-        Each of them was shown to be faster before, so that the fastest one is selected, whatever the noise of the
-        default. A spec must not be behind the fastest set alone beyond doubt, though.
+        Each of them was shown to be faster before, so that the fastest one is selected despite the noise of the default. A
+        spec is selected only if it is not behind the fastest set alone.
 
         Args:
             compiler: compiles them.

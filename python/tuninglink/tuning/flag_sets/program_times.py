@@ -30,7 +30,7 @@ _ROUNDS: Final = 25
 
 _MOST_ROUNDS: Final = 1000
 _LOADING_CALL: Final = 0.2
-"""The time of a first call, in seconds, below which it tells nothing: most of it may be loading."""
+"""The time of a first call, in seconds, below which it is not used: most of it may be loading."""
 
 _LONG_CALL: Final = 1.0
 """The time of a first call on a CPU, in seconds, from which loading is a small part of it. Drivers of GPUs may compile
@@ -115,8 +115,8 @@ class ProgramTimer:
         A program leaves when it can no longer be the fastest, perhaps already after its call for `outputs`. The rounds
         end when the remaining programs are alike and faster beyond doubt, when their intervals are narrow, or when the
         time is over. If the machine was quieter in an earlier comparison, they go on for a while and no program leaves, as
-        other work makes some programs slower than others. Where not even the fewest rounds fit into
-        the time, as for programs that run for seconds, the calls for `outputs` decide, with wide intervals.
+        other work makes some programs slower than others. Where not even the fewest rounds fit into the time, as for
+        programs that run for seconds, the calls for `outputs` decide, with wide intervals.
 
         Args:
             default: the default.
@@ -235,7 +235,7 @@ class ProgramTimer:
         return _LESS_ROUGH if self._tells_times(seconds) else _ROUGH
 
     def _tells_times(self, seconds: float) -> bool:
-        """Return whether a first call of a duration tells the time of others."""
+        """Return whether the duration of a first call shows the time of others."""
         return seconds >= _LONG_CALL and self._device.description.is_local
 
     def _rounds(

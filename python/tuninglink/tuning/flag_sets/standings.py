@@ -116,9 +116,10 @@ class Standings:
         """
         leader = self._leader(programs, eligible)
         noise = self.noise
-        others = [self.speedup(program) for program in programs]
         if leader is None:
-            return all(map(_is_narrow, (noise, *others)))
+            return _is_narrow(noise) and all(
+                _is_narrow(self.speedup(program)) for program in programs
+            )
         speedup = self.speedup(leader)
         times = self._times(leader)
         is_far = speedup.low > _FAR * noise.high or _FAR * speedup.high < noise.low
@@ -130,7 +131,7 @@ class Standings:
 
     def _leader(self, programs: Sequence[int], eligible: Collection[int]) -> int | None:
         contenders = [program for program in programs if program in eligible]
-        return max(contenders, key=lambda program: self.speedup(program).median, default=None)
+        return min(contenders, key=self.milliseconds, default=None)
 
     def _times(self, program: int, function: int | None = None) -> NDArray[np.float64]:
         """Return the microseconds of a function, or the weighted sums of all, by round."""

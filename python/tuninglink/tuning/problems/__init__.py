@@ -73,7 +73,7 @@ class Product:
         n: the columns of the result.
         k: the terms of each sum.
         element: the type of the operands.
-        batch: the number of products; None for one without a dimension of its own.
+        batch: the number of products; None for one without its own dimension.
         transposes_a: whether the left-hand side is stored as k by m.
         transposes_b: whether the right-hand side is stored as n by k.
     """

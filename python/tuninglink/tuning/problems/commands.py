@@ -53,7 +53,7 @@ _LONG_NAMES: Final = {
 """The long names of the flags of MIOpen's driver that are read."""
 
 _FORWARD: Final = 1
-"""The bit of `-F` for the forward convolution; 0 stands for all directions."""
+"""The bit of `-F` for the forward convolution; 0 means all directions."""
 
 
 class CommandFlags:

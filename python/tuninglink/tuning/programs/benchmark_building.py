@@ -1,4 +1,4 @@
-"""Making the benchmark of a dispatch: what the compiler dumps, on a buffer that its caller brings.
+"""Construction of a dispatch's benchmark: the one that the compiler dumps, on a buffer that its caller provides.
 
 The benchmark that the compiler's `iree-hal-dump-executable-benchmarks` makes of a dispatch allocates one buffer,
 never initializes it, and runs the dispatch on it `batch` times. Here its function takes the buffer as an argument,
@@ -71,7 +71,7 @@ DISPATCH: Final = "hal.command_buffer.dispatch"
 
 
 class NoBenchmarkError(Exception):
-    """A dispatch cannot be benchmarked; says why not."""
+    """A dispatch cannot be benchmarked; the message is the reason."""
 
 
 @dataclass(frozen=True)

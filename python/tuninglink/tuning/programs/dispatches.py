@@ -49,10 +49,10 @@ class TuningTask:
     """A problem to tune: equal dispatches of a program, for one target.
 
     Attributes:
-        key: what tells the problem from others: a hash of the dispatch without configuration and symbols, and of
+        key: the unique key of the problem: a hash of the dispatch without configuration and symbols, and of
             its target.
         dispatches: the dispatches, such as `@executable::@variant`.
-        functions: the names of their functions, in the same order, which say what they compute.
+        functions: the names of their functions, in the same order, which describe their computations.
         calls: how often the functions of the program call them; 0 if only its initialization does. See `count_calls`.
         target: what they are compiled for.
         source: the benchmark at `executable-sources`, as bytecode.

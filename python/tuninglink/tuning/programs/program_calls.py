@@ -1,4 +1,4 @@
-"""The calls that the time of a whole program is made of."""
+"""The calls that make up the time of a whole program."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class FunctionCall:
 
     @property
     def label(self) -> str:
-        """What tells the call from others of the program: the function, and the sizes."""
+        """The label of the call in its program: the function, and the sizes."""
         return f"{self.name} at {self.sizes}" if self.sizes else self.name
 
 
@@ -102,13 +102,13 @@ class ProgramCalls:
 def read_calls(
     module: mlir.Operation, options: CallOptions, sizes: Sequence[GivenSizes] = ()
 ) -> ProgramCalls:
-    """Return the calls of a program that a user means.
+    """Return the calls of a program that a user selects.
 
     A function with dynamic arguments is called once at each combination of sizes.
 
     Args:
         module: the program at `abi`.
-        options: what the user says.
+        options: the user's options.
         sizes: the sizes of dynamic dimensions.
 
     Raises:

@@ -116,7 +116,7 @@ def specialize(task: TuningTask, bounds: Mapping[int, SizeRange]) -> TuningTask 
         bounds: the sizes of its loops.
 
     Returns:
-        None if the compiler makes no code of its own for these sizes, or none of them is measured.
+        None if the compiler generates no separate code for these sizes, or none of them is measured.
     """
     functions = tuple(function for function in task.sized if _is_within(function, bounds))
     measured = [function for function in functions if function.weight]

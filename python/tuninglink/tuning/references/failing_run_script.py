@@ -178,7 +178,7 @@ def failing_run_script(
     seed: int,
     version: str,
 ) -> str:
-    """Return a Python script that runs a benchmark and show how it fails.
+    """Return a Python script that runs a benchmark and shows how it fails.
 
     Args:
         programs: the benchmark as `BENCHMARK`, and its reference as `REFERENCE` if there is one.

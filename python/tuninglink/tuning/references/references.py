@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _BUDGET_PART: Final = 0.1
 _LEAST_SECONDS: Final = 5.0
-"""The time limit of one reference: a fraction of a budget, but at least so many seconds."""
+"""The time limit of one reference: a fraction of a budget, but at least this number of seconds."""
 
 _AT_ONCE: Final = 2
 """The number of references computed in parallel."""

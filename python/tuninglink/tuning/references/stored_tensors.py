@@ -83,7 +83,7 @@ def stored_tensors(source: bytes, layout: BufferLayout) -> list[StoredTensor]:
 
 
 def tensor_of(value: Value, layout: BufferLayout) -> StoredTensor:
-    """Return where a tensor of a binding lies.
+    """Return the place of a tensor of a binding.
 
     Args:
         value: the result of `hal.interface.binding.subspan`.

@@ -1,4 +1,4 @@
-"""How far the outputs of a kernel may be from those of a reference for another device.
+"""Tolerances of the outputs of a kernel against those of a reference for another device.
 
 Two sources of differences are allowed for. The first is rounding of sums in another order, as between kernels of one
 device (`devices.numerics`). The second is what functions such as `exp` and `tanh`, which differ by some units in the
@@ -30,12 +30,12 @@ _LEAST_PERTURBATION: Final = 2.0**-18
 """Relative change of f32 and f64 inputs: 64 units in the last place of f32, more than device functions are off by."""
 
 _SENSITIVITY: Final = 8.0
-"""How many times the change that the perturbation causes an output may be off."""
+"""The tolerance of an output, as a multiple of the change that the perturbation causes."""
 
 
 @dataclass(frozen=True)
 class Expected:
-    """What one binding should hold.
+    """The expected content of one binding.
 
     Attributes:
         values: the elements, as bytes.
@@ -52,7 +52,7 @@ def perturbed_inputs(layout: BufferLayout, seed: int) -> Bytes:
 
 
 def perturbed_patterns(layout: BufferLayout, seed: int) -> list[list[Pattern]]:
-    """Return what each binding holds in `perturbed_inputs`; see `patterns`."""
+    """Return the content of each binding in `perturbed_inputs`; see `patterns`."""
     return [
         parts
         if binding.access is Access.WRITE
@@ -76,7 +76,7 @@ def _perturbed(part: Pattern, seed: Sequence[int]) -> Pattern:
 
 
 def tolerance(binding: Binding, expected: Expected, summation: float) -> np.ndarray:
-    """Return how far each element of a binding may be off.
+    """Return the tolerance of each element of a binding.
 
     Elements that are not floating-point numbers must be equal where the perturbation does not change them.
 
@@ -110,7 +110,7 @@ def elements(binding: Binding, data: Bytes) -> np.ndarray:
 def compare_with(
     binding: Binding, actual: Bytes, expected: Expected, summation: float = 0.0
 ) -> Comparison:
-    """Compare a binding with what it should hold.
+    """Compare a binding with its expected content.
 
     Args:
         binding: what the bytes hold.

@@ -54,13 +54,13 @@ if TYPE_CHECKING:
 
 _TRACE: Final = "--iree-flow-trace-dispatch-tensors"
 _GROWTH: Final = 8.0
-"""How many times larger than the error of the inputs that of the outputs may be."""
+"""The maximum ratio of the error of the outputs to that of the inputs."""
 
 _FAILED_JOB: Final = (JobError, JobTimeoutError, WorkerCrashedError)
 
 
 class Agreement(Enum):
-    """How the values of a dispatch compare; the value is what reports say."""
+    """The outcome of the comparison of a dispatch's values; the value is its name in reports."""
 
     AGREES = "agrees"
     DIFFERS = "differs"
@@ -88,7 +88,7 @@ class TracedDispatch:
     @property
     @written("result")
     def agreement(self) -> Agreement:
-        """How its values compare."""
+        """The outcome of the comparison of its values."""
         if self.output_error <= self.tolerance:
             return Agreement.AGREES
         grows = self.output_error > _GROWTH * self.input_error
@@ -269,7 +269,7 @@ def _magnitude(tensor: TracedTensor) -> float:
 
 
 def form_traced_program(source: TraceSource) -> bytes | str:
-    """Return a program at `executable-sources`, from a process whose command line asks for traces.
+    """Return a program at `executable-sources`, from a process whose command line requests traces.
 
     Returns:
         The program as text, or the first error.

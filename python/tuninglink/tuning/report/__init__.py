@@ -110,15 +110,20 @@ class TuningReport:
 
 
 def report_of(
-    program: str, device: DeviceDescription, result: TuningResult, profile: str = ""
+    program: str,
+    device: DeviceDescription,
+    result: TuningResult,
+    profile: str = "",
+    peaks: PeakRates | None = None,
 ) -> TuningReport:
     """Return a report.
 
     Args:
         program: the path of the program.
-        device: what measured.
-        result: what came of tuning it.
+        device: the measuring device.
+        result: the result of tuning it.
         profile: the path of the profile whose times are the weights; empty without one.
+        peaks: the measured peak rates of the device; None for those of data sheets.
     """
     notes = (
         [f"the whole program was not compared: {result.model_note}"] if result.model_note else []
@@ -127,7 +132,7 @@ def report_of(
         notes += result.model.notes
     if result.failure is not None:
         notes += [diagnostic.message for diagnostic in result.failure.diagnostics]
-    peaks = peaks_of_device(device.name)
+    peaks = peaks or peaks_of_device(device.name)
     return TuningReport(
         program=program,
         device=device.name,
@@ -159,7 +164,7 @@ def report_of(
 
 
 def with_flag_sets(report: TuningReport, flags: FlagsResult) -> TuningReport:
-    """Return a report with what came of comparing sets of flags, alone and with their specs."""
+    """Return a report with the comparison of sets of flags, alone and with their specs."""
     compared = (*flags.results, *flags.pairs)
     taken = next(
         (candidate for candidate in reversed(compared) if _is_taken(candidate, flags)), None

@@ -1,4 +1,4 @@
-"""The report on a problem: its trials, its times and rates, and what came of it."""
+"""The report on a problem: its trials, its times and rates, and its outcome."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class SizeReport:
 
     Attributes:
         comparison: the times.
-        range: the range of sizes with a configuration of its own, such as `d0 = 2..22`; None where the one for all sizes
+        range: the range of sizes with a separate configuration, such as `d0 = 2..22`; None where the one for all sizes
             holds.
     """
 

@@ -120,7 +120,7 @@ class TaskResult:
         date: the day, in ISO 8601.
         judgement: the verdict of the reference on the compiler's choice; None without one.
         sizes: the times of a dynamic dispatch with a winner at each of the sizes.
-        ranges: of a dynamic dispatch, the ranges of sizes with a configuration of their own; their decisions are against the
+        ranges: of a dynamic dispatch, the ranges of sizes with a separate configuration; their decisions are against the
             compiler's choice for the dynamic dispatch.
     """
 

@@ -167,7 +167,7 @@ class EntryProblems:
             CompileError: the compiler fails without the entry.
             PayloadError: no program can be made for the entry, and it configures nothing in the model.
             NotTunableError: the entry configures nothing in the program that was made for it, nor in the model.
-            SpecError: the entry cannot be told from others.
+            SpecError: the entry cannot be distinguished from others.
         """
         single = alone(spec, position)
         in_model = self._in_model.get((id(spec), spec.anatomy.pairs[position]), [])

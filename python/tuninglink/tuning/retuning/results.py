@@ -221,7 +221,7 @@ _UNKNOWN: Final = ""
 
 
 def retuned_spec(spec: Spec, results: Sequence[EntryResult]) -> str:
-    """Return a spec with what became of its entries, as text.
+    """Return a spec after the outcomes of its entries, as text.
 
     Without a change it is as it was, and without entries it is one that does nothing.
 

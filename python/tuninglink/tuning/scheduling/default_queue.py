@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 _LEAST: Final = 0.25
-"""The potential of the fastest dispatches, which may be far from what the device can do."""
+"""The potential of the fastest dispatches, which may be far from the peak of the device."""
 
 
 def task_cost(task: TuningTask) -> DispatchCost:

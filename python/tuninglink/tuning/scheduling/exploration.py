@@ -39,7 +39,7 @@ class Schedule(ABC):
 
     @abstractmethod
     def room(self, compiling: int, ready: int, measuring: int) -> int:
-        """Return how many compilations may start."""
+        """Return the number of compilations that may start."""
 
     @abstractmethod
     def may_measure(self, compiling: int) -> bool:

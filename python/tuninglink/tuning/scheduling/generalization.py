@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.emission import RANGED_FORMS
 from tuninglink.emission.spec_writer import SpecEntry, write_spec
 from tuninglink.iree.dynamic_sizes import SizeRange
 from tuninglink.iree.op_kinds import OpKind, Role
@@ -85,7 +84,7 @@ class Generalizer:
         Returns:
             The entry with the widest suitable ranges; None if no range is suitable.
         """
-        if entry.target is None or entry.form not in RANGED_FORMS:
+        if entry.target is None:
             return None
         for ranges in _proposals(entry):
             if self.budget.is_over:

@@ -72,7 +72,7 @@ class Pace:
 
 _TURN: Final = 0.25
 _TURN_TRIALS: Final = 20
-"""The length of a turn: a fraction of the task's past time, but at least so many trials."""
+"""The length of a turn: a fraction of the task's past time, but at least this number of trials."""
 
 
 _FEWEST_TRIALS: Final = 16

@@ -48,7 +48,7 @@ NOT_RACED: Final = "the budget was over before the race"
 NO_RACE: Final = "the run ends after measurement"
 
 _FEWEST_SAMPLES: Final = 3
-"""A right candidate wins over a wrong default without a race if its trial has so many samples."""
+"""A right candidate wins over a wrong default without a race if its trial has this number of samples."""
 
 _MENDED_FINALISTS: Final = 2
 """The finalists of a task with one such turn only."""
@@ -250,7 +250,7 @@ class TaskRun:
         return self._tuner.settings.stop_after is not None
 
     def _fastest_right(self, ranked: Sequence[TrialResult]) -> TrialResult | None:
-        """Returns the fastest candidate that is known to be right where the compiler's choice is wrong."""
+        """Return the fastest candidate that is known to be right where the compiler's choice is wrong."""
         return next(
             (
                 trial

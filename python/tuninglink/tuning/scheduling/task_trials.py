@@ -82,7 +82,7 @@ class Progress:
 
 _COMPILE_FACTOR: Final = 10.0
 _LEAST_COMPILE_SECONDS: Final = 5.0
-"""The time limit for compiling a candidate: a multiple of the default's time, but at least so many seconds."""
+"""The time limit for compiling a candidate: a multiple of the default's time, but at least this number of seconds."""
 
 _LEAST_BATCH: Final = 8
 """The batch size where measurements wait for compilations."""

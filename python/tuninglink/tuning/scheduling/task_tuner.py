@@ -86,7 +86,7 @@ class TaskTuner:
         return self._verified(self._decided(result, winner, self._decision(recorded)))
 
     def unraced(self, result: TaskResult, best: TrialResult) -> TaskResult:
-        """Returns the result with a right candidate that wins without a race, by the samples of its trial.
+        """Return the result with a right candidate that wins without a race, by the samples of its trial.
 
         Args:
             result: the result so far; the compiler's choice is wrong.

@@ -31,13 +31,13 @@ _LEVELS: Final = {
     "vector_inner_parallel": "inner",
     "vector_reduction": "inner_step",
 }
-"""What the knobs of tiles are about, by the part of their name before the loop."""
+"""The levels that the knobs of tiles describe, by the part of their name before the loop."""
 
 _TILE: Final = re.compile(r"(.+)_(\d+)")
 
 
 def features(problem: SearchProblem, candidate: Candidate) -> dict[str, float]:
-    """Return what a model knows of a candidate: its knobs, its tiles by side, and what follows from them."""
+    """Return the features of a candidate: its knobs, its tiles by side, and derived quantities."""
     knobs = candidate.knobs
     result = {f"pipeline {candidate.pipeline}": 1.0}
     result |= {f"knob {name}": logarithm(value) for name, value in knobs.items()}

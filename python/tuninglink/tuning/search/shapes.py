@@ -135,13 +135,13 @@ _FEW_BYTES: Final = 164 << 10
 
 _REGISTERS: Final = 1 << 16
 _BASE_REGISTERS: Final = 40
-"""Registers of a thread that hold neither operands nor results: addresses, indices, what is in flight."""
+"""Registers of a thread that hold neither operands nor results: addresses, indices, loads in flight."""
 
 _SPILLING: Final = 130
 """More accumulators of a thread than this leave no room for operands: they are spilled, at a heavy price."""
 
 _WITHOUT_INTRINSICS: Final = 8
-"""How many times as long plain multiply-adds take; data sheets say 8 to 16 for 16-bit operands."""
+"""The slowdown of plain multiply-adds against intrinsics; 8 to 16 for 16-bit operands in data sheets."""
 
 _BUSY_WARPS: Final = 8
 """Warps of a compute unit that hide the latency of its tensor cores and of most of its memory."""
