@@ -68,6 +68,8 @@ def _environment_rows(installed: Environment) -> Iterator[tuple[str, str, str]]:
             yield "device", device.uri, ", ".join((device.name, *_state(device)))
     size = f"{installed.cached_files} files, {installed.cached_bytes:,} bytes"
     yield "cache of URLs", str(installed.cache), size
+    for peaks in installed.peaks:
+        yield "peak rates", peaks.device, str(peaks)
 
 
 def _state(device: ListedDevice) -> Iterator[str]:

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.cli import process
 from tuninglink.cli.measuring import check_outputs
 from tuninglink.cli.terminal import print_table, progress
-from tuninglink.cli.tune_run import candidate_specs, check_named_devices, read_input, run_tuner
+from tuninglink.cli.tune_run import (
+    candidate_specs,
+    check_named_devices,
+    processor_peaks,
+    read_input,
+    run_tuner,
+)
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import STANDARD_STREAM, check_directory, check_output_directory, write_file
@@ -179,7 +185,7 @@ def _measure(options: TuneOptions, command: str) -> TuninglinkError | None:
     if options.report:
         check_directory(options.report)
     check_named_devices(options)
-    result, device, _ = run_tuner(options, (), command)
+    result, device, is_stopped = run_tuner(options, (), command)
     measured = []
     for task in result.tasks:
         trials = sorted(task.trials, key=lambda trial: trial.microseconds or math.inf)
@@ -192,7 +198,9 @@ def _measure(options: TuneOptions, command: str) -> TuninglinkError | None:
         measured += [default, *others]
     _show(options, measured)
     if options.report:
-        write_report(report_of(options.title, device, result), Path(options.report))
+        peaks = processor_peaks(options, device, result, measures=not is_stopped)
+        report = report_of(options.title, device, result, peaks=peaks)
+        write_report(report, Path(options.report))
     return result.failure
 
 

@@ -25,7 +25,7 @@ from tuninglink.errors import TuninglinkError
 from tuninglink.explaining.profiles import read_profile
 from tuninglink.files import STANDARD_STREAM, check_directory, write_output
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
-from tuninglink.tuning.flag_sets.comparison import TunedSet
+from tuninglink.tuning.flag_sets.results import TunedSet
 from tuninglink.tuning.problems.programs import program_of
 from tuninglink.tuning.report import with_flag_sets, write_report
 from tuninglink.tuning.scheduling.budget import Budget

@@ -9,7 +9,7 @@ from typing import Protocol
 from tuninglink.explaining.dispatch_report import DispatchReport
 from tuninglink.explaining.explanation import Explanation
 from tuninglink.explaining.profiles import Profile, runs_of
-from tuninglink.iree.peak_rates import peaks_of_device
+from tuninglink.iree.peak_rates import PeakRates, peaks_of_device
 
 
 class MeasuredTimes(Protocol):
@@ -62,6 +62,12 @@ def with_times(explanation: Explanation, times: Iterable[MeasuredTimes]) -> Expl
             f"times are known of {of_all}; shares of the measured time leave out the others",
         )
     return replace(explanation, dispatches=tuple(dispatches), notes=notes, device=device)
+
+
+def with_peaks(explanation: Explanation, peaks: PeakRates) -> Explanation:
+    """Return an explanation with the peak rates of the device that its times are from."""
+    dispatches = tuple(replace(dispatch, peaks=peaks) for dispatch in explanation.dispatches)
+    return replace(explanation, dispatches=dispatches)
 
 
 def _first(times: Iterable[float | None]) -> float | None:

@@ -27,6 +27,10 @@ DEFAULT_LIMIT: Final = "30"
 """The time limit of a transfer, in seconds. Specs are small."""
 
 
+SPEC_FOLDERS: Final = ("specs", "urls")
+"""The folders of the cache with specs by hash, and with the last hash of each URL."""
+
+
 def is_url(source: str) -> bool:
     """Return whether the name of a spec is a URL, as in `https://…` or `s3://…`."""
     scheme, separator, _ = source.partition("://")
@@ -96,8 +100,7 @@ class _Cache:
     """A cache of fetched specs by hash, with the last hash of each URL."""
 
     def __init__(self, directory: Path) -> None:
-        self._specs = directory / "specs"
-        self._urls = directory / "urls"
+        self._specs, self._urls = (directory / name for name in SPEC_FOLDERS)
 
     def by_hash(self, sha256: str) -> bytes | None:
         """Return the spec with a hash, None if there is none or the file is damaged."""

@@ -110,7 +110,11 @@ class TuningReport:
 
 
 def report_of(
-    program: str, device: DeviceDescription, result: TuningResult, profile: str = ""
+    program: str,
+    device: DeviceDescription,
+    result: TuningResult,
+    profile: str = "",
+    peaks: PeakRates | None = None,
 ) -> TuningReport:
     """Return a report.
 
@@ -119,6 +123,7 @@ def report_of(
         device: the measuring device.
         result: the result of tuning it.
         profile: the path of the profile whose times are the weights; empty without one.
+        peaks: the measured peak rates of the device; None for those of data sheets.
     """
     # Collect remarks on the whole program.
     notes = (
@@ -128,8 +133,7 @@ def report_of(
         notes += result.model.notes
     if result.failure is not None:
         notes += [diagnostic.message for diagnostic in result.failure.diagnostics]
-    peaks = peaks_of_device(device.name)
-    # The fields in the order of the report.
+    peaks = peaks or peaks_of_device(device.name)
     return TuningReport(
         program=program,
         device=device.name,

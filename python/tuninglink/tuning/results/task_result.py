@@ -180,8 +180,8 @@ class FunctionComparison:
     Attributes:
         name: its name.
         weight: the number of its calls.
-        default_ms: the median time of a call without the spec, in milliseconds.
-        tuned_ms: the median time with the spec.
+        default_ms: the time of a call without the spec and without other work on the machine, in milliseconds.
+        tuned_ms: the time with the spec.
         speedup: the speedup with the spec.
     """
 
@@ -197,8 +197,9 @@ class ModelComparison:
     """The whole program, without and with the spec.
 
     Attributes:
-        default_ms: the median time without the spec, in milliseconds: of all functions, each as often as it counts.
-        tuned_ms: the median time with the spec.
+        default_ms: the time without the spec and without other work on the machine, in milliseconds: of all functions,
+            each as often as it counts.
+        tuned_ms: the time with the spec.
         speedup: the speedup with the spec.
         functions: the times by function.
         notes: remarks on the comparison.
