@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
 from tuninglink.checking.findings import Finding, Replacement, Rule
-from tuninglink.mlir.diagnostics import Diagnostic, Severity, note
+from tuninglink.mlir.diagnostics import Diagnostic, Place, Severity, note
 from tuninglink.plain_data import EMPTY_IS_NULL, FLAT, HIDDEN, named, written
 from tuninglink.solver.answers import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from tuninglink.checking.entry_answers import Answer
     from tuninglink.checking.model_matches import ModelMatch
     from tuninglink.matching.reachability import EntryOverlap
-    from tuninglink.mlir.diagnostics import Place
     from tuninglink.specs.structure import Entry
 
 

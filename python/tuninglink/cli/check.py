@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.checking.check_report import CheckReport, SpecReport
 from tuninglink.checking.compiling import CompileLimits, Model
-from tuninglink.checking.findings import Rule, to_github, to_sarif
+from tuninglink.checking.findings import Finding, Rule, to_github, to_sarif
 from tuninglink.cli import process
 from tuninglink.cli.check_tables import tables
 from tuninglink.cli.project_options import SPEC_PROJECT_FLAGS, project_specs
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from tuninglink.checking.checker import Checker
-    from tuninglink.checking.findings import Finding
 
 
 class Format(Enum):

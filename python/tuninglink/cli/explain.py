@@ -14,7 +14,7 @@ from tuninglink.cli.page_output import format_for
 from tuninglink.cli.project_options import PROJECT_FLAGS, with_project
 from tuninglink.cli.terminal import progress
 from tuninglink.cli.usage import Usage
-from tuninglink.compiler.compile_options import ExplanationFormat
+from tuninglink.compiler.compile_options import CompileOptions, ExplanationFormat
 from tuninglink.compiler.flags import EXPLAIN_FLAGS, FlagReader, compile_options
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import set_up_command_line
@@ -26,7 +26,6 @@ from tuninglink.mlir.diagnostics import error
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.compiler.compile_options import CompileOptions
     from tuninglink.explaining.times import MeasuredTimes
 
 PROGRAM: Final = "tuninglink explain"

@@ -28,14 +28,13 @@ from tuninglink.tuning.programs import (
     GivenInput,
     ParameterFile,
 )
-from tuninglink.tuning.settings import LastStage, Numerics
+from tuninglink.tuning.settings import LastStage, Numerics, TuningSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tuninglink.iree.given_sizes import GivenSizes
     from tuninglink.tuning.problems import Problem
-    from tuninglink.tuning.settings import TuningSettings
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,13 +14,13 @@ from tuninglink.explaining.profiles import read_profile
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note, thread_context
 from tuninglink.specs.default_library import DefaultLibrary
 from tuninglink.specs.sources import SpecFiles, read_specs
-from tuninglink.tuning.devices.device import check_devices
+from tuninglink.tuning.devices.device import DeviceDescription, check_devices
 from tuninglink.tuning.devices.hardware import TYPICAL, known_compute_units
 from tuninglink.tuning.devices.local import default_device
 from tuninglink.tuning.processor_peaks import peaks_of_processor
 from tuninglink.tuning.program_profiles import weighed
-from tuninglink.tuning.programs.dispatches import read_program
-from tuninglink.tuning.report import report_of
+from tuninglink.tuning.programs.dispatches import DispatchedProgram, read_program
+from tuninglink.tuning.report import TuningReport, report_of
 from tuninglink.tuning.scheduling import Stage, Timeline
 from tuninglink.tuning.scheduling.budget import Ledger
 from tuninglink.tuning.scheduling.default_queue import task_cost
@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from tuninglink.iree.peak_rates import PeakRates
     from tuninglink.iree.targets import Target
     from tuninglink.specs.spec import Spec
-    from tuninglink.tuning.devices.device import DeviceDescription
-    from tuninglink.tuning.programs.dispatches import DispatchedProgram
-    from tuninglink.tuning.report import TuningReport
     from tuninglink.tuning.results.task_result import TuningResult
 
 

@@ -31,8 +31,13 @@ from tuninglink.spaces.selection import (
     value_text,
 )
 from tuninglink.tuning.candidates.compilation import CandidateCompiler
-from tuninglink.tuning.candidates.preparation import NotTunableError, PreparedTask, prepare
-from tuninglink.tuning.programs.dispatches import Omission
+from tuninglink.tuning.candidates.preparation import (
+    NotTunableError,
+    PreparedTask,
+    TunableTask,
+    prepare,
+)
+from tuninglink.tuning.programs.dispatches import Omission, TuningTask
 from tuninglink.tuning.report import report_of, write_report
 from tuninglink.tuning.results import Failure, reason_of
 from tuninglink.tuning.scheduling.default_queue import estimated_work
@@ -44,8 +49,6 @@ if TYPE_CHECKING:
 
     from tuninglink.cli.tune_options import TuneOptions
     from tuninglink.tuning.candidates import Candidate
-    from tuninglink.tuning.candidates.preparation import TunableTask
-    from tuninglink.tuning.programs.dispatches import TuningTask
 
 _CANDIDATES: Final = 100
 """The candidates of a dispatch that are listed or compiled without `--trials`."""

@@ -7,6 +7,7 @@ sequence of elementwise ops on shifted slices of the image, which the compiler f
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING, Final
 
@@ -19,8 +20,6 @@ from tuninglink.mlir import names
 from tuninglink.specs.transform_ops import named_sequence, yield_
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from tuninglink.spaces.workload import Workload
 
 _ANY_OP: Final = "!transform.any_op"

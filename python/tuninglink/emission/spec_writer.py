@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,8 +22,6 @@ from tuninglink.specs.entry_settings import PROVENANCE, provenance_attribute
 from tuninglink.specs.transform_ops import yield_
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from tuninglink.iree.targets import Target
     from tuninglink.spaces.workload import Workload
 

@@ -6,6 +6,7 @@ the matcher fails silently. If it fits, the matcher may match.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -15,8 +16,6 @@ from tuninglink.matching.extents import box
 from tuninglink.mlir import names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from tuninglink.iree.structured_op import Sizes, ValueType
 
 _NAMED_CONTRACTIONS: Final = frozenset(

@@ -5,8 +5,9 @@ Support for a matcher op is defined only here: by a function and a line in `READ
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from iree.compiler import ir as mlir
 
@@ -14,17 +15,12 @@ from tuninglink.iree.op_kinds import ROLES, OpKind, affine_maps
 from tuninglink.iree.structured_op import StructuredOp, ValueType
 from tuninglink.matching import predicates as pred
 from tuninglink.matching.matcher import Matcher, NotUnderstoodError, ReadingCache, RoleRef, Stop
-from tuninglink.matching.matcher_reading import Reading
+from tuninglink.matching.matcher_reading import OpReader, Reading
 from tuninglink.matching.op_info import NAME_ONLY, Graph, computation_of, regions_key
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import integer_value
 from tuninglink.mlir.walk import body
 from tuninglink.specs.sequences import SequenceTable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from tuninglink.matching.matcher_reading import OpReader
 
 _ANY_SIZE: Final = -1
 """The value in `dims_equal` that stands for any size."""

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tuninglink.solver import Kind, Term
 from tuninglink.solver.bounds import Bounds
 from tuninglink.solver.compiled_checks import possibility
-from tuninglink.solver.compiled_terms import alternatives, conjunction, solutions
+from tuninglink.solver.compiled_terms import Values, alternatives, conjunction, solutions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     from tuninglink.solver.answers import Deadline
-    from tuninglink.solver.compiled_terms import Values
 
 _DETERMINED = 0.9
 """The cost of a variable that has one value at most."""

@@ -7,13 +7,20 @@ import subprocess
 import tempfile
 import time
 from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.errors import TuninglinkError
-from tuninglink.explaining.profiles import Profile, dispatch_events, runs_of, runtime_tool
+from tuninglink.explaining.profiles import (
+    DispatchEvent,
+    Profile,
+    dispatch_events,
+    runs_of,
+    runtime_tool,
+)
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.tuning.devices.device import (
     LOCAL_DRIVERS,
@@ -24,14 +31,14 @@ from tuninglink.tuning.devices.device import (
 )
 from tuninglink.tuning.devices.program_running import input_bytes, parameter_indexes
 from tuninglink.tuning.devices.running import MeasurementError
-from tuninglink.tuning.programs.compiled_program import PLAIN_INTEGERS, element_type
+from tuninglink.tuning.programs.compiled_program import (
+    PLAIN_INTEGERS,
+    CompiledProgram,
+    element_type,
+)
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from tuninglink.explaining.profiles import DispatchEvent
-    from tuninglink.tuning.programs.compiled_program import CompiledProgram
     from tuninglink.tuning.programs.dispatches import DispatchedProgram, TuningTask
     from tuninglink.tuning.programs.program_calls import ProgramCalls
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error
-from tuninglink.specs.spec import load_spec
+from tuninglink.specs.spec import Spec, load_spec
 from tuninglink.tuning.candidates.preparation import NotTunableError, PreparedTask
 from tuninglink.tuning.deciding import ConfidenceInterval, Decision, Outcome
 from tuninglink.tuning.deciding.defaults import measure_default
@@ -21,16 +22,12 @@ from tuninglink.tuning.programs.specialized_dispatches import (
     specialize,
 )
 from tuninglink.tuning.results import Failure
-from tuninglink.tuning.results.task_result import TaskOutcome, TrialResult
+from tuninglink.tuning.results.task_result import TaskOutcome, TaskResult, TrialResult
 from tuninglink.tuning.scheduling.task_run import tune_task
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from tuninglink.specs.spec import Spec
     from tuninglink.tuning.programs.benchmark import Benchmark, SizedFunction
     from tuninglink.tuning.programs.dispatches import TuningTask
-    from tuninglink.tuning.results.task_result import TaskResult
     from tuninglink.tuning.scheduling.budget import Budget
     from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 

@@ -5,7 +5,7 @@ A problem key is equal for all forms of a problem, independent of loop numbers a
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -20,8 +20,6 @@ from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.serialization import to_bytecode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from tuninglink.iree.structured_op import Sizes
 
 COMPARED: Final[Mapping[OpKind, tuple[int, ...]]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
@@ -12,8 +13,6 @@ from tuninglink.iree.intrinsics import element_types
 from tuninglink.solver.answers import UndecidedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from iree.compiler import ir as mlir
 
     from tuninglink.spaces.workload import Workload

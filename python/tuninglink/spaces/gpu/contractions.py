@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from iree.compiler import ir as mlir
 
 from tuninglink.iree.op_kinds import Role
-from tuninglink.iree.structured_op import StructuredOp, element_type
+from tuninglink.iree.structured_op import Sizes, StructuredOp, element_type
 from tuninglink.solver.answers import UndecidedError
-from tuninglink.spaces.gpu import check_element_types
+from tuninglink.spaces.gpu import Gpu, Intrinsic, check_element_types
 from tuninglink.spaces.gpu.root_loops import check_sizes, computed_inputs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from tuninglink.iree.structured_op import Sizes
-    from tuninglink.spaces.gpu import Gpu, Intrinsic
     from tuninglink.spaces.workload import Workload
 
 FOR_FEW_ROWS = "VDMFMA"

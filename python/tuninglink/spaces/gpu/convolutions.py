@@ -5,6 +5,7 @@ In VectorDistribute, intrinsics run over a row of the image and over the channel
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
@@ -20,6 +21,7 @@ from tuninglink.solver.expressions import any_of, number
 from tuninglink.spaces.gpu.contraction_tiles import intrinsic_slot
 from tuninglink.spaces.gpu.contractions import (
     Contraction,
+    Operand,
     intrinsics_for,
     loops_of,
     operand_over,
@@ -32,10 +34,7 @@ from tuninglink.spaces.gpu.promotion import promotion_slots, require_derivable
 from tuninglink.spaces.gpu.vector_distribute import WITH_INTRINSIC
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from tuninglink.spaces.gpu import Gpu, Intrinsic
-    from tuninglink.spaces.gpu.contractions import Operand
     from tuninglink.spaces.gpu.gpu_rules import Number
     from tuninglink.spaces.slots import Slot
     from tuninglink.spaces.workload import Problem, Workload

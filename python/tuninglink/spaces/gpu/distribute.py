@@ -6,19 +6,20 @@ with random tiles and threads for gfx942 and sm_80, all compiled.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
 
 from tuninglink.iree.root_ops import function_ops
-from tuninglink.iree.structured_op import element_type, shape
+from tuninglink.iree.structured_op import Sizes, element_type, shape
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import named_parameters
 from tuninglink.mlir.diagnostics import error
 from tuninglink.solver.answers import AssignmentError, UndecidedError
-from tuninglink.spaces.configuration import MismatchError, MissingEntryError
-from tuninglink.spaces.gpu import check_element_types
+from tuninglink.spaces.configuration import Configuration, MismatchError, MissingEntryError
+from tuninglink.spaces.gpu import Gpu, check_element_types
 from tuninglink.spaces.gpu.gpu_rules import SUBGROUP_SIZE_KNOB, GpuRules, product
 from tuninglink.spaces.gpu.root_loops import RootLoops, ops_beside, read_loops
 from tuninglink.spaces.gpu.threads import threads_space
@@ -26,11 +27,6 @@ from tuninglink.spaces.providers import Space
 from tuninglink.spaces.slots import ArraySlot, DictionarySlot, IntegerSlot
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from tuninglink.iree.structured_op import Sizes
-    from tuninglink.spaces.configuration import Configuration
-    from tuninglink.spaces.gpu import Gpu
     from tuninglink.spaces.workload import Workload
 
 _LOWERING_CONFIG: Final = "#iree_codegen.lowering_config"

@@ -10,17 +10,16 @@ from iree.compiler import ir as mlir
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.mlir import names
 from tuninglink.solver.answers import UndecidedError
-from tuninglink.spaces.gpu import Intrinsic
+from tuninglink.spaces.gpu import Gpu, Intrinsic
 from tuninglink.spaces.gpu.contractions import (
     Contraction,
+    Operand,
     read_operand,
     starts_from_fill,
     static_sizes,
 )
 
 if TYPE_CHECKING:
-    from tuninglink.spaces.gpu import Gpu
-    from tuninglink.spaces.gpu.contractions import Operand
     from tuninglink.spaces.workload import Workload
 
 _SCALING: Final = "arith.scaling_extf"

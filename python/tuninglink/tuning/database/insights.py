@@ -6,6 +6,7 @@ and one target.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -24,8 +25,6 @@ from tuninglink.tuning.database.quantity_conditions import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from numpy.typing import NDArray
 
     from tuninglink.tuning.database.quantity_conditions import Mask

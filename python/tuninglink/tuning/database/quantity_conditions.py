@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
@@ -15,8 +16,6 @@ from tuninglink.tuning.database.tables import problem_of_program, recorded_candi
 from tuninglink.tuning.search.features import features
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from numpy.typing import NDArray
 
     from tuninglink.tuning.candidates import SearchProblem

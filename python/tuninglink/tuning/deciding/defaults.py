@@ -9,7 +9,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.errors import TuninglinkError
-from tuninglink.mlir.diagnostics import error, note
+from tuninglink.mlir.diagnostics import Diagnostic, error, note
 from tuninglink.tuning.deciding.judged_outputs import judge_default
 from tuninglink.tuning.devices import Settings
 from tuninglink.tuning.devices.sampling import repetition
@@ -24,7 +24,6 @@ from tuninglink.tuning.results import (
 )
 
 if TYPE_CHECKING:
-    from tuninglink.mlir.diagnostics import Diagnostic
     from tuninglink.tuning.candidates.compilation import Compiled
     from tuninglink.tuning.devices.device_process import Device
     from tuninglink.tuning.devices.device_set import DeviceSet

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -21,8 +22,6 @@ from tuninglink.tuning.results import Failure
 from tuninglink.tuning.scheduling import Stage, Timeline
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     from tuninglink.tuning.devices import Rounds, Timing
     from tuninglink.tuning.devices.device_process import Device
     from tuninglink.tuning.programs.benchmark import Benchmark

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import arith, func, linalg, tensor  # type: ignore[attr-defined]
@@ -19,9 +20,6 @@ from tuninglink.tuning.problems import (
     Problem,
     Product,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
 
 
 def program_of(problems: Iterable[Problem]) -> str:

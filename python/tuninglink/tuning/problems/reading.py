@@ -10,13 +10,14 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import STANDARD_STREAM, cannot
-from tuninglink.mlir.diagnostics import Place, error, note
+from tuninglink.mlir.diagnostics import Diagnostic, Place, error, note
 from tuninglink.tuning.problems import (
     ElementType,
     Problem,
@@ -34,11 +35,6 @@ from tuninglink.tuning.problems.commands import (
     read_miopen,
 )
 from tuninglink.tuning.problems.words import read_words
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from tuninglink.mlir.diagnostics import Diagnostic
 
 _HIPBLASLT_TYPES: Final = {
     "f32_r": ElementType.F32,

@@ -8,10 +8,11 @@ with the number of copies of the bindings in it, and works on one copy after ano
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
@@ -28,9 +29,6 @@ from tuninglink.tuning.programs.benchmark_variants import (
     select_constants,
 )
 from tuninglink.tuning.programs.binding_contents import buffer_layout
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 Value = mlir.Value[Any]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, Any, Final
@@ -24,12 +24,9 @@ from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body, collect
-from tuninglink.tuning.programs.benchmark import problem_key
+from tuninglink.tuning.programs.benchmark import SizedFunction, problem_key
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tuninglink.tuning.programs.benchmark import SizedFunction
     from tuninglink.tuning.programs.dispatches import TuningTask
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -31,8 +32,6 @@ from tuninglink.tuning.references.stored_tensors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from tuninglink.tuning.results import OutputVerdict
 
 NAME: Final = "dispatch"

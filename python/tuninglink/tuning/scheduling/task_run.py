@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.tuning.deciding.contestants import FINALISTS, Contestant, best_trials, contestant
-from tuninglink.tuning.results import Correctness, Failure, FailureKind
+from tuninglink.tuning.deciding.contestants import (
+    FINALISTS,
+    Contestant,
+    RaceRules,
+    best_trials,
+    contestant,
+)
+from tuninglink.tuning.results import Correctness, Failure, FailureKind, OutputVerdict
 from tuninglink.tuning.results.task_result import Ending, TaskOutcome, TaskResult, TrialResult
 from tuninglink.tuning.scheduling import Stage
 from tuninglink.tuning.scheduling.budget import Budget, least_race_seconds, task_race_seconds
@@ -15,14 +22,10 @@ from tuninglink.tuning.scheduling.task_race import TaskRace
 from tuninglink.tuning.scheduling.task_trials import TaskTrials
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from tuninglink.tuning.candidates import Candidate
     from tuninglink.tuning.candidates.preparation import TunableTask
-    from tuninglink.tuning.deciding.contestants import RaceRules
     from tuninglink.tuning.deciding.defaults import MeasuredTask
     from tuninglink.tuning.deciding.judged_outputs import JudgedOutputs
-    from tuninglink.tuning.results import OutputVerdict
     from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 
 _RACING: Final = 0.3

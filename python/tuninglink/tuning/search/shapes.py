@@ -6,16 +6,12 @@ All logarithms are to the base of 2.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from tuninglink.tuning.candidates import logarithm, operand_bytes, side_of
+from tuninglink.tuning.candidates import Candidate, SearchProblem, logarithm, operand_bytes, side_of
 from tuninglink.tuning.devices.hardware import COMPUTE_UNITS, TYPICAL
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from tuninglink.tuning.candidates import Candidate, SearchProblem
 
 _VECTOR_BYTES: Final = 64
 """The widest vectors of x86-64; where they are narrower, one is two, and the order is the same."""
