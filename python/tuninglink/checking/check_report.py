@@ -238,7 +238,7 @@ def _in_model(report: EntryReport, match: ModelMatch) -> Iterator[Finding]:
     """Yield faults of the configuration of an entry for an op of the model."""
     answer = match.answer
     where = f"for {match.problem} in {match.dispatch} of the model"
-    notes = (*answer.details, *([f"the op stands at {match.place}"] if match.place else ()))
+    notes = (*answer.details, *([f"the op is at {match.place}"] if match.place else ()))
     if answer.verdict is Verdict.REFUTED:
         rule, message = Rule.INVALID, f"has an invalid configuration {where}: {answer.reason}"
         yield _finding(rule, rule.severity, report, message, notes)

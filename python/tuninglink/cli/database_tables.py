@@ -71,6 +71,7 @@ def _print_trials(group: Sequence[Trial]) -> None:
         is_right = results[trial.configuration.key] == RIGHT
         return trial.median is None, not is_right, trial.median or 0.0
 
+    # Right and fast configurations come first.
     ranked = sorted(group, key=rank)
     rows = [
         (

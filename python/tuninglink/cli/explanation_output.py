@@ -179,6 +179,8 @@ def _facts_of_operation(operation: OperationReport, specs: Sequence[SpecSummary]
         yield from _facts_of_match(operation.match, specs)
     for missed in operation.nearest:
         yield "matched" if missed.is_match else "nearest", f"{_entry(missed.entry)}: {missed}"
+    if operation.rewriting:
+        yield "rewriting", operation.rewriting
     for line in operation.configuration.lines():
         yield "configuration", line
     if operation.compilers_choice:

@@ -212,9 +212,7 @@ def _refuse_compile_flags(flags: Sequence[str]) -> None:
     for flag in flags:
         name = flag.partition("=")[0].removeprefix("--")
         if name in COMPILE_FLAGS:
-            raise CompileError(
-                error(f"flag '--{name}' is of no use here: nothing but a spec is written")
-            )
+            raise CompileError(error(f"flag '--{name}' does not apply: only a spec is written"))
 
 
 _DEFAULT_SECONDS: Final = 600.0

@@ -144,7 +144,7 @@ TUNE_FLAGS: Final = {
         "in at most a quarter of --budget. The best ones are written to SPEC.flags.",
         values=lambda: (NONE,),
     ),
-    "only-flags": switch("only_flags", "Compare sets of flags and nothing else."),
+    "only-flags": switch("only_flags", "Only compare sets of flags."),
     "allow-numerics": Flag(
         "numerics",
         lambda _: Numerics.ANY,

@@ -114,6 +114,7 @@ def run_tuner(
     Raises:
         TuninglinkError: the program cannot be tuned.
     """
+    # Compile the program while the libraries of the search load.
     settings = options.settings
     ledger = Ledger(time_left(settings.seconds), settings.trials)
     timeline = Timeline()
@@ -123,6 +124,7 @@ def run_tuner(
     warning = generic_cpu_warning(task.target for task in program.tasks)
     if warning is not None:
         process.show(warning)
+    # Open the devices, and tune until the budget is over or a signal arrives.
     uris = settings.devices or _default_devices(program)
     with Measuring(options, uris).tuner(timeline) as tuner, stopping(ledger.whole, command):
         descriptions = tuner.devices.descriptions
@@ -243,7 +245,7 @@ def with_target_help(failure: CompileError, flags: Sequence[str]) -> CompileErro
     if not lacks_target or any(flag.startswith(_TARGET_FLAGS) for flag in flags):
         return failure
     notes = [note(f"for {name}: {example}") for name, example in _EXAMPLES.items()]
-    return CompileError(error("no target; name what the program is compiled for", notes=notes))
+    return CompileError(error("no target; name the target of the program", notes=notes))
 
 
 def generic_cpu_warning(targets: Iterable[Target]) -> Diagnostic | None:

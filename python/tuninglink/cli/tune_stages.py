@@ -105,6 +105,7 @@ def _prepared(options: TuneOptions) -> list[PreparedTask]:
     Raises:
         TuninglinkError: there is none.
     """
+    # Select the heaviest dispatches that the options name.
     settings = options.settings
     with progress(f"compiling {options.title}"):
         program = read_input(options)
@@ -117,6 +118,7 @@ def _prepared(options: TuneOptions) -> list[PreparedTask]:
         what = "that --only means" if program.tasks else "to tune"
         raise TuninglinkError(error(f"there is no dispatch {what}"))
     tasks = sorted(tasks, key=_importance, reverse=True)[: settings.top]
+    # Prepare them, and omit those without a space.
     specs, registry = candidate_specs(program, options), ProviderRegistry(process.show)
     selection = SpaceSelection(settings.pipelines, settings.fixed)
     result: list[PreparedTask] = []
@@ -131,6 +133,7 @@ def _prepared(options: TuneOptions) -> list[PreparedTask]:
                 unselected.append((task, failure))
             except (NotTunableError, TuninglinkError) as failure:
                 _omit(Omission(task.dispatches, reason_of(failure)))
+    # A selection that fits no dispatch is the user's error.
     if unselected and not result:
         raise unselected[0][1]
     for task, mistake in unselected:

@@ -106,6 +106,7 @@ def _tune_bases(
     Raises:
         TuninglinkError: the program cannot be tuned under any of them.
     """
+    # Tune under one set after the other, each with its share of the time.
     end = time.monotonic() + choice.seconds - choice.final_seconds
     tuned: dict[FlagSet, Tuned] = {}
     failures: list[TuninglinkError] = []
@@ -125,6 +126,7 @@ def _tune_bases(
         if outcome is None or outcome.is_interrupted:
             is_interrupted = True
             break
+    # Failures are warnings if another set was tuned.
     if not tuned:
         raise failures[0] if failures else TuninglinkError(error("interrupted"))
     for diagnostic in (diagnostic for failure in failures for diagnostic in failure.diagnostics):
@@ -135,6 +137,7 @@ def _tune_bases(
         return tuned[best], result
     if choice.options.output != STANDARD_STREAM:
         _write(choice.options, tuned[best], result)  # keep it if the comparison is interrupted
+    # Compare the tuned programs, and the best sets without a spec.
     left = end + choice.final_seconds - time.monotonic()
     contestants = [_contestant(base, tuned) for base in bases]
     present = [contestant.flag_set for contestant in contestants if not contestant.entries]

@@ -15,7 +15,7 @@ from tuninglink.mlir.diagnostics import place_of
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import visit
 from tuninglink.specs.bindings import binding_of, covers, entry_binding
-from tuninglink.specs.entry_settings import DERIVED, provenance_of, settings_of
+from tuninglink.specs.entry_settings import DERIVED, provenance_of, rewriting_words, settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Applied:
-    """An operation that an entry configured.
+    """An operation that an entry configured, or the function of one that it rewrote.
 
     Attributes:
         dispatch: the dispatch, such as `@executable::@variant`.
@@ -73,9 +73,15 @@ class Applied:
         """The targets that the entry is bound to, if they are like this one but not this one; otherwise empty."""
         return "" if covers(self.binding, self.target) else ", ".join(self.binding or ())
 
+    @property
+    def rewriting(self) -> str:
+        """The change that the entry makes to the op in place of a configuration, in words; empty if it makes none."""
+        return rewriting_words(self.entry.anatomy.table, self.entry.action) if self.entry else ""
+
     def __str__(self) -> str:
         entry = f"entry '{self.entry.matcher}' of " if self.entry else ""
-        return f"{self.dispatch}: {self.operation} configured by {entry}'{self.spec}'"
+        verb = "rewritten" if self.operation == names.FUNCTION else "configured"
+        return f"{self.dispatch}: {self.operation} {verb} by {entry}'{self.spec}'"
 
 
 def take_tags(

@@ -79,6 +79,7 @@ def add_unrolling(module: mlir.Operation, copies: Sequence[int]) -> str:
         function_name = mlir.StringAttr.get(names.FUNCTION)
         (function,) = create(names.GET_PARENT, [operation], [_ANY_OP], op_name=function_name)
         unrolled = [count for count in copies if count]
+        # Tile the unrolled loops by one, and unroll the new loops, the innermost first.
         _, *loops = create(
             names.TILE_USING_FOR,
             [operation],
@@ -90,6 +91,7 @@ def add_unrolling(module: mlir.Operation, copies: Sequence[int]) -> str:
         integer = mlir.IntegerType.get_signless(64)
         for loop, count in reversed(list(zip(loops, unrolled, strict=True))):
             create(names.UNROLL, [loop], [], factor=mlir.IntegerAttr.get(integer, count))
+        # Clean up the function with patterns, then CSE.
         patterns = mlir.Operation.create(names.APPLY_PATTERNS, operands=[function], regions=1)
         with mlir.InsertionPoint(patterns.regions[0].blocks.append()):
             for pattern in _CLEANUP:

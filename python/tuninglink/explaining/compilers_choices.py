@@ -98,6 +98,8 @@ class CompilersChoices:
         choices = self._choices.get(dispatch, [])
         if len(choices) == count:
             choice = choices[position]
+            if report.rewriting:  # The loops of the new ops are others.
+                return replace(report, compilers_choice=choice.text)
             set_knobs = {knob.name for knob in report.knobs}
             added = [
                 KnobRow(name, "", value, meaning(name))

@@ -142,6 +142,7 @@ class IndexBuilder:
         parameter = mlir.Type.parse("!transform.param<i64>")
         two = mlir.IntegerAttr.get(mlir.IntegerType.get_signless(64), 2)
         equal = mlir.IntegerAttr.get(mlir.IntegerType.get_signless(32), _EQUAL)
+        # The op is inside if it and the function are two handles, also after deduplication.
         with mlir.InsertionPoint(block):
             both = mlir.Operation.create(
                 names.MERGE_HANDLES,

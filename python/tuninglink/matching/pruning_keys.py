@@ -158,11 +158,13 @@ def pruning_key(conjunction: Sequence[pred.Predicate]) -> PruningKey:
                 types.setdefault(value.number, type_)
             case pred.HasExtent():
                 bounds.append(predicate)
+    # Only the types of unchanged operands of an attention can be compared.
     elements.update(
         type_.element
         for operand, type_ in types.items()
         if kind is not OpKind.ATTENTION or operand < KEPT_OPERANDS
     )
+    # A dimension that may be 1 can be dropped before code generation.
     extents = [
         extent
         for (group, operand, _), extent in (box(bounds).items() if bounds else ())

@@ -125,7 +125,7 @@ def _structured_predicates(
     if _INDEXING_MAPS in op.attributes:
         maps = op.attributes[_INDEXING_MAPS]
         if len(affine_maps(maps)) < len(form.operands):
-            raise NotUnderstoodError("it asks for fewer indexing maps than there are operands")
+            raise NotUnderstoodError("it requires fewer indexing maps than there are operands")
         yield pred.HasMaps(
             cache.maps(maps, form.kind, len(form.outputs)), form.inputs, form.outputs
         )
@@ -141,7 +141,7 @@ def _dims_equal(reading: Reading, op: mlir.Operation) -> None:
     assert isinstance(expected, mlir.DenseI64ArrayAttr)
     sizes = list(expected)
     if mlir.ShapedType.get_dynamic_size() in sizes:
-        raise NotUnderstoodError("it asks for dimensions that are dynamic")
+        raise NotUnderstoodError("it requires dimensions that are dynamic")
     asked = [None if size == _ANY_SIZE else size for size in sizes]
     reading.ask(pred.HasRoleSizes(role.kind, role.role, tuple(asked)))
 
@@ -153,7 +153,7 @@ def _get_operand(reading: Reading, op: mlir.Operation) -> None:
 def _get_result(reading: Reading, op: mlir.Operation) -> None:
     if not reading.depth:
         raise NotUnderstoodError(
-            f"'{op.name}' stands in the matcher itself, which is an error when it runs"
+            f"'{op.name}' is in the matcher itself, which is an error when it runs"
         )
     _value(reading, op, pred.RESULT)
 
@@ -179,7 +179,7 @@ def _cast_compatible_type(reading: Reading, op: mlir.Operation) -> None:
 def _dim_is_multiple_of(reading: Reading, op: mlir.Operation) -> None:
     factor = integer_value(op.attributes["size"])
     if factor <= 0:
-        raise NotUnderstoodError("it asks for multiples of nothing")
+        raise NotUnderstoodError("it requires multiples of a number that is not positive")
     reading.ask(pred.HasExtent(reading.dimension(op), pred.Extent(factor=factor)))
 
 

@@ -71,7 +71,9 @@ class ConstraintSet(SolutionSet):
         self.knobs = knobs
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a constraint set belongs to its process; build it where it is asked")
+        raise TypeError(
+            "a constraint set belongs to its process; build it in the process that queries it"
+        )
 
     def __len__(self) -> int:
         return len(self.assertions)

@@ -225,9 +225,11 @@ def _totals(events: Sequence[DispatchEvent], runs: int) -> dict[str, _Total]:
 
 def _arguments(program: CompiledProgram, seed: int, directory: Path) -> Iterator[str]:
     """Write the files of a program, and yield the arguments that name them."""
+    # The module.
     module = directory / "program.vmfb"
     module.write_bytes(program.image)
     yield f"--module={module}"
+    # The inputs: scalars as text, tensors as files.
     for number, argument in enumerate(program.inputs):
         content = input_bytes(argument, number, seed, program.integers)
         if argument.is_scalar:
@@ -239,6 +241,7 @@ def _arguments(program: CompiledProgram, seed: int, directory: Path) -> Iterator
         file.write_bytes(content.tobytes())
         sizes = "".join(f"{size}x" for size in argument.shape)
         yield f"--input={sizes}{argument.element_type}=@{file}"
+    # The parameters: the user's files, or an archive of random ones.
     for parameters in program.parameters.files:
         scope = f"{parameters.scope}=" if parameters.scope else ""
         yield f"--parameters={scope}{parameters.path}"

@@ -75,8 +75,9 @@ class RangeTuner:
         Raises:
             DeviceError: the device is gone.
             DatabaseError: a result cannot be kept.
-            TuninglinkError: a spec does not give what was measured.
+            TuninglinkError: a spec does not reproduce the measured code.
         """
+        # Make a task for each range around the measured sizes.
         boxes = boxes_around(
             [function for function in result.task.sized if function.weight],
             dynamic_loops(result.task),
@@ -89,6 +90,7 @@ class RangeTuner:
         open_ = default
         if result.verdict is TaskOutcome.WON and result.winner and result.winner.benchmark:
             open_ = result.winner.benchmark
+        # Tune the ranges in turn, while a further one fits in the budget.
         self.tuner.listener.specializing(result.prepared, len(tasks))
         tuning = budget.part(1 - _CHECKING)
         ranges: list[TaskResult] = []
@@ -107,6 +109,7 @@ class RangeTuner:
             taken = time.monotonic() - began
         if not ranges:
             return result
+        # Check all ranges together.
         joined = self._joined(result, ranges, default)
         self._check(joined, default)
         return joined
@@ -158,6 +161,7 @@ class RangeTuner:
         """
         assert ranged.winner is not None
         assert ranged.winner.benchmark is not None
+        # Every size must be at least as fast as the default and as the best for all sizes.
         comparisons: list[SizeComparison] = []
         is_faster = False
         for function in ranged.winner.benchmark.measured:
@@ -255,7 +259,7 @@ class RangeTuner:
             benchmark = task.benchmark(compiled.image)
             failure = self.tuner.devices.first.compare(benchmark, default, reduction)
         if failure is not None:
-            message = f"the ranges of {task.name} together are not what was measured"
+            message = f"the ranges of {task.name} together do not reproduce the measured code"
             raise TuninglinkError(error(f"{message}: {failure.message}"))
 
     def _unchanged(self, default: Benchmark, function: SizedFunction) -> SizeComparison:

@@ -105,6 +105,7 @@ class Tuner:
 
     def _run(self, guard: ProgramGuard) -> TuningResult:
         timeline = self._task_tuner.timeline
+        # Tune and decide all tasks.
         scheduler = Scheduler(self._task_tuner, self._ledger, self._prepare, self._omit)
         failure: TuninglinkError | None = None
         try:
@@ -113,12 +114,14 @@ class Tuner:
         except FatalError as fatal:
             failure = fatal  # the results so far are kept
         results = sorted(scheduler.results, key=lambda result: -result.share)
+        # Use the rest of the time for ranges of sizes.
         if self._is_dynamic and failure is None:
             with self._ledger.spending(Account.RANGES) as budget:
                 results = self._with_ranges(results, budget)
         if self._task_tuner.settings.generalizes and failure is None:
             with self._ledger.spending(Account.RANGES) as budget:
                 self._generalize(results, budget)
+        # Compare the whole program, and drop the winners that make it slower.
         with timeline.stage(Stage.MODEL):
             model = guard.run(results, self.spec, failure)
         results = [
@@ -127,6 +130,7 @@ class Tuner:
             else result
             for result in results
         ]
+        # Write the spec.
         spec = self.spec(results, is_guarded=model.comparison is not None)
         self._task_tuner.listener.finished(timeline)
         return TuningResult(

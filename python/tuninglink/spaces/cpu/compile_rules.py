@@ -75,7 +75,7 @@ def add_decomposition(rules: CpuRules) -> None:
     window = _WINDOWS.get(operation)
     if window is None:
         if operation.startswith(_NAMES):
-            rules.add(False, f"this pipeline knows no '{operation}'")  # noqa: FBT003 - that is the rule
+            rules.add(False, f"this pipeline does not support '{operation}'")  # noqa: FBT003 - that is the rule
         return
     rows, columns = _left(rules, window.rows), _left(rules, window.columns)
     filter_rows, filter_columns = (

@@ -93,11 +93,11 @@ def read_device(workload: Workload) -> Gpu:
     """
     # The bindings abort the process on a target that does not describe a GPU, as is the case without limits.
     if workload.target is None or not workload.problem.limits:
-        raise UndecidedError("the target does not say what its GPU can do")
+        raise UndecidedError("the target does not describe its GPU")
     info = iree_gpu.TargetInfo.get_gpu_target_info(workload.target)
     sizes = tuple(info.subgroup_size_choices)
     if not sizes:
-        raise UndecidedError("the target does not say how many threads a subgroup has")
+        raise UndecidedError("the target lacks the size of a subgroup")
     return Gpu(
         architecture=info.arch,
         memory=info.max_workgroup_memory_bytes,

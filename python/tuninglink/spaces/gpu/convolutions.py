@@ -57,6 +57,7 @@ def read_igemm(workload: Workload) -> Contraction:
     static_sizes(workload)
     if len(op.maps) != len(op.operation.operands) or not set(op.roles) <= _KNOWN:
         raise UndecidedError(f"{problem} is of another form than batch, image, channels and groups")
+    # The compiler describes its own contraction (`getIGEMMGenericConvDetails`).
     details = iree_codegen.get_igemm_generic_conv_details(workload.root)
     if details is None:
         raise UndecidedError(f"the compiler makes no contraction of {problem}")
@@ -66,6 +67,7 @@ def read_igemm(workload: Workload) -> Contraction:
         mlir.AffineMapAttr(each).value for each in mlir.ArrayAttr(details.igemm_contraction_maps)
     ]
     lhs, rhs, result = map(read_operand, operands, maps)
+    # Classify its loops by the operands that they index.
     parallel, left, right = (set(each.loops) for each in (result, lhs, rhs))
     rows, columns = sorted(left & parallel - right), sorted(right & parallel - left)
     reductions, groups = sorted(left & right - parallel), left & right & parallel
@@ -192,7 +194,7 @@ class _ConvolutionRules(FormRules):
     """The rules of the form."""
 
     unknown: ClassVar[str] = (
-        "what else code generation needs of a convolution in VectorDistribute is not known"
+        "further requirements of code generation on a convolution in VectorDistribute are unknown"
     )
 
     def __init__(

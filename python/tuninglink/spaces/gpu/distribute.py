@@ -66,6 +66,7 @@ class DistributeSpace(Space):
     ) -> None:
         self._pipeline = pipeline
         rules = GpuRules()
+        # The tiles of the only level.
         tiles = tuple(f"{_LEVELS}_{loop}" for loop in range(len(sizes)))
         for name, size in zip(tiles, sizes, strict=True):
             tile = rules.knob(name, 0, _MOST_TILE)
@@ -73,6 +74,7 @@ class DistributeSpace(Space):
             rules.powers_of_two(tile, device.threads, size)
         level = ArraySlot(tuple(map(IntegerSlot, tiles)))
         self._entries = DictionarySlot({_LEVELS: ArraySlot((level,))}, frozenset())
+        # The threads of a workgroup and of a subgroup.
         threads = [rules.knob(name, 1, device.threads) for name in _THREADS]
         for thread in threads:
             rules.powers_of_two(thread, device.threads)

@@ -144,7 +144,7 @@ class _ScaledRules(FormRules):
         """Require the number of threads that the tiles of a workgroup need."""
         self.add_workgroup()
         needed = product(self._tiling.counts.values()) * self.subgroup_size
-        self.rules.threads(self.threads, needed, "that its tiles ask for")
+        self.rules.threads(self.threads, needed, "that its tiles need")
 
     def limit_memory(self) -> None:
         """Limit the copies of promoted operands, and require that threads can share them."""

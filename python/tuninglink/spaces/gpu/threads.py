@@ -158,10 +158,10 @@ class _ThreadsRules(FormRules):
         needed = product(self._counts)
         rules.compilers(
             needed <= most,
-            f"tiles must not ask for more than {most} threads ({{}} <= {most})",
+            f"tiles must not need more than {most} threads ({{}} <= {most})",
             needed,
         )
-        rules.threads(self.threads, needed, "that its tiles ask for", self._grade)
+        rules.threads(self.threads, needed, "that its tiles need", self._grade)
 
     def limit_memory(self) -> None:
         """Limit the copies of promoted operands and the data that threads exchange."""

@@ -225,6 +225,7 @@ class _Measured:
 
 def _heuristic(kind: str, target: str, trials: Iterable[Trial]) -> Heuristic | None:
     """Return the heuristic of a kind of operation on a target; None if no condition separates its candidates."""
+    # Learn conditions from all problems with knobs.
     groups = [
         group for group in ranked_among(trials) if any(trial.configuration.knobs for trial in group)
     ]
@@ -235,6 +236,7 @@ def _heuristic(kind: str, target: str, trials: Iterable[Trial]) -> Heuristic | N
     conditions = measured.heuristic(everything)
     if not conditions:
         return None
+    # Rate the conditions, one more at each step.
     winners = np.unique(measured.problems, return_index=True)[1]  # the fastest comes first
     steps = []
     for number, condition in enumerate(conditions, 1):
@@ -247,6 +249,7 @@ def _heuristic(kind: str, target: str, trials: Iterable[Trial]) -> Heuristic | N
                 int((holds & measured.are_defaults).sum()),
             )
         )
+    # Rate the compiler's own choices.
     defaults = [slowdown for group in groups for slowdown in _default_slowdowns(group)]
     return Heuristic(
         kind,

@@ -195,12 +195,14 @@ def failure_rules(kind: str, target: str, trials: Iterable[Trial]) -> Iterator[F
         key = trial.problem.key, trial.configuration.key
         if trial.configuration.knobs and (trial.failure is not None or key not in candidates):
             candidates[key] = trial  # of a candidate that failed at any stage, the failure counts
+    # Divide the candidates by the reason of their failure.
     rows = list(candidates.values())
     reasons = list(map(_reason, rows))
     succeeded = np.array([reason is None for reason in reasons], bool)
     quantities = Quantities.of(rows)
     for reason in dict.fromkeys(filter(None, reasons)):
         failed = np.array([other == reason for other in reasons], bool)
+        # Take the conditions that explain most of the remaining failures, until too few are left.
         unexplained = failed
         while succeeded.any() and unexplained.sum() >= FEWEST:
             conditions, holds = _common_conditions(quantities, unexplained, succeeded)

@@ -108,9 +108,7 @@ def nothing_runs(devices: DeviceSet, failure: Failure) -> TuninglinkError:
     device = devices.first.description
     notes: list[Diagnostic] = [note(failure.message)]
     if failure.kind is FailureKind.LOAD:
-        message = (
-            f"device '{device.uri}' ({device.name}) cannot run what the program is compiled for"
-        )
+        message = f"device '{device.uri}' ({device.name}) cannot run code for the program's target"
     else:
         message = f"no dispatch of the program runs on device '{device.uri}' ({device.name})"
     return TuninglinkError(error(message, notes=notes))

@@ -278,7 +278,7 @@ class ModelRuns:
         if calls.parameters.is_synthetic:
             yield "the weights are random; --parameters names files with others"
         if calls.is_stateful:
-            yield "the program keeps state between calls; it was timed anew from its first state"
+            yield "the program keeps state between calls; it was timed again from its first state"
 
 
 def _skipped(function: FunctionCall) -> str:

@@ -195,6 +195,7 @@ class FlagComparison:
         images: dict[int, bytes] = {}
         names = {default.image: "the default"}
         for number, job in enumerate(jobs):
+            # Skip sets that do not compile, and those with the code of an earlier one.
             compiled, result = job.result(), results[number]
             if isinstance(compiled, str):
                 results[number] = replace(result, note=compiled)
@@ -205,6 +206,7 @@ class FlagComparison:
                 results[number] = replace(result, note=f"the same code as {names[image]}")
                 continue
             names[image] = f"'{result.flag_set.name}'"
+            # Run the others if there is time, and judge their outputs.
             if images and self._left < timer.call_seconds(default.image):
                 results[number] = replace(result, note="it was not run: there was no time left")
                 continue

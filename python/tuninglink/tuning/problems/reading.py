@@ -72,6 +72,7 @@ def read_tunable_op(line: str) -> Product:
         ProblemError: the operation, its type or its sizes are not known.
     """
     indent = len(line) - len(line.lstrip())
+    # Split `OPERATION_TYPE_LETTERS,LETTERS_SIZES`.
     operation_text, _, rest = line.strip().partition(",")
     sizes_text = rest.partition(",")[0]
     operation, _, type_and_letters = operation_text.partition("_")
@@ -81,6 +82,7 @@ def read_tunable_op(line: str) -> Product:
     if type_text not in _TYPES:
         column = indent + len(operation) + 2
         raise UnsupportedError.unknown("type", type_text, _TYPES, column)
+    # Read the letters of transposition, and the sizes.
     letters_and_sizes = _SIZES.match(sizes_text)
     is_batched = operation == _BATCHED
     first, second, *texts = letters_and_sizes.groups() if letters_and_sizes else ("", "")
@@ -90,6 +92,7 @@ def read_tunable_op(line: str) -> Product:
         form = "nt_M_N_K_B_BATCH" if is_batched else "nt_M_N_K"
         column = indent + len(operation_text) + 2
         raise ProblemError(f"invalid sizes '{sizes_text}': expected {form}", column)
+    # The operands are column-major: rows and columns are exchanged.
     columns, rows, terms, *batch = valid
     return Product(
         rows,

@@ -125,6 +125,7 @@ def report_of(
         profile: the path of the profile whose times are the weights; empty without one.
         peaks: the measured peak rates of the device; None for those of data sheets.
     """
+    # Collect remarks on the whole program.
     notes = (
         [f"the whole program was not compared: {result.model_note}"] if result.model_note else []
     )

@@ -146,6 +146,7 @@ class Retuner:
 
     def _decide(self, spec: Spec, position: int, budget: Budget) -> EntryResult:
         """Measure an entry."""
+        # Entries for other targets, and those without time, stay unchanged.
         exclusion = Applicability(spec, self.target).exclusion(position)
         if exclusion is not None:
             return self._untouched(
@@ -154,13 +155,15 @@ class Retuner:
         if self.budget.is_over:
             why = "retuning was interrupted" if self.budget.is_stopped else "the budget was over"
             return self._untouched(spec, position, f"{why} before its turn")
+        # Find the problems of the entry.
         try:
             tasks = self._problems.of(spec, position)
         except RefusedError as failure:
-            reason = f"the compiler refuses what it configures: {failure}"
+            reason = f"the compiler rejects its configuration: {failure}"
             return replace(self._untouched(spec, position, reason), verdict=EntryVerdict.DROPPED)
         except PayloadError as failure:
             return self._untouched(spec, position, failure.reason)
+        # Compare it with the compiler's choice on all of them.
         comparisons = []
         for task in tasks:
             compared = self._compare(task, budget)

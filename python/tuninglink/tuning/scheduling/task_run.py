@@ -216,6 +216,7 @@ class TaskRun:
         """
         self.trials.close()
         tuner = self._tuner
+        # The result without a winner.
         over = Ending.INTERRUPTED if budget.is_stopped else Ending.BUDGET
         result = TaskResult(
             self.prepared,
@@ -229,12 +230,14 @@ class TaskRun:
         )
         if self._ends_after_trials:
             return replace(result, verdict=TaskOutcome.UNDECIDED, reason=NO_RACE)
+        # A winner of an earlier run is taken without a race.
         recorded = tuner.recorded(result)
         if recorded is not None:
             return recorded
         ranked = self._ranked()
         if not ranked:
             return result
+        # Race as many finalists as the budget allows.
         places = min(len(ranked), self._most_finalists)
         while places > 1 and self._race_seconds(ranked[:places]) > budget.remaining:
             places -= 1
