@@ -48,7 +48,7 @@ _LEAST_SECONDS: Final = 1.0
 MOST_SECONDS: Final = 20.0
 """The default time limit for a comparison whose interval remains wide."""
 
-_NARROW: Final = 0.02
+_NARROW: Final = 0.03
 """The width of an interval that is narrow enough."""
 
 _SLOW: Final = 4.0
