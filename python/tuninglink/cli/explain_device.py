@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tuninglink.cli.known_values import known_devices
 from tuninglink.cli.measuring_options import CALL_FLAGS, MEASURING_FLAGS
-from tuninglink.compiler.compile_options import OutputFormat, Phase
+from tuninglink.compiler.compile_options import CompileOptions, OutputFormat, Phase
 from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.files import STANDARD_STREAM
 from tuninglink.llvm_flags import Flag
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from tuninglink.compiler.applying import SpecChoice
-    from tuninglink.compiler.compile_options import CompileOptions
     from tuninglink.explaining.explanation import Explanation
     from tuninglink.explaining.profiles import Profile
     from tuninglink.tuning.programs.dispatches import DispatchedProgram

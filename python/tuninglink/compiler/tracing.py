@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
 
-from tuninglink.compiler.tagging import TAG
-from tuninglink.iree.dispatches import ancestors
+from tuninglink.compiler.tagging import TAG, Origin, TaggedSpec
+from tuninglink.iree.dispatches import Dispatch, ancestors
 from tuninglink.mlir import names
-from tuninglink.mlir.diagnostics import place_of
+from tuninglink.mlir.diagnostics import Place, place_of
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import visit
-from tuninglink.specs.bindings import binding_of, covers, entry_binding
+from tuninglink.specs.bindings import Binding, binding_of, covers, entry_binding
 from tuninglink.specs.entry_settings import DERIVED, provenance_of, rewriting_words, settings_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tuninglink.compiler.tagging import Origin, TaggedSpec
-    from tuninglink.iree.dispatches import Dispatch
     from tuninglink.iree.targets import Target
-    from tuninglink.mlir.diagnostics import Place
-    from tuninglink.specs.bindings import Binding
     from tuninglink.specs.spec import Spec
     from tuninglink.specs.structure import Entry
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from tuninglink.compiler.prepared_dispatches import (
     functions,
 )
 from tuninglink.explaining.advice import LibraryAdvice, layout_hint
-from tuninglink.explaining.catalog import Catalog
+from tuninglink.explaining.catalog import Catalog, TargetCatalog
 from tuninglink.explaining.compilers_choices import CompilersChoices, configuration_of, same_op
 from tuninglink.explaining.dispatch_report import (
     DispatchReport,
@@ -23,8 +24,8 @@ from tuninglink.explaining.dispatch_report import (
 )
 from tuninglink.explaining.explanation import Explanation
 from tuninglink.iree.dispatch_calls import count_calls
-from tuninglink.iree.dispatch_cost import dispatch_costs
-from tuninglink.iree.dispatches import find_dispatches, find_root_ops
+from tuninglink.iree.dispatch_cost import DispatchCost, dispatch_costs
+from tuninglink.iree.dispatches import Dispatch, find_dispatches, find_root_ops
 from tuninglink.iree.op_words import describe
 from tuninglink.matching.op_info import OpInfo
 from tuninglink.mlir import names
@@ -34,16 +35,11 @@ from tuninglink.spaces.knob_reference import meaning
 from tuninglink.specs.entry_settings import unrolled_loops
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     from iree.compiler import ir as mlir
 
     from tuninglink.compiler.applying import SpecChoice
     from tuninglink.compiler.compile_options import Configure
     from tuninglink.compiler.tracing import Applied
-    from tuninglink.explaining.catalog import TargetCatalog
-    from tuninglink.iree.dispatch_cost import DispatchCost
-    from tuninglink.iree.dispatches import Dispatch
     from tuninglink.iree.given_sizes import GivenSizes
 
 

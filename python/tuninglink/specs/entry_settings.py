@@ -5,6 +5,7 @@ The provenance is an attribute of the matcher, which survives linking.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
@@ -14,8 +15,6 @@ from tuninglink.mlir.attributes import entries_of
 from tuninglink.mlir.walk import body
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from tuninglink.specs.sequences import SequenceTable
     from tuninglink.specs.spec import Spec
     from tuninglink.specs.structure import Entry

@@ -82,6 +82,7 @@ def _missing(
 ) -> Iterator[Fault]:
     """Yield the missing knobs without which code generation fails; determined by experiment."""
     intrinsic = "such as mma_kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>"
+    # `LLVMGPUConfigureTensorLayouts` needs the intrinsic and the subgroups.
     if pipeline == "VectorDistribute" and is_product:
         if not {gpu.SUBGROUP, gpu.SUBGROUP_BASIS} & knobs.keys():
             yield Fault(
@@ -95,6 +96,7 @@ def _missing(
                 f"{intrinsic}; or 'lane_basis' and 'thread', where no intrinsic multiplies",
                 is_error=True,
             )
+    # `TileAndFuse` distributes to intrinsics of subgroups or to threads.
     if pipeline == "TileAndFuse" and is_product:
         if gpu.MMA_KIND in knobs and not {gpu.SUBGROUP, gpu.SUBGROUP_BASIS} & knobs.keys():
             yield Fault(
@@ -251,7 +253,8 @@ def _of_wrong_loops(name: str, value: mlir.Attribute, parallel: Sequence[bool]) 
 
 
 def _of_other_loops(name: str, value: mlir.Attribute, loops: int) -> Iterator[Fault]:
-    asked = f"for the {_count(loops, 'loop')} that the matcher asks for"
+    asked = f"for the {_count(loops, 'loop')} that the matcher requires"
+    # Lists of tiles.
     if name in gpu.TILES and isinstance(value, mlir.ArrayAttr) and len(value) != loops:
         zeros = [0] * max(0, loops - len(value))
         sizes = [*(gpu.read_integers(value) or ())][:loops]
@@ -260,6 +263,7 @@ def _of_other_loops(name: str, value: mlir.Attribute, loops: int) -> Iterator[Fa
         cannot_tile = name == gpu.REDUCTION and len(value) > loops
         message = f"'{name}' has {_count(len(value), 'size')} {asked}"
         yield Fault(message, remedy, is_error=cannot_tile)
+    # Bases of subgroups and threads.
     basis = gpu.read_basis(value) if name in gpu.BASES else None
     if basis is not None:
         counts, mapping = list(basis.counts), list(basis.mapping)
@@ -284,6 +288,7 @@ def _of_other_loops(name: str, value: mlir.Attribute, loops: int) -> Iterator[Fa
                 f"write [{right}, {mapping}]",
                 is_error=True,
             )
+    # Promoted operands.
     if name == gpu.PROMOTED_OPERANDS:
         outside = [
             integer for integer in gpu.read_integers(value) or () if not 0 <= integer < _OPERANDS

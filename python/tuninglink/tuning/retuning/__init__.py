@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
@@ -21,17 +22,14 @@ from tuninglink.tuning.candidates.candidate_spaces import CandidateSpaces
 from tuninglink.tuning.candidates.compilation import BenchmarkTemplate
 from tuninglink.tuning.candidates.preparation import NotTunableError, TunableTask
 from tuninglink.tuning.candidates.templates import apply_specs, configure
-from tuninglink.tuning.programs.dispatches import read_program
+from tuninglink.tuning.programs.dispatches import DispatchedProgram, TuningTask, read_program
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from tuninglink.iree.targets import Target
     from tuninglink.payloads import Payload
     from tuninglink.spaces.provider_registry import ProviderRegistry
     from tuninglink.specs.spec import Spec
     from tuninglink.tuning.candidates import Candidate
-    from tuninglink.tuning.programs.dispatches import DispatchedProgram, TuningTask
 
 
 class RefusedError(Exception):
