@@ -11,9 +11,14 @@ from programs import iree_compile
 from tuning_programs import ONE_CHANNEL, ONE_IMAGE, POOLING, depthwise, prepared
 
 import tuninglink
+from tuninglink.checking import Checker, CompileLimits
+from tuninglink.compiler.target_flags import executable_target
 from tuninglink.emission.spec_writer import write_spec
 from tuninglink.explaining import explain
 from tuninglink.explaining.dispatch_report import Status
+from tuninglink.iree.targets import Target
+from tuninglink.mlir.diagnostics import thread_context
+from tuninglink.solver.answers import Verdict
 from tuninglink.specs import link_specs, load_spec
 
 if TYPE_CHECKING:
@@ -104,3 +109,25 @@ def test_tags_of_rewritten_ops_change_no_code() -> None:
     texts = sorted(map(str, compilation.applied))
     assert len(texts) == 2
     assert "func.func rewritten by entry" in texts[1]
+
+
+def test_check_verifies_entries_that_unroll_windows() -> None:
+    unrolling = unrolling_and_other()[0]
+    target = Target.from_attribute(executable_target(CPU, thread_context()))
+    checker = Checker(target=target, compile_limits=CompileLimits())
+    (entry,) = checker.check(unrolling.encode(), "unrolling.mlir").entries
+    assert entry.matches.verdict is Verdict.PROVEN
+    assert entry.is_valid is not None
+    assert entry.is_valid.verdict is Verdict.PROVEN
+    assert entry.compiles is not None
+    assert entry.compiles.verdict is Verdict.PROVEN
+    for right, wrong, reason in (
+        ("factor = 3", "factor = 2", "it makes 2 copies for a loop of 3 iterations"),
+        ("[0, 0, 0, 1, 1]", "[0, 0, 1, 1, 0]", "it makes 3 copies for a loop of 16 iterations"),
+    ):
+        text = unrolling.replace(right, wrong)
+        assert text != unrolling
+        (entry,) = Checker(target=target).check(text.encode(), "unrolling.mlir").entries
+        assert entry.is_valid is not None
+        assert entry.is_valid.verdict is Verdict.NOT_DECIDED
+        assert entry.is_valid.reason == reason

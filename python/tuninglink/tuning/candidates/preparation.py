@@ -23,7 +23,7 @@ from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.spaces.selection import EVERYTHING, SpaceSelection
 from tuninglink.spaces.workload import Workload, read_workload
 from tuninglink.specs.spec import Spec, load_spec
-from tuninglink.tuning.candidates import Candidate, CandidateOrigin
+from tuninglink.tuning.candidates import Candidate, CandidateOrigin, rewriting_candidate
 from tuninglink.tuning.candidates.candidate_spaces import CandidateSpaces
 from tuninglink.tuning.candidates.compilation import BenchmarkTemplate
 from tuninglink.tuning.candidates.templates import ConfiguredDispatch, apply_specs, configure
@@ -78,9 +78,8 @@ class Rewriting:
         return op.name == names.GENERIC and set(op.strides) == {1}
 
     def candidate(self, default: Candidate) -> Candidate:
-        """Return the candidate; the compiler is expected to choose the pipeline of its default."""
-        copies = self.entry.configuration[names.UNROLLED_LOOPS]
-        return Candidate(default.pipeline, {}, copies, origin=CandidateOrigin.REWRITING)
+        """Return the candidate; see `rewriting_candidate`."""
+        return rewriting_candidate(default, self.entry.copies)
 
 
 @dataclass(frozen=True)
