@@ -168,22 +168,13 @@ class Measurement:
             except TuninglinkError as failure:
                 reason = failure.diagnostics[0].message
                 notes = (*notes, f"the compiler's choices were not measured: {reason}")
-        timed = with_times(explanation, [profile])
-        try:
-            timed = self._with_peaks(timed, step)
-        except TuninglinkError as failure:
-            reason = failure.diagnostics[0].message
-            notes = (*notes, f"the peak rates of the processor were not measured: {reason}")
+        timed = self._with_peaks(with_times(explanation, [profile]), step)
         total = timed.weight().microseconds or 0.0
         source = f"times are of {profile.device} ({uri}), {how}; the dispatches take {duration(total)} in a run"
         return replace(timed, notes=(*timed.notes, source, *notes))
 
     def _with_peaks(self, explanation: Explanation, step: Callable[[str], None]) -> Explanation:
-        """Return an explanation with the peak rates of the processor, if the device is one.
-
-        Raises:
-            TuninglinkError: the rates cannot be measured.
-        """
+        """Return an explanation with the peak rates of the processor, if the device is one."""
         from tuninglink.explaining.times import with_peaks  # noqa: PLC0415 - loads the compiler
         from tuninglink.tuning.devices.device import LOCAL_DRIVERS, describe, driver_of  # noqa: PLC0415
         from tuninglink.tuning.processor_peaks import peaks_of_processor  # noqa: PLC0415 - an extra
@@ -193,7 +184,12 @@ class Measurement:
             return explanation
         step("measuring the peak rates of the processor")
         types = {dispatch.cost.element_type for dispatch in explanation.dispatches}
-        peaks = peaks_of_processor(describe(uri), types)
+        try:
+            peaks = peaks_of_processor(describe(uri), types)
+        except TuninglinkError as failure:
+            reason = failure.diagnostics[0].message
+            note = f"the peak rates of the processor were not measured: {reason}"
+            return replace(explanation, notes=(*explanation.notes, note))
         return explanation if peaks is None else with_peaks(explanation, peaks)
 
     def _defaults(self, tuned: Collection[str], step: Callable[[str], None]) -> Profile:
