@@ -149,6 +149,8 @@ class Measurement:
         from tuninglink.explaining.dispatch_report import Status  # noqa: PLC0415 - loads the compiler
         from tuninglink.explaining.times import with_times  # noqa: PLC0415
 
+        if not explanation.dispatches:
+            return explanation
         uri = self.device.device
         if self.is_profiled:
             step(f"running the program on {uri}")

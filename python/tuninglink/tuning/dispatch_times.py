@@ -61,7 +61,10 @@ def time_dispatches(
 def _time(
     task: TuningTask, compiled: Callable[[bytes, str], bytes], device: DeviceProcess
 ) -> float | str:
-    """Return the microseconds of a call, or the reason why there is none."""
+    """Return the microseconds of a call, or the reason why there is none.
+
+    Of a dynamic dispatch, it is the mean over the sizes, as their costs are.
+    """
     driver, backend = device.description.driver, task.target.backend
     if not may_run(driver, backend):
         return f"driver '{driver}' does not run what '{backend}' compiles"
@@ -69,5 +72,13 @@ def _time(
         image = compiled(task.source, task.label)
     except TuninglinkError as failure:
         return failure.diagnostics[0].message
-    timing = device.measure(task.benchmark(image), _SECONDS)
-    return timing.message if isinstance(timing, Failure) else timing.median
+    benchmark = task.benchmark(image)
+    sized = [(function.weight, benchmark.at(function)) for function in benchmark.measured]
+    total = weights = 0.0
+    for weight, single in sized or [(1, benchmark)]:
+        timing = device.measure(single, _SECONDS)
+        if isinstance(timing, Failure):
+            return timing.message
+        total += weight * timing.median
+        weights += weight
+    return total / weights
