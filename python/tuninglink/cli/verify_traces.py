@@ -60,11 +60,13 @@ def verify_traces(program: DispatchedProgram, spec: str, uri: str, options: Veri
         source = TraceSource(
             options.input, options.flags, options.compile_from, options.sizes, options.calls
         )
+        # Run the program without traces first: its outputs must not depend on them.
         try:
             plain = runs.outputs(spec)
             integers = runs.finite_integers()
         except ModelRunError as failure:
             raise TuninglinkError(error(str(failure))) from None
+        # Run it with traces on both targets, and compare them.
         step("compiling the program with traces")
         traced = source.traced(options.timeout)
         step("running the program with traces")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from tuninglink.compiler.prepared_dispatches import executable_name
-from tuninglink.explaining.dispatch_report import ConfigurationText, KnobRow
+from tuninglink.compiler.prepared_dispatches import DispatchSources, executable_name
+from tuninglink.explaining.dispatch_report import ConfigurationText, KnobRow, OperationReport
 from tuninglink.iree.dispatches import ancestors, find_dispatches, find_root_ops
 from tuninglink.mlir import names
 from tuninglink.mlir.serialization import to_bytecode
@@ -15,13 +16,9 @@ from tuninglink.spaces.knob_reference import meaning
 from tuninglink.spaces.knob_values import knob_values
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from iree.compiler import ir as mlir
 
     from tuninglink.compiler.compile_options import Configure
-    from tuninglink.compiler.prepared_dispatches import DispatchSources
-    from tuninglink.explaining.dispatch_report import OperationReport
 
 
 @dataclass(frozen=True)
@@ -98,6 +95,8 @@ class CompilersChoices:
         choices = self._choices.get(dispatch, [])
         if len(choices) == count:
             choice = choices[position]
+            if report.rewriting:  # The loops of the new ops are others.
+                return replace(report, compilers_choice=choice.text)
             set_knobs = {knob.name for knob in report.knobs}
             added = [
                 KnobRow(name, "", value, meaning(name))

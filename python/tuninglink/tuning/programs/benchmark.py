@@ -14,18 +14,16 @@ a set: set `i` of a batch is copy `i / variants` of the bindings with the argume
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from hashlib import sha256
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import visit
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 class Access(Enum):

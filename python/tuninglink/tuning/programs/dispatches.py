@@ -232,6 +232,7 @@ def _tasks(
             )
         tasks[task.key] = task
 
+    # Static dispatches.
     for module in benchmarks:
         (variant,) = collect(module, names.EXECUTABLE_VARIANT)
         name = dispatch_name(variant)
@@ -241,9 +242,11 @@ def _tasks(
             add(_static_task(module, variant, count, arguments.get(name, ())))
         except NoBenchmarkError as failure:
             omissions.append(Omission((name,), str(failure)))
+    # Dynamic dispatches.
     for benchmark in dynamic(seen) if dynamic else ():
         seen.add(benchmark.name)
         add(_dynamic_task(benchmark, 1 if calls is None else calls[benchmark.name]))
+    # The called dispatches without a benchmark.
     reason = _DYNAMIC if dynamic is None else _NOT_GIVEN
     omissions += [Omission((name,), reason) for name in calls or () if name not in seen]
     return list(tasks.values()), omissions

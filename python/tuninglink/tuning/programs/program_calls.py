@@ -209,6 +209,7 @@ def _calls(
 def _call(entry: EntryFunction, weight: int, given: Sequence[GivenInput]) -> FunctionCall:
     if entry.obstacle:
         return FunctionCall(entry.name, weight, obstacle=entry.obstacle)
+    # Use the given inputs, or random ones of static shapes.
     arguments = entry.arguments
     if given and len(given) != len(arguments):
         message = f"function '{entry.name}' takes {len(arguments)} inputs; {len(given)} are given"
