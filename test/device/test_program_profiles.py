@@ -90,7 +90,7 @@ def notes_of(failure: TuninglinkError) -> str:
 
 
 def image_of(program: DispatchedProgram, compiler: CandidateCompiler) -> bytes:
-    compiled = compiler.submit_whole(program.content, "", 600.0).result()
+    compiled = compiler.submit_whole(program.saved, "", 600.0).result()
     return compiled.image  # type: ignore[union-attr]
 
 

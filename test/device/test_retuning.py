@@ -278,5 +278,6 @@ def test_ranges_of_sizes_end_where_the_configuration_loses(compiler: CandidateCo
 
     written = tuninglink.load_spec(write_spec("general", [general]).encode())
     for sizes, is_configured in (((12, 64), True), ((10, 64), False), ((12, 96), False)):
-        program = dispatched(matmul(*sizes, 128), "llvm-cpu")
-        assert bool(apply_specs(program.content, FLAGS, [written]).applied) == is_configured
+        saved = dispatched(matmul(*sizes, 128), "llvm-cpu").saved
+        configured = apply_specs(saved.content, FLAGS, [written], saved.phase)
+        assert bool(configured.applied) == is_configured

@@ -138,7 +138,7 @@ def _verified(
         whole = None
         if program.calls is not None and not options.patterns:
             reference = ProgramReference(
-                program.content, runnable[0].target.backend, options.seed, options.timeout
+                program.saved, runnable[0].target.backend, options.seed, options.timeout
             )
             judge = OutputJudge(program.tasks, opened.enter_context(reference))
             whole = judge_program(

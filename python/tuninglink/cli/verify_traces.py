@@ -68,9 +68,9 @@ def verify_traces(program: DispatchedProgram, spec: str, uri: str, options: Veri
             raise TuninglinkError(error(str(failure))) from None
         # Run it with traces on both targets, and compare them.
         step("compiling the program with traces")
-        content = source.content(options.timeout)
+        traced = source.traced(options.timeout)
         step("running the program with traces")
-        functions = tracing.run(content, spec, program.calls, integers)
+        functions = tracing.run(traced, spec, program.calls, integers)
     _write_report(functions, plain, options.report_format)
     return not any(
         dispatch.agreement is Agreement.DIFFERS

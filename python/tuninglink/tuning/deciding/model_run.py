@@ -174,7 +174,7 @@ class ModelRuns:
         for spec in ("", *specs):
             if spec not in self._images:
                 self._images[spec] = self.compiler.submit_whole(
-                    self.program.content, spec, _COMPILE_SECONDS
+                    self.program.saved, spec, _COMPILE_SECONDS
                 )
 
     def _image(self, spec: str) -> bytes:

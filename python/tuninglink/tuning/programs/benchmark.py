@@ -91,11 +91,6 @@ class BufferLayout:
     variants: int = field(default=1, repr=False)  # not part of the key of a problem
     program_sets: int = field(default=1, repr=False)
 
-    @property
-    def binding_bytes(self) -> int:
-        """The bytes of all bindings."""
-        return sum(binding.byte_length for binding in self.bindings)
-
     def copies(self, sets: int) -> int:
         """Return the number of copies of the bindings for a number of sets."""
         return -(-sets // self.variants)
