@@ -14,7 +14,7 @@ from tuninglink.cli.explain_device import DeviceOptions, Measurement
 from tuninglink.compiler.compile_options import CompileOptions
 from tuninglink.errors import TuninglinkError
 from tuninglink.explaining import explain, explain_file, read_profile, until_configured
-from tuninglink.explaining.profiles import runtime_tool
+from tuninglink.explaining.profiles import DispatchEvent, Profile, runtime_tool
 from tuninglink.iree.given_sizes import GivenSizes
 from tuninglink.plain_data import to_json_by_line
 from tuninglink.tuning import dispatch_times, program_profiles
@@ -159,6 +159,13 @@ def test_an_explanation_with_times_is_a_profile(
     assert [dispatch.weight for dispatch in again.dispatches] == [
         dispatch.weight for dispatch in explained.dispatches
     ]
+    dispatches = tuple(
+        replace(dispatch, default_microseconds=dispatch.microseconds)
+        for dispatch in explained.dispatches
+    )
+    path.write_text(to_json_by_line(replace(explained, dispatches=dispatches)))
+    defaults = read_profile(str(path)).defaults
+    assert defaults == {dispatch.name: dispatch.microseconds for dispatch in dispatches}
     path.write_text(to_json_by_line(explain(str(program), flags=FLAGS)))
     with pytest.raises(TuninglinkError, match="has no times of dispatches"):
         read_profile(str(path))
@@ -228,6 +235,24 @@ def test_random_inputs_and_weights_reach_the_program(
     assert sum(profile.counts.values()) >= 1
 
 
+@pytest.mark.parametrize(("microseconds", "runs"), [(10.0, [1, 201]), (5e5, [1, 7]), (4e6, [1])])
+def test_a_program_runs_for_seconds(microseconds: float, runs: list[int]) -> None:
+    """The start of the runtime's tool does not count, which takes longer than most programs."""
+    counts = []
+
+    class Recorded(program_profiles._Recorder):
+        def __init__(self) -> None:
+            pass
+
+        def _run(self, runs: int) -> list[DispatchEvent]:
+            counts.append(runs)
+            return [DispatchEvent("main_dispatch_0", microseconds, is_of_device=False)] * runs
+
+    (total,) = Recorded().totals().values()
+    assert counts == runs
+    assert (total.microseconds, total.calls) == (microseconds, 1)
+
+
 def test_a_function_that_cannot_be_called_is_named(dispatched: DispatchedProgram) -> None:
     calls = dispatched.calls
     assert calls is not None
@@ -252,8 +277,10 @@ def test_without_profiles_each_dispatch_is_measured_alone(
     measurement = Measurement(str(program), options, DeviceOptions(device="local-sync"))
     assert not measurement.is_profiled
     _, before = explain_file(str(program), until_configured(options), choice, FLAGS)
-    after = measurement.add_times(before, b"", choice, lambda _: None)
+    # What other sources know does not matter where all is measured.
+    after = measurement.add_times(before, b"", choice, lambda _: None, [Profile({})])
     assert after.measure == "time"
+    assert not any("no time is known" in note for note in after.notes)
     assert any("of each dispatch alone" in note for note in after.notes)
 
 

@@ -78,7 +78,9 @@ def explain_command(arguments: Sequence[str]) -> int:
     set_up_command_line(PROGRAM, options.flags)
     report_format = format_for(options.output, options.report_format)
     # Explain the configured program, then add recorded and measured times.
-    times = [] if options.profile is None else [read_profile(options.profile)]
+    times: list[MeasuredTimes] = []
+    if options.profile is not None:
+        times.append(read_profile(options.profile))
     measurement = Measurement(path, options, device) if device.device else None
     is_whole = measurement is not None and measurement.is_profiled
     with progress(f"explaining {path}") as step:
@@ -91,9 +93,13 @@ def explain_command(arguments: Sequence[str]) -> int:
             step=step,
             is_detailed=report_format is ExplanationFormat.HTML,
         )
-        explanation = with_times(explanation, [*times, *_recorded_times(options, path)])
-        if measurement is not None:
-            explanation = measurement.add_times(explanation, compilation.output, choice, step)
+        times += _recorded_times(options, path)
+        if measurement is None:
+            explanation = with_times(explanation, times)
+        else:
+            explanation = measurement.add_times(
+                explanation, compilation.output, choice, step, times
+            )
     # Colors depend on the stream.
     stream = sys.stdout if options.output == STANDARD_STREAM else None
     write_output(options.output, render(explanation, report_format, stream).encode())

@@ -17,11 +17,12 @@ from tuninglink.tuning.devices import Caches, Settings, duration
 from tuninglink.tuning.programs import CallOptions, FunctionWeight, GivenInput, ParameterFile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Iterable
 
     from tuninglink.compiler.applying import SpecChoice
     from tuninglink.explaining.explanation import Explanation
     from tuninglink.explaining.profiles import Profile
+    from tuninglink.explaining.times import MeasuredTimes
     from tuninglink.tuning.programs.dispatches import DispatchedProgram
 
 _CALLS: Final = ("function", "input", "parameters")
@@ -134,6 +135,7 @@ class Measurement:
         image: bytes,
         choice: SpecChoice,
         step: Callable[[str], None],
+        others: Iterable[MeasuredTimes] = (),
     ) -> Explanation:
         """Return an explanation with measured times.
 
@@ -142,6 +144,7 @@ class Measurement:
             image: the compiled program; not used without profiles.
             choice: the specs.
             step: called with the name of each step as it begins.
+            others: times of the dispatches that are not measured.
 
         Raises:
             TuninglinkError: the program cannot be called, or does not run.
@@ -168,7 +171,7 @@ class Measurement:
             except TuninglinkError as failure:
                 reason = failure.diagnostics[0].message
                 notes = (*notes, f"the compiler's choices were not measured: {reason}")
-        timed = self._with_peaks(with_times(explanation, [profile]), step)
+        timed = self._with_peaks(with_times(explanation, [profile, *others]), step)
         total = timed.weight().microseconds or 0.0
         source = f"times are of {profile.device} ({uri}), {how}; the dispatches take {duration(total)} in a run"
         return replace(timed, notes=(*timed.notes, source, *notes))

@@ -14,7 +14,12 @@ from tuninglink.compiler.prepared_dispatches import (
 )
 from tuninglink.explaining.advice import LibraryAdvice, layout_hint
 from tuninglink.explaining.catalog import Catalog, TargetCatalog
-from tuninglink.explaining.compilers_choices import CompilersChoices, configuration_of, same_op
+from tuninglink.explaining.compilers_choices import (
+    CompilersChoices,
+    configuration_of,
+    rewritten_op,
+    same_op,
+)
 from tuninglink.explaining.dispatch_report import (
     DispatchReport,
     KnobRow,
@@ -32,7 +37,6 @@ from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import place_of
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.spaces.knob_reference import meaning
-from tuninglink.specs.entry_settings import unrolled_loops
 
 if TYPE_CHECKING:
     from iree.compiler import ir as mlir
@@ -163,30 +167,6 @@ class _DispatchOp:
         return before.name != after.name or before.operands != after.operands
 
 
-def _rewritten_op(
-    new: Sequence[mlir.Operation], prepared: mlir.Operation | None, applied: Applied
-) -> _DispatchOp:
-    """Return an op that an entry rewrote.
-
-    Args:
-        new: the root ops that it has become.
-        prepared: the dispatch as matchers saw it; None if unknown.
-        applied: the entry.
-    """
-    entry = applied.entry
-    copies = unrolled_loops(entry.anatomy.table, entry.action) if entry else ()
-    roots = [op for group in find_root_ops(prepared) for op in group.roots] if prepared else []
-    seen = [op for op in roots if _has_loops(OpInfo(op).sizes, copies)]
-    return _DispatchOp(new[0], seen[0] if len(seen) == 1 else None, applied)
-
-
-def _has_loops(sizes: Sequence[int | None], copies: Sequence[int]) -> bool:
-    """Return whether unrolled loops, which have a number of copies, are those of an op with these sizes."""
-    return len(sizes) == len(copies) and all(
-        count in (0, size) for size, count in zip(sizes, copies, strict=True)
-    )
-
-
 class _Part:
     """A program, or a part of one, at `executable-configurations`."""
 
@@ -261,7 +241,7 @@ class _Part:
         roots = [op for group in find_root_ops(dispatch.module) for op in group.roots]
         if applied:
             return [
-                _rewritten_op(roots or [op], prepared, application)
+                _DispatchOp((roots or [op])[0], rewritten_op(application, prepared), application)
                 if op.name == names.FUNCTION
                 else _DispatchOp(op, same_op(op, dispatch.module, prepared), application)
                 for op, application in applied

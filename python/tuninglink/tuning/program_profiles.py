@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import tempfile
-import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -189,9 +188,10 @@ class _Recorder:
         Raises:
             TuninglinkError: the program does not run.
         """
-        began = time.monotonic()
         events = self._run(1)
-        runs = min(int(_SECONDS / max(time.monotonic() - began, 1e-3)), _MOST_RUNS)
+        # The start of the tool and the loading of modules count in no run.
+        seconds = sum(event.microseconds for event in events) / 1e6
+        runs = min(int(_SECONDS / max(seconds, 1e-3)), _MOST_RUNS)
         if not runs:
             return _totals(events, 1)
         # The first run also pays for code and pages that are not there yet.
