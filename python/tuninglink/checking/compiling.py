@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
@@ -14,7 +15,6 @@ from tuninglink.solver.answers import Verdict
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from concurrent.futures import Future
 
 

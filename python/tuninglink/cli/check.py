@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.checking.check_report import CheckReport, SpecReport
 from tuninglink.checking.compiling import CompileLimits, Model
-from tuninglink.checking.findings import Rule, to_github, to_sarif
+from tuninglink.checking.findings import Finding, Rule, to_github, to_sarif
 from tuninglink.cli import process
 from tuninglink.cli.check_tables import tables
 from tuninglink.cli.project_options import SPEC_PROJECT_FLAGS, project_specs
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from tuninglink.checking.checker import Checker
-    from tuninglink.checking.findings import Finding
 
 
 class Format(Enum):
@@ -101,8 +100,8 @@ USAGE: Final = Usage(
     description="""
 For every entry a program is made that it should match, and the compiler's interpreter must configure it. The
 configuration must hold under the constraints of its pipeline on the target. An entry that is never reached is named
-with the earlier one that matches whatever it matches, and so are entries with other configurations that match some of
-the same operations. What cannot be decided is shown as `?`, with the reason.
+with the earlier one that matches all its ops, and so are entries with other configurations that match some of the same
+operations. What cannot be decided is shown as `?`, with the reason.
 
 The exit code is 1 if a spec has errors, and with --strict if anything was not decided, too.
 """,

@@ -9,13 +9,11 @@ from tuninglink.cli import process
 from tuninglink.cli.terminal import print_table, progress
 from tuninglink.cli.usage import FORMAT_FLAG, ReportFormat, Usage
 from tuninglink.compiler.session import set_up_command_line
-from tuninglink.doctor import environment, self_check
+from tuninglink.doctor import Environment, ListedDevice, environment, self_check
 from tuninglink.plain_data import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from tuninglink.doctor import Environment, ListedDevice
 
 
 USAGE: Final = Usage(

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from tuninglink.compiler.compile_options import ExplanationFormat
-from tuninglink.explaining.dispatch_report import Status
+from tuninglink.explaining.dispatch_report import (
+    DispatchReport,
+    OperationReport,
+    ProblemRow,
+    Status,
+)
 from tuninglink.pages import render_page
 from tuninglink.plain_data import plain, to_json_by_line
 from tuninglink.specs.entry_settings import DERIVED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import TextIO
 
-    from tuninglink.explaining.dispatch_report import DispatchReport, OperationReport, ProblemRow
     from tuninglink.explaining.explanation import Explanation
     from tuninglink.explaining.spec_report import EntryReference, Match, SpecSummary
 
@@ -179,6 +182,8 @@ def _facts_of_operation(operation: OperationReport, specs: Sequence[SpecSummary]
         yield from _facts_of_match(operation.match, specs)
     for missed in operation.nearest:
         yield "matched" if missed.is_match else "nearest", f"{_entry(missed.entry)}: {missed}"
+    if operation.rewriting:
+        yield "rewriting", operation.rewriting
     for line in operation.configuration.lines():
         yield "configuration", line
     if operation.compilers_choice:

@@ -17,20 +17,28 @@ from tuninglink.tuning.devices import Settings
 from tuninglink.tuning.devices.device import DeviceError
 from tuninglink.tuning.devices.device_process import DeviceProcess
 from tuninglink.tuning.devices.local import default_device
-from tuninglink.tuning.flag_sets import DEFAULT, NONE, flag_sets
+from tuninglink.tuning.flag_sets import DEFAULT, NONE, FlagSet, flag_sets
 from tuninglink.tuning.flag_sets.comparison import FlagComparison
-from tuninglink.tuning.flag_sets.compilation import ProgramSource, SetCompiler, SourceReference
-from tuninglink.tuning.flag_sets.results import FlagsResult, finalists, tuning_bases
+from tuninglink.tuning.flag_sets.compilation import (
+    CompiledSource,
+    ProgramSource,
+    SetCompiler,
+    SourceReference,
+)
+from tuninglink.tuning.flag_sets.results import (
+    FlagsResult,
+    SetResult,
+    TunedSet,
+    finalists,
+    tuning_bases,
+)
 from tuninglink.tuning.settings import Numerics
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tuninglink.cli.tune_options import TuneOptions
-    from tuninglink.tuning.flag_sets import FlagSet
     from tuninglink.tuning.flag_sets.comparison import Job
-    from tuninglink.tuning.flag_sets.compilation import CompiledSource
-    from tuninglink.tuning.flag_sets.results import SetResult, TunedSet
 
 _PART: Final = 0.25
 """The largest fraction of the budget for comparing sets of flags, unless there is no other work."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tuninglink.cli.known_values import known_devices, known_pipelines, known_searches
 from tuninglink.cli.usage import JOBS_FLAG, Positional
-from tuninglink.compiler.flags import COMPILE_FLAGS
+from tuninglink.compiler.flags import COMPILE_FLAGS, FlagReader
 from tuninglink.errors import CompileError
 from tuninglink.files import STANDARD_STREAM
 from tuninglink.llvm_flags import (
@@ -27,8 +27,6 @@ from tuninglink.tuning.settings import Numerics, TuningSettings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from tuninglink.compiler.flags import FlagReader
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,9 +210,7 @@ def _refuse_compile_flags(flags: Sequence[str]) -> None:
     for flag in flags:
         name = flag.partition("=")[0].removeprefix("--")
         if name in COMPILE_FLAGS:
-            raise CompileError(
-                error(f"flag '--{name}' is of no use here: nothing but a spec is written")
-            )
+            raise CompileError(error(f"flag '--{name}' does not apply: only a spec is written"))
 
 
 _DEFAULT_SECONDS: Final = 600.0

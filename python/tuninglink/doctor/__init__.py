@@ -9,6 +9,7 @@ import mmap
 import platform
 import re
 import time
+from collections.abc import Iterator, Mapping
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from importlib import metadata, resources
@@ -29,8 +30,6 @@ from tuninglink.specs.remote import SPEC_FOLDERS, cache_directory
 from tuninglink.workers import JobError, JobTimeoutError, Pool, WorkerCrashedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from tuninglink.iree.peak_rates import PeakRates
 
 _PACKAGES: Final = ("tuninglink", "iree-base-compiler", "iree-base-runtime")

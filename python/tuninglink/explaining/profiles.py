@@ -137,6 +137,11 @@ def _explained(document: Mapping[str, Any], path: str) -> Profile:
         {entry["name"]: float(entry["calls"]) for entry in timed},
         runs=1.0,
         device=document.get("device", ""),
+        defaults={
+            entry["name"]: float(entry["default_microseconds"])
+            for entry in timed
+            if entry.get("default_microseconds") is not None
+        },
     )
 
 

@@ -70,7 +70,9 @@ def fetch(url: str, sha256: str, diagnostics: DiagnosticSink) -> bytes:
         if content is None:
             raise
         reason = failure.diagnostics[0].message
-        diagnostics.warning(f"{reason}; using what was fetched before", notes=[_pin(url, content)])
+        diagnostics.warning(
+            f"{reason}; using the copy that was fetched before", notes=[_pin(url, content)]
+        )
         return content
     hexdigest = hashlib.sha256(content).hexdigest()
     if sha256 and hexdigest != sha256:
@@ -79,7 +81,7 @@ def fetch(url: str, sha256: str, diagnostics: DiagnosticSink) -> bytes:
     load_spec(content, name=url, context=mlir.Context(), diagnostics=DiagnosticSink(lambda _: None))
     cache.keep(url, content)
     if not sha256:
-        message = f"'{url}' has no hash, and what is there may change"
+        message = f"'{url}' has no hash, and its content may change"
         diagnostics.warning(message, notes=[_pin(url, content)])
     return content
 
@@ -87,7 +89,7 @@ def fetch(url: str, sha256: str, diagnostics: DiagnosticSink) -> bytes:
 def changed(source: str, found: str, expected: str) -> Diagnostic:
     """Return the error for a spec whose hash differs from the expected one."""
     remedy = note(f"its hash is {found}, not {expected}")
-    return error(f"'{source}' is not what it was when its hash was taken", notes=[remedy])
+    return error(f"'{source}' has changed since its hash was taken", notes=[remedy])
 
 
 def _pin(url: str, content: bytes) -> Diagnostic:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final
@@ -12,17 +13,13 @@ from tuninglink.iree.op_kinds import loops_in
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import parse_attribute
 from tuninglink.mlir.diagnostics import thread_context
-from tuninglink.upgrading.spec_text import Source
-from tuninglink.upgrading.trees import Leaf, Node, as_node, parse
+from tuninglink.upgrading.spec_text import Mark, Source
+from tuninglink.upgrading.trees import Leaf, Node, Value, as_node, parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tuninglink.upgrading.generic_forms import Generalization
     from tuninglink.upgrading.outline import SpecOutline
     from tuninglink.upgrading.outline_parts import Dag, NamedSequence
-    from tuninglink.upgrading.spec_text import Mark
-    from tuninglink.upgrading.trees import Value
 
 _MATCHERS: Final = frozenset(
     {

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 
 from tuninglink.errors import SpecError
-from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
+from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Place, Severity, error, note
 from tuninglink.mlir.serialization import decode, is_bytecode, parse_module, repeated_matcher
 from tuninglink.mlir.walk import visit
 
 if TYPE_CHECKING:
-    from tuninglink.mlir.diagnostics import DiagnosticSink, Place
     from tuninglink.upgrading.upgrade_report import RuleChange, Upgraded
 
 _OLD_NAMES: Final = (

@@ -7,6 +7,7 @@ docstring the documentation of the rule.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -14,8 +15,6 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from tuninglink.upgrading.compilation_info import levels_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from tuninglink.upgrading.generic_forms import Generalization
     from tuninglink.upgrading.iteration_space import IterationSpace
     from tuninglink.upgrading.outline import SpecOutline

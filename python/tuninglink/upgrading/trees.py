@@ -5,15 +5,10 @@ A tree keeps every character: unchanged parts are reproduced with their comments
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from tuninglink.upgrading.spec_text import ends_value, is_key
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tuninglink.upgrading.spec_text import Source, Token
+from tuninglink.upgrading.spec_text import Source, Token, ends_value, is_key
 
 
 @dataclass

@@ -181,7 +181,7 @@ def level_faults(lowering: mlir.Attribute, loops: int | None) -> Iterator[Fault]
             yield Fault(message, "0 leaves a loop as it is", is_error=True, knob=name)
         elif loops is not None and sizes and len(sizes) != loops:
             yield Fault(
-                f"'{name}' has {len(sizes)} sizes for the {loops} loops that the matcher asks for",
+                f"'{name}' has {len(sizes)} sizes for the {loops} loops that the matcher requires",
                 f"write one size for each loop, such as {[*sizes[:loops], *[0] * (loops - len(sizes))]}",
                 knob=name,
             )

@@ -17,7 +17,7 @@ from tuninglink.plain_data import FLAT, HIDDEN, named, written
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
 _RESAMPLES: Final = 2000
 _FEWEST_RESAMPLES: Final = 500
@@ -32,12 +32,11 @@ _TAIL: Final = (1 - _CONFIDENCE) / 2
 _FEWEST: Final = 3
 """The fewest rounds for a meaningful interval."""
 
-_UNDISTURBED: Final = 0.1
-"""The quantile of the times of a whole program that stands for its time without other work on the machine.
+_UNDISTURBED: Final = 0.2
+"""The fraction of the rounds, the fastest ones, whose mean stands for the time without other work on the machine.
 
-Other work, for example on the other thread of a core, makes many calls 1.5 times as long, and those of some programs more
-than those of others: whether a median is a time with it or without it is chance. This quantile is a time without it if one
-call of eight is.
+Other work, for example on the other thread of a core, makes many calls of a program 1.5 times as long, and those of some
+programs more than those of others: whether a median is a time with it or without it is chance.
 """
 
 
@@ -130,7 +129,7 @@ def interval(ratios: ArrayLike, seed: int = 0) -> ConfidenceInterval:
 
 def undisturbed_us(times: ArrayLike) -> float:
     """Return the time of a program without other work on the machine, which only adds to a time."""
-    return float(np.quantile(np.asarray(times, np.float64), _UNDISTURBED))
+    return float(_fastest(np.asarray(times, np.float64).reshape(1, -1))[0])
 
 
 def undisturbed_speedup(times: ArrayLike, others: ArrayLike, seed: int = 0) -> ConfidenceInterval:
@@ -144,7 +143,7 @@ def undisturbed_speedup(times: ArrayLike, others: ArrayLike, seed: int = 0) -> C
     Raises:
         ValueError: there are no rounds.
     """
-    slower, faster = np.atleast_2d(times), np.atleast_2d(others)
+    slower, faster = (np.atleast_2d(np.asarray(rounds, np.float64)) for rounds in (times, others))
     count = slower.shape[1]
     if not count:
         raise ValueError("there is no speedup without rounds")
@@ -154,7 +153,8 @@ def undisturbed_speedup(times: ArrayLike, others: ArrayLike, seed: int = 0) -> C
     resamples = min(_RESAMPLES, max(_FEWEST_RESAMPLES, _DRAWS // count))
     chosen = np.random.default_rng(seed).integers(0, count, (resamples, count))
     resampled = [
-        np.quantile(program[:, chosen], _UNDISTURBED, axis=(0, 2)) for program in (slower, faster)
+        _fastest(np.concatenate([copy[chosen] for copy in program], axis=1))
+        for program in (slower, faster)
     ]
     low, high = np.quantile(resampled[0] / resampled[1], (_TAIL, 1 - _TAIL))
     return ConfidenceInterval(float(low), speedup, float(high))
@@ -224,3 +224,10 @@ def survivors(
 def _ratios(rounds: ArrayLike) -> np.ndarray:
     times = np.asarray(rounds, np.float64)
     return times[:, 0] / times[:, 1]
+
+
+def _fastest(times: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the mean of the fastest times in each row."""
+    count = max(1, round(_UNDISTURBED * times.shape[1]))
+    fastest: NDArray[np.float64] = np.partition(times, count - 1, axis=1)[:, :count].mean(axis=1)
+    return fastest

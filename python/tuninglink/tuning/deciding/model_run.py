@@ -48,7 +48,7 @@ _LEAST_SECONDS: Final = 1.0
 MOST_SECONDS: Final = 20.0
 """The default time limit for a comparison whose interval remains wide."""
 
-_NARROW: Final = 0.02
+_NARROW: Final = 0.03
 """The width of an interval that is narrow enough."""
 
 _SLOW: Final = 4.0
@@ -174,7 +174,7 @@ class ModelRuns:
         for spec in ("", *specs):
             if spec not in self._images:
                 self._images[spec] = self.compiler.submit_whole(
-                    self.program.content, spec, _COMPILE_SECONDS
+                    self.program.saved, spec, _COMPILE_SECONDS
                 )
 
     def _image(self, spec: str) -> bytes:
@@ -278,7 +278,7 @@ class ModelRuns:
         if calls.parameters.is_synthetic:
             yield "the weights are random; --parameters names files with others"
         if calls.is_stateful:
-            yield "the program keeps state between calls; it was timed anew from its first state"
+            yield "the program keeps state between calls; it was timed again from its first state"
 
 
 def _skipped(function: FunctionCall) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final
@@ -11,6 +12,7 @@ import iree.runtime as rt
 import numpy as np
 
 from tuninglink.tuning.devices import (
+    DeviceReading,
     Rounds,
     Settings,
     Timing,
@@ -18,7 +20,7 @@ from tuninglink.tuning.devices import (
     wall_seconds,
 )
 from tuninglink.tuning.devices.benchmark_loading import BenchmarkLoader
-from tuninglink.tuning.devices.buffers import to_device
+from tuninglink.tuning.devices.buffers import DispatchTrace, to_device
 from tuninglink.tuning.devices.device import (
     SYNCHRONOUS_DRIVER,
     driver_of,
@@ -42,12 +44,8 @@ from tuninglink.tuning.devices.sensors import sensors_of
 from tuninglink.tuning.results import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
-    from tuninglink.tuning.devices import DeviceReading
-    from tuninglink.tuning.devices.buffers import DispatchTrace
     from tuninglink.tuning.devices.inputs import Bytes
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.programs.compiled_program import CompiledProgram

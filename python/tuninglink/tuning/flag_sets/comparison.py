@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from tuninglink.tuning.deciding.output_judge import (
     DEFAULT_SOURCE,
@@ -15,20 +16,17 @@ from tuninglink.tuning.deciding.output_judge import (
     are_identical,
 )
 from tuninglink.tuning.flag_sets.program_times import ProgramTimer, callable_functions
-from tuninglink.tuning.flag_sets.results import FlagsResult, SetResult
+from tuninglink.tuning.flag_sets.results import FlagsResult, SetResult, TunedSet
 from tuninglink.tuning.programs.compiled_program import PLAIN_INTEGERS
 from tuninglink.tuning.results import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
     from concurrent.futures import Future
-    from typing import TypeVar
 
     from tuninglink.tuning.devices.device_process import Device
     from tuninglink.tuning.flag_sets import FlagSet
     from tuninglink.tuning.flag_sets.compilation import CompiledSource, ProgramSource, SetCompiler
     from tuninglink.tuning.flag_sets.program_times import Outputs, ProgramTimes
-    from tuninglink.tuning.flag_sets.results import TunedSet
     from tuninglink.tuning.programs.program_calls import ProgramCalls
 
     Result = TypeVar("Result", bound=SetResult)
@@ -195,6 +193,7 @@ class FlagComparison:
         images: dict[int, bytes] = {}
         names = {default.image: "the default"}
         for number, job in enumerate(jobs):
+            # Skip sets that do not compile, and those with the code of an earlier one.
             compiled, result = job.result(), results[number]
             if isinstance(compiled, str):
                 results[number] = replace(result, note=compiled)
@@ -205,6 +204,7 @@ class FlagComparison:
                 results[number] = replace(result, note=f"the same code as {names[image]}")
                 continue
             names[image] = f"'{result.flag_set.name}'"
+            # Run the others if there is time, and judge their outputs.
             if images and self._left < timer.call_seconds(default.image):
                 results[number] = replace(result, note="it was not run: there was no time left")
                 continue

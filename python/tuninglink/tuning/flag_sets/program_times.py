@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,8 +16,6 @@ from tuninglink.tuning.programs.compiled_program import PLAIN_INTEGERS
 from tuninglink.tuning.results import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from tuninglink.tuning.devices.device_process import Device
@@ -125,6 +124,7 @@ class ProgramTimer:
             accepted: for each program, whether it may be taken; others do not make any leave. By default, all are.
             default_ms: the time of the default in an earlier comparison, if there was one.
         """
+        # Run rounds of those that may still be the fastest, until one is or time is over.
         end = time.monotonic() + seconds
         patient_until = time.monotonic() + _PATIENCE
         places = range(1, len(images) + 1)
@@ -149,6 +149,7 @@ class ProgramTimer:
                 break
             if is_quiet and standings.are_decided(running, eligible):
                 break
+        # Programs without a round have the times of their first calls.
         return ProgramTimes(
             standings.default_ms if count else 1000 * self.call_seconds(default),
             standings.noise if count else _squared(self._rough_speedup(default, default)),

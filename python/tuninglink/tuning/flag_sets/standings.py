@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tuninglink.tuning.deciding import ConfidenceInterval
 
-_NARROW: Final = 0.02
+_NARROW: Final = 0.03
 """The width of an interval, relative to the speedup, that is narrow enough."""
 
 _FAR: Final = 1.25

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.mlir import names
 from tuninglink.upgrading.iteration_space import read_affine_map
 from tuninglink.upgrading.rule_definition import OperationSite, Refusal, operation_rule
-from tuninglink.upgrading.spec_text import VALUE
+from tuninglink.upgrading.spec_text import VALUE, Source, Token
 
 if TYPE_CHECKING:
     from tuninglink.upgrading.outline_parts import Dag
-    from tuninglink.upgrading.spec_text import Source, Token
 
 
 _OPERANDS: Final = ("query", "key", "value", "scale", "output")
