@@ -1,4 +1,4 @@
-"""Configurations of a dispatch on trial: what the constraints say of them, and whether they compile."""
+"""Trials of a dispatch's configurations: the verdict of the constraints, and the outcome of compilation."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _MOST_TRIES: Final = 2000
 
 @dataclass(frozen=True)
 class TrialTarget:
-    """What configurations are tried for.
+    """The target of tried configurations.
 
     Attributes:
         flags: the compiler's.
@@ -101,7 +101,7 @@ TARGETS: Final = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a compilation.
+    """The outcome of a compilation.
 
     Attributes:
         error: the first error, empty if it compiles.
@@ -131,7 +131,7 @@ class Trials:
 
     @classmethod
     def of(cls, source: str, target: TrialTarget, seconds: float = PATIENCE) -> Trials:
-        """Compiles a program of one dispatch to where it is configured.
+        """Compile a program of one dispatch to the phase of its configuration.
 
         Raises:
             ValueError: it has no dispatch, or several; or it does not compile.
@@ -150,7 +150,7 @@ class Trials:
         return cls(read_workload(*found[0], module.operation), target, seconds)
 
     def configure(self, space: Space, assignment: Mapping[str, int]) -> None:
-        """Puts a configuration on the root op."""
+        """Put a configuration on the root op."""
         attributes, info = self.workload.root.attributes, space.compilation_info(assignment)
         if self.target.phase == _SOURCES:
             attributes[names.COMPILATION_INFO] = info
@@ -163,14 +163,14 @@ class Trials:
                 attributes[names.DECOMPOSITION_CONFIG] = decomposition
 
     def judge(self, registry: ProviderRegistry) -> ConfigurationAnswer | None:
-        """Returns the verdict on the configuration that is on the root op, None without one."""
+        """Return the verdict on the configuration that is on the root op, None without one."""
         configuration = read_configuration(self.workload.root, self.workload.function)
         if configuration is None:
             return None
         return verify_configuration(self.workload, configuration, registry)
 
     def compile(self) -> Outcome:
-        """Compiles the program to the end, in a process of its own."""
+        """Compile the program to the end, in a separate process."""
         module = self.workload.module
         assert module is not None
         buffer = io.BytesIO()
@@ -189,7 +189,7 @@ class Trials:
 
 
 def sampled(space: Space, count: int, seed: int) -> list[dict[str, int]]:
-    """Returns some valid assignments; none where none is known to compile."""
+    """Return some valid assignments; none where none is known to compile."""
     try:
         return space.constraints.sample(count, seed=seed)
     except UndecidedError:
@@ -197,7 +197,7 @@ def sampled(space: Space, count: int, seed: int) -> list[dict[str, int]]:
 
 
 def changed(space: Space, count: int, seed: int) -> list[dict[str, int]]:
-    """Returns assignments near valid ones that break a rule, most of them one that is necessary."""
+    """Return assignments near valid ones that break a rule, most of them one that is necessary."""
     chance = random.Random(seed)
     valid = sampled(space, 20, seed)
     found: dict[tuple[int, ...], dict[str, int]] = {}
@@ -212,7 +212,7 @@ def changed(space: Space, count: int, seed: int) -> list[dict[str, int]]:
 
 
 def breaking(space: Space, count: int, seed: int) -> list[dict[str, int]]:
-    """Returns assignments that break necessary rules, and no others."""
+    """Return assignments that break necessary rules, and no others."""
     chance = random.Random(seed)
     valid = space.constraints.sample(50, seed=seed)
     found: dict[tuple[int, ...], dict[str, int]] = {}

@@ -41,7 +41,7 @@ _RUNNING: Final = frozenset(
         names.NAMED_SEQUENCE,
     }
 )
-"""Operations of a spec that do what the operations do that they run."""
+"""Operations of a spec with the effects of the operations that they run."""
 
 
 class PruningLinker:

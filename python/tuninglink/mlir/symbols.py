@@ -263,8 +263,8 @@ class SymbolRenaming:
     def _replace_inside(self, attribute: mlir.Attribute) -> mlir.Attribute:
         """Replace references inside an attribute whose parts the bindings do not expose.
 
-        MLIR's own replacement handles such attributes, one symbol at a time. The printed form tells which symbols can
-        occur, and so which replacements can be skipped.
+        MLIR's own replacement handles such attributes, one symbol at a time. The printed form shows the possible
+        symbols, so other replacements can be skipped.
         """
         mentioned = set(_REFERENCE.findall(str(attribute)))
         present = [name.strip('"') for name in mentioned]

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from tuninglink.spaces.workload import Problem, Workload
 
 _LIMITS: Final = Limits(seconds=0.2, solver_seconds=0.1)
-"""How long one value may take to check."""
+"""The limits of the check of one value."""
 
 
 def knob_values(configuration: Configuration) -> dict[str, str]:

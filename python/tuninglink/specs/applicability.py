@@ -25,7 +25,7 @@ from tuninglink.specs.spec import Spec
 from tuninglink.specs.structure import Entry, SpecKind
 
 _NAMED: Final = 3
-"""How many entries a warning names."""
+"""The maximum number of entries that a warning names."""
 
 _BOUND: Final = "it is bound to others"
 
@@ -228,7 +228,7 @@ class Selection:
         ]
         if len(exclusions) > _NAMED:
             notes.append(note(f"nor are {len(exclusions) - _NAMED:,} more"))
-        notes.append(note(f"'--spec TARGET={source}' binds a spec to what it is for"))
+        notes.append(note(f"'--spec TARGET={source}' binds a spec to its target"))
         message = f"{first.what} of '{source}' is not applied for {self._target}: {first.reason}"
         return Diagnostic(Severity.WARNING, message, first.place, tuple(notes))
 
@@ -239,7 +239,7 @@ _Scope = tuple[Binding, frozenset[str], frozenset[str]]
 def scopes_of(spec: Spec, positions: Iterable[int]) -> list[_Scope]:
     """Return the scopes of the entries at `positions`.
 
-    Entries of one scope apply to the same targets, as far as the names of their intrinsics tell.
+    Entries of one scope apply to the same targets, as far as the names of their intrinsics show.
 
     Returns:
         For each entry its binding, the backends that take its configuration, and the generations that alone have its

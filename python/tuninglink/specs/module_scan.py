@@ -52,7 +52,7 @@ None of their attributes refers to symbols, except for the values of constants.
 """
 
 _SHOWING = frozenset({names.MATCH_DAG, names.MATCH_REGIONS})
-"""Ops in whose regions stand ops of a program."""
+"""Ops whose regions contain ops of a program."""
 
 _SAME_SHAPE: Final = (
     mlir.OperationEquivalenceFlags.IGNORE_LOCATIONS

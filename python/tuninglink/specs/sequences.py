@@ -20,12 +20,12 @@ Handle = mlir.Value[mlir.Type]
 _Resolved = tuple["SequenceTable", mlir.Operation]
 
 _Source = mlir.Operation | int | None
-"""What a sequence yields: a constant, the argument with this number, or anything else."""
+"""The source of a yielded value: a constant, the argument with this number, or any other value."""
 
 Found = TypeVar("Found")
 
 _ACTION_OPERATIONS = frozenset({names.ANNOTATE, names.INCLUDE, names.PARAM_CONSTANT, names.YIELD})
-"""What an action may consist of if it cannot fail."""
+"""The operations of actions that cannot fail."""
 
 
 @dataclass(frozen=True)

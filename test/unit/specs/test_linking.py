@@ -145,7 +145,7 @@ def test_no_spec() -> None:
 
 
 def test_every_ownership_links_without_a_diagnostic() -> None:
-    """All combinations of entry points that read, consume and say nothing."""
+    """All combinations of entry points that read, that consume, and without an attribute."""
     text = """module attributes {{transform.with_named_sequence}} {{
       transform.named_sequence @main(%v: !transform.any_op {0}) -> !transform.any_op
           attributes {{ iree_codegen.tuning_spec_entrypoint }} {{

@@ -136,7 +136,7 @@ RAGGED = matmul(333, 640, 320, "f16").replace("xf32>", "xf16>").replace("f32", "
 """A matmul in half precision of whose assignments code generation refuses many."""
 
 UNDECIDED = CONVOLUTION.replace("f32", "f16")
-"""A convolution for which one of the spaces for GPUs does not tell what is valid."""
+"""A convolution for which one of the spaces for GPUs does not determine valid configurations."""
 
 
 @pytest.mark.parametrize("source", [RAGGED, UNDECIDED])
@@ -208,7 +208,7 @@ def test_a_draw_in_another_process_is_the_same() -> None:
 
 
 def begun_elsewhere(outcome: list[Candidate] | Exception) -> list[Candidate]:
-    """Returns a sample whose draw in another process had an outcome."""
+    """Return a sample whose draw in another process had an outcome."""
     spaces = prepared(REDUCTION, "cuda").spaces
     job: Future = Future()
     if isinstance(outcome, Exception):

@@ -28,7 +28,7 @@ SUBGROUP_SIZE_KNOB: Final = "sg_size"
 STAGES_KNOB: Final = "prefetch_num_stages"
 
 MOST_INTRINSICS: Final = 384
-"""More of these in one step of a loop take minutes to compile: 480 did not end in one."""
+"""The maximum of these in one step of a loop: more take minutes to compile (480 took over a minute)."""
 
 MOST_STAGES: Final = 3
 """More are not covered, and with as many two steps are under way; one stage is as good as none."""
@@ -79,7 +79,7 @@ class GpuRules:
             condition,
             message,
             *values,
-            provenance="the compiler's own constraints ask so where they apply",
+            provenance="the compiler's own constraints require it where they apply",
             grade=Grade.COMPILER,
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -15,8 +16,6 @@ from tuninglink.tuning.programs.compiled_program import element_type
 from tuninglink.tuning.results import Failure, FailureKind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
 
@@ -84,7 +83,7 @@ def to_host(device: rt.HalDevice, view: rt.HalBufferView) -> NDArray[Any]:
 
 _OUTPUTS: Final = " outputs"
 _INPUTS: Final = " inputs"
-"""What the compiler writes behind the name of a dispatch, with `--iree-flow-trace-dispatch-tensors`."""
+"""The text after the name of a dispatch in traces of `--iree-flow-trace-dispatch-tensors`."""
 
 
 @dataclass(frozen=True)
