@@ -10,7 +10,7 @@ import pytest
 from programs import TARGETS
 
 from tuninglink.cli.compile import specs_of
-from tuninglink.cli.explain_device import DeviceOptions, Measurement
+from tuninglink.cli.explain_device import DeviceOptions, ProgramMeasurement
 from tuninglink.compiler.compile_options import CompileOptions
 from tuninglink.errors import TuninglinkError
 from tuninglink.explaining import explain, explain_file, read_profile, until_configured
@@ -274,7 +274,7 @@ def test_without_profiles_each_dispatch_is_measured_alone(
     monkeypatch.setattr(program_profiles, "_RECORDED", {})
     options = CompileOptions(input=str(program), flags=tuple(FLAGS))
     choice = specs_of(options, ())
-    measurement = Measurement(str(program), options, DeviceOptions(device="local-sync"))
+    measurement = ProgramMeasurement(str(program), options, DeviceOptions(device="local-sync"))
     assert not measurement.is_profiled
     _, before = explain_file(str(program), until_configured(options), choice, FLAGS)
     # What other sources know does not matter where all is measured.
@@ -299,7 +299,7 @@ def test_a_program_without_dispatches_has_no_times(
     options = CompileOptions(input=str(path), flags=tuple(FLAGS))
     choice = specs_of(options, ())
     _, before = explain_file(str(path), until_configured(options), choice, FLAGS)
-    measurement = Measurement(str(path), options, DeviceOptions(device="local-sync"))
+    measurement = ProgramMeasurement(str(path), options, DeviceOptions(device="local-sync"))
     assert measurement.add_times(before, b"", choice, lambda _: None) == before
 
 
@@ -336,4 +336,4 @@ def test_a_device_that_does_not_run_the_code_is_an_error(dispatched: DispatchedP
 
 def test_a_missing_device_is_an_error_before_the_program_is_compiled() -> None:
     with pytest.raises(DeviceError, match="there is no driver 'local-taks'"):
-        Measurement("missing.mlir", CompileOptions(), DeviceOptions(device="local-taks"))
+        ProgramMeasurement("missing.mlir", CompileOptions(), DeviceOptions(device="local-taks"))

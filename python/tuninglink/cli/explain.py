@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.cli import process
 from tuninglink.cli.compile import USAGE as COMPILE_USAGE
 from tuninglink.cli.compile import specs_of
-from tuninglink.cli.explain_device import DEVICE_FLAGS, Measurement, device_options
+from tuninglink.cli.explain_device import DEVICE_FLAGS, ProgramMeasurement, device_options
 from tuninglink.cli.explanation_output import render
 from tuninglink.cli.page_output import format_for
 from tuninglink.cli.project_options import PROJECT_FLAGS, with_project
@@ -81,7 +81,7 @@ def explain_command(arguments: Sequence[str]) -> int:
     times: list[MeasuredTimes] = []
     if options.profile is not None:
         times.append(read_profile(options.profile))
-    measurement = Measurement(path, options, device) if device.device else None
+    measurement = ProgramMeasurement(path, options, device) if device.device else None
     is_whole = measurement is not None and measurement.is_profiled
     with progress(f"explaining {path}") as step:
         choice = specs_of(options, project_specs)

@@ -87,7 +87,7 @@ def device_options(values: dict[str, Any]) -> DeviceOptions:
 
 
 @dataclass(frozen=True)
-class Measurement:
+class ProgramMeasurement:
     """A measurement of a program's dispatches.
 
     Args:
