@@ -173,7 +173,7 @@ class ProgramMeasurement:
 
     def _with_defaults(
         self, profile: Profile, tuned: Collection[str], step: Callable[[str], None]
-    ) -> tuple[Profile, Sequence[str]]:
+    ) -> tuple[Profile, tuple[str, ...]]:
         """Return a profile with the times of the compiler's own choices for tuned dispatches, and remarks."""
         if not tuned:
             return profile, ()
@@ -181,7 +181,7 @@ class ProgramMeasurement:
             return replace(profile, defaults=self._defaults(tuned, step).by_name), ()
         except TuninglinkError as failure:
             reason = failure.diagnostics[0].message
-            return profile, [f"the compiler's choices were not measured: {reason}"]
+            return profile, (f"the compiler's choices were not measured: {reason}",)
 
     def _with_peaks(self, explanation: Explanation, step: Callable[[str], None]) -> Explanation:
         """Return an explanation with the peak rates of the processor, if the device is one."""
