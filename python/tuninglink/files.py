@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.interrupt_hooks import interrupt_hook
-from tuninglink.mlir.diagnostics import error
+from tuninglink.mlir.diagnostics import Diagnostic, error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from tuninglink.mlir.diagnostics import Diagnostic
 
 STANDARD_STREAM: Final = "-"
 """Denotes standard input or output in place of a path."""

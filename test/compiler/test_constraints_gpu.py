@@ -375,7 +375,7 @@ def test_a_large_size_is_answered() -> None:
 def test_a_target_that_says_nothing() -> None:
     dispatch = only_dispatch(configured("batched_matmul", "gfx942"))
     problem = replace(dispatch.problem, limits={})
-    with pytest.raises(UndecidedError, match="does not say what its GPU can do"):
+    with pytest.raises(UndecidedError, match="does not describe its GPU"):
         ours(replace(dispatch, problem=problem), TILE_AND_FUSE)
 
 

@@ -215,7 +215,7 @@ def test_an_entry_that_can_never_be_reached_is_unreachable() -> None:
     first, again = spec_report.usages
     assert (first.unreachable, again.unreachable) == (
         "",
-        "'@first' comes first and matches whatever it matches",
+        "'@first' comes first and matches all ops that it matches",
     )
 
 

@@ -43,15 +43,25 @@ def forked_commands() -> Iterator[Callable[[Sequence[str]], Ending]]:
         server.stdin.close()
 
 
-def _serve() -> None:
+def load_commands() -> None:
+    """Load what the commands load; NumPy and Z3 on their first use, as in a command."""
+    from tuninglink.lazy import load_on_use  # noqa: PLC0415
+
+    load_on_use("z3")
+    load_on_use("numpy")
     import tuninglink.checking.checker  # noqa: PLC0415
-    import tuninglink.cli.tuning  # noqa: F401, PLC0415
-    from tuninglink.cli import process  # noqa: PLC0415
-    from tuninglink.cli.commands import run  # noqa: PLC0415
+    import tuninglink.cli.tuning  # noqa: PLC0415
+    import tuninglink.opt.command  # noqa: F401, PLC0415
     from tuninglink.cli.usage import SUMMARIES, module_of  # noqa: PLC0415
 
     for command in SUMMARIES:
         module_of(command)
+
+
+def _serve() -> None:
+    load_commands()
+    from tuninglink.cli import process  # noqa: PLC0415
+    from tuninglink.cli.commands import run  # noqa: PLC0415
 
     for line in sys.stdin:
         reader, writer = os.pipe()

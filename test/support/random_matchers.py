@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -27,12 +26,6 @@ MAPS = {
     "nt": ("(m, n, k) -> (m, k)", "(m, n, k) -> (n, k)", "(m, n, k) -> (m, n)"),
     "nn": ("(m, n, k) -> (m, k)", "(m, n, k) -> (k, n)", "(m, n, k) -> (m, n)"),
 }
-KNOWN = [
-    Known(low, high, divisor)
-    for low in (-math.inf, 0, 32, 48)
-    for high in (math.inf, 64, 96)
-    for divisor in (1, 8, 16)
-]
 SIZES = (16, 32, 48, 64, 100, 128, None)
 
 

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
 from tuninglink.checking.findings import Finding, Replacement, Rule
-from tuninglink.mlir.diagnostics import Diagnostic, Severity, note
+from tuninglink.mlir.diagnostics import Diagnostic, Place, Severity, note
 from tuninglink.plain_data import EMPTY_IS_NULL, FLAT, HIDDEN, named, written
 from tuninglink.solver.answers import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from tuninglink.checking.entry_answers import Answer
     from tuninglink.checking.model_matches import ModelMatch
     from tuninglink.matching.reachability import EntryOverlap
-    from tuninglink.mlir.diagnostics import Place
     from tuninglink.specs.structure import Entry
 
 
@@ -238,7 +236,7 @@ def _in_model(report: EntryReport, match: ModelMatch) -> Iterator[Finding]:
     """Yield faults of the configuration of an entry for an op of the model."""
     answer = match.answer
     where = f"for {match.problem} in {match.dispatch} of the model"
-    notes = (*answer.details, *([f"the op stands at {match.place}"] if match.place else ()))
+    notes = (*answer.details, *([f"the op is at {match.place}"] if match.place else ()))
     if answer.verdict is Verdict.REFUTED:
         rule, message = Rule.INVALID, f"has an invalid configuration {where}: {answer.reason}"
         yield _finding(rule, rule.severity, report, message, notes)

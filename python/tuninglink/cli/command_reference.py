@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tuninglink.mlir.rendering import print_diagnostic
 from tuninglink.opt.help import sections, summary
-from tuninglink.opt.options import options_of
+from tuninglink.opt.options import Option, options_of
 from tuninglink.opt.pass_registry import PassRegistry
 from tuninglink.passes import PASSES
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from tuninglink.mlir.passes import Pass
-    from tuninglink.opt.options import Option
 
 _INTRODUCTION = """\
 # Passes

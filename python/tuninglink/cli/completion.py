@@ -14,18 +14,22 @@ import typer
 import typer.completion
 
 from tuninglink.cli.known_values import typed_words
-from tuninglink.cli.usage import COMMON_FLAGS, COMPLETION_REQUEST, INSTALL_FLAG, SUMMARIES, usage_of
+from tuninglink.cli.usage import (
+    COMMON_FLAGS,
+    COMPLETION_REQUEST,
+    INSTALL_FLAG,
+    SUMMARIES,
+    Positional,
+    usage_of,
+)
 from tuninglink.errors import TuninglinkError
-from tuninglink.llvm_flags import dashed
+from tuninglink.llvm_flags import Flag, dashed
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.specs.libraries import spec_names
 from tuninglink.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from tuninglink.cli.usage import Positional
-    from tuninglink.llvm_flags import Flag
 
 _SHELLS: Final = ("bash", "zsh", "fish", "powershell", "pwsh")
 

@@ -208,6 +208,7 @@ def export_command(arguments: Sequence[str]) -> int:
         write_tables,
     )
 
+    # Check the output before the database is read.
     if form is not ExportFormat.TABLES:
         check_output(output)
     elif output == STANDARD_STREAM:
@@ -217,6 +218,7 @@ def export_command(arguments: Sequence[str]) -> int:
         check_output_directory(output)
     with open_database(file, read_only=True) as opened:
         trials = list(opened.all_trials())
+    # Write in the chosen format.
     if form is ExportFormat.TABLES:
         for message in write_tables(trials, Path(output)):
             process.show(Diagnostic(Severity.WARNING, message))

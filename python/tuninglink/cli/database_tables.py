@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from tuninglink.cli.terminal import print_table, render_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import TextIO
 
     from tuninglink.comparing.changes import Estimate
     from tuninglink.tuning.database import EnvironmentRecord, Trial
@@ -71,6 +70,7 @@ def _print_trials(group: Sequence[Trial]) -> None:
         is_right = results[trial.configuration.key] == RIGHT
         return trial.median is None, not is_right, trial.median or 0.0
 
+    # Right and fast configurations come first.
     ranked = sorted(group, key=rank)
     rows = [
         (

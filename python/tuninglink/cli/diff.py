@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TextIO
 
 from tuninglink.cli import process
 from tuninglink.cli.page_output import MIN_CHANGE_FLAG, PAGE_FLAGS, checked_output, write_report
@@ -14,7 +14,6 @@ from tuninglink.llvm_flags import switch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import TextIO
 
 USAGE: Final = Usage(
     name="diff",

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.cli import process
 from tuninglink.cli.compile import USAGE as COMPILE_USAGE
 from tuninglink.cli.compile import specs_of
-from tuninglink.cli.explain_device import DEVICE_FLAGS, Measurement, device_options
+from tuninglink.cli.explain_device import DEVICE_FLAGS, ProgramMeasurement, device_options
 from tuninglink.cli.explanation_output import render
 from tuninglink.cli.page_output import format_for
 from tuninglink.cli.project_options import PROJECT_FLAGS, with_project
 from tuninglink.cli.terminal import progress
 from tuninglink.cli.usage import Usage
-from tuninglink.compiler.compile_options import ExplanationFormat
+from tuninglink.compiler.compile_options import CompileOptions, ExplanationFormat
 from tuninglink.compiler.flags import EXPLAIN_FLAGS, FlagReader, compile_options
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import set_up_command_line
@@ -26,7 +26,6 @@ from tuninglink.mlir.diagnostics import error
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.compiler.compile_options import CompileOptions
     from tuninglink.explaining.times import MeasuredTimes
 
 PROGRAM: Final = "tuninglink explain"
@@ -66,6 +65,7 @@ def explain_command(arguments: Sequence[str]) -> int:
     Raises:
         TuninglinkError: the program was not compiled, or the explanation not written.
     """
+    # Read and check the arguments.
     own, project_specs = with_project(arguments)
     reader = FlagReader(_FLAGS, own)
     device = device_options(reader.values)
@@ -77,8 +77,11 @@ def explain_command(arguments: Sequence[str]) -> int:
     check_targets(options.flags)
     set_up_command_line(PROGRAM, options.flags)
     report_format = format_for(options.output, options.report_format)
-    times = [] if options.profile is None else [read_profile(options.profile)]
-    measurement = Measurement(path, options, device) if device.device else None
+    # Explain the configured program, then add recorded and measured times.
+    times: list[MeasuredTimes] = []
+    if options.profile is not None:
+        times.append(read_profile(options.profile))
+    measurement = ProgramMeasurement(path, options, device) if device.device else None
     is_whole = measurement is not None and measurement.is_profiled
     with progress(f"explaining {path}") as step:
         choice = specs_of(options, project_specs)
@@ -90,9 +93,14 @@ def explain_command(arguments: Sequence[str]) -> int:
             step=step,
             is_detailed=report_format is ExplanationFormat.HTML,
         )
-        explanation = with_times(explanation, [*times, *_recorded_times(options, path)])
-        if measurement is not None:
-            explanation = measurement.add_times(explanation, compilation.output, choice, step)
+        times += _recorded_times(options, path)
+        if measurement is None:
+            explanation = with_times(explanation, times)
+        else:
+            explanation = measurement.add_times(
+                explanation, compilation.output, choice, step, times
+            )
+    # Colors depend on the stream.
     stream = sys.stdout if options.output == STANDARD_STREAM else None
     write_output(options.output, render(explanation, report_format, stream).encode())
     return process.SUCCESS

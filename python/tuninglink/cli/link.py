@@ -139,9 +139,7 @@ def link_command(arguments: Sequence[str]) -> int:
     values, specs = USAGE.parse(arguments)
     options = LinkOptions(specs=specs, **values)
     if options.target and not options.default_specs:
-        message = (
-            "--target asks for a default spec and --no-default-specs for none; give one of them"
-        )
+        message = "--target selects a default spec and --no-default-specs none; give one of them"
         raise TuninglinkError(error(message))
     as_bytecode = options.emit_bytecode or options.output.endswith(".mlirbc")
     if as_bytecode and options.output == STANDARD_STREAM:

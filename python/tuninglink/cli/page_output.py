@@ -6,7 +6,7 @@ import io
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from tuninglink.comparing.changes import LEAST_CHANGE
 from tuninglink.compiler.compile_options import ExplanationFormat
@@ -17,7 +17,6 @@ from tuninglink.plain_data import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import TextIO
 
 PAGE_FLAGS: Final[Mapping[str, Flag]] = {
     "format": choice(

@@ -9,13 +9,12 @@ import time
 from contextlib import ExitStack, contextmanager
 from enum import IntEnum
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TextIO
 
 from tuninglink.interrupt_hooks import interrupt_hook
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from typing import TextIO
 
     from rich.console import Console
 

@@ -10,8 +10,15 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.tuning import Listener
 from tuninglink.tuning.devices import duration
-from tuninglink.tuning.results import Correctness
-from tuninglink.tuning.results.task_result import Ending, TaskOutcome, TaskResult
+from tuninglink.tuning.results import Correctness, OutputComparison, OutputVerdict
+from tuninglink.tuning.results.task_result import (
+    Ending,
+    FunctionComparison,
+    ModelComparison,
+    TaskOutcome,
+    TaskResult,
+    TrialResult,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,12 +28,6 @@ if TYPE_CHECKING:
     from tuninglink.tuning.deciding.verdicts import ModelVerdict
     from tuninglink.tuning.devices.device import DeviceDescription
     from tuninglink.tuning.programs.dispatches import DispatchedProgram, Omission, TuningTask
-    from tuninglink.tuning.results import OutputComparison, OutputVerdict
-    from tuninglink.tuning.results.task_result import (
-        FunctionComparison,
-        ModelComparison,
-        TrialResult,
-    )
     from tuninglink.tuning.scheduling import Timeline
     from tuninglink.tuning.scheduling.budget import Budget
 

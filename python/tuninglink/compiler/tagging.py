@@ -1,7 +1,7 @@
 """Copies of linked specs that tag the operations that they configure.
 
 A tag is a private attribute next to the configuration, written by the same action. So the tags show the actual
-behaviour of the compiler.
+behaviour of the compiler. An action that rewrites its operation leaves nothing of it; its tag is on the function.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tuninglink.mlir import names
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.symbols import FreshNames, split_path, symbols
 from tuninglink.mlir.walk import body, collect
-from tuninglink.specs.entry_settings import CONFIGURATIONS
+from tuninglink.specs.entry_settings import CONFIGURATIONS, unrolled_loops
 from tuninglink.specs.linking.link_form import LinkForm
 from tuninglink.specs.module_scan import signature
 from tuninglink.specs.sequences import argument_attributes
@@ -75,6 +75,7 @@ class TaggedSpec:
         with module.context, module.location:
             for scope in _scopes(linked, module):
                 self._tag_annotations(scope)
+                self._tag_rewritings(scope)
                 if exact:
                     self._tag_entries(scope)
         self.content = to_bytecode(module)
@@ -89,8 +90,17 @@ class TaggedSpec:
                 with mlir.InsertionPoint(annotation):
                     self._add_tag(annotation.operands[0], origin)
 
+    def _tag_rewritings(self, scope: _Scope) -> None:
+        """Add a tag to every action that rewrites its operation."""
+        for action, entries in scope.users_of_actions().items():
+            sequence, origin = scope.table.lookup(action), scope.origin(entries)
+            if origin is not None and sequence is not None and scope.rewrites(action):
+                block = sequence.regions[0].blocks[0]
+                with mlir.InsertionPoint.at_block_begin(block):
+                    self._add_tag(_function_around(block.arguments[0]), origin)
+
     def _tag_entries(self, scope: _Scope) -> None:
-        """Give every entry whose action only annotates a separate action and tag."""
+        """Give every entry whose action only annotates, or rewrites its operation, a separate action and tag."""
         fresh = FreshNames(symbols(scope.module))
         actions: dict[mlir.Operation, list[mlir.Attribute]] = {}
         origins = iter(scope.origins)
@@ -98,7 +108,7 @@ class TaggedSpec:
             name = pair.action
             origin = next(origins) if pair.is_entry else None
             targets = scope.configured_arguments(pair.action)
-            if targets and origin is not None:
+            if origin is not None and (targets or scope.rewrites(pair.action)):
                 name = fresh.take("tagged")
                 self._add_action(scope, pair.action, name, targets, origin)
             path = mlir.SymbolRefAttr.get(split_path(name))
@@ -109,7 +119,7 @@ class TaggedSpec:
     def _add_action(
         self, scope: _Scope, action: str, name: str, targets: Sequence[int], origin: Origin
     ) -> None:
-        """Add a sequence that runs `action` and then tags some of its arguments."""
+        """Add a sequence that runs `action` and then tags some of its arguments; without any, the function."""
         original = scope.table.lookup(action)
         assert original is not None
         kind = signature(original)
@@ -120,9 +130,10 @@ class TaggedSpec:
         block = sequence.regions[0].blocks[0]
         with mlir.InsertionPoint(block):
             arguments = list(block.arguments)
+            tagged = [arguments[target] for target in targets] or [_function_around(arguments[0])]
             done = include(split_path(action), arguments, kind.results, FAILURES_PROPAGATE)
-            for target in targets:
-                self._add_tag(block.arguments[target], origin)
+            for handle in tagged:
+                self._add_tag(handle, origin)
             yield_(list(done.results))
 
     def _add_tag(self, operation: Handle, origin: Origin) -> None:
@@ -166,14 +177,22 @@ class _Scope:
 
     def users_of_annotations(self) -> dict[mlir.Operation, list[int]]:
         """Return the entries that reach each configuring annotation."""
-        entries: dict[str, list[int]] = {}
-        for position, pair in enumerate(self.pairs):
-            entries.setdefault(pair.action, []).append(position)
         users: dict[mlir.Operation, list[int]] = {}
-        for action, positions in entries.items():
+        for action, positions in self.users_of_actions().items():
             for annotation in _reached(self.table, action):
                 users.setdefault(annotation, []).extend(positions)
         return users
+
+    def users_of_actions(self) -> dict[str, list[int]]:
+        """Return the entries that have each action."""
+        entries: dict[str, list[int]] = {}
+        for position, pair in enumerate(self.pairs):
+            entries.setdefault(pair.action, []).append(position)
+        return entries
+
+    def rewrites(self, action: str) -> bool:
+        """Return whether `action` rewrites its operation."""
+        return bool(unrolled_loops(self.table, action))
 
     def configured_arguments(self, action: str) -> list[int]:
         """Return the arguments that `action` configures, if it only annotates and keeps its handles."""
@@ -202,6 +221,18 @@ def _scopes(linked: LinkedSpec, module: mlir.Operation) -> Iterator[_Scope]:
     linked_parts = [(position, part) for position, part in parts if part.copy is not None]
     for nested, part in zip(modules, linked_parts, strict=True):
         yield _Scope(nested, [part])
+
+
+def _function_around(operation: Handle) -> Handle:
+    """Add a handle to the function around an operation at the insertion point."""
+    parent = mlir.Operation.create(
+        names.GET_PARENT,
+        results=[operation.type],
+        operands=[operation],
+        attributes={"op_name": mlir.StringAttr.get(names.FUNCTION)},
+    )
+    handle: Handle = parent.results[0]
+    return handle
 
 
 def _configures(annotation: mlir.Operation) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
@@ -13,8 +14,6 @@ from tuninglink.mlir.walk import visit
 from tuninglink.specs.transform_ops import yield_
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Mapping, Sequence
-
     from tuninglink.spaces.workload import Workload
 
     Value = mlir.Value[Any]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,8 +16,6 @@ from tuninglink.mlir.walk import collect
 from tuninglink.specs.transform_ops import add_kernel_config, yield_
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from tuninglink.spaces.workload import Workload
 
 _ANY_OP: Final = "!transform.any_op"

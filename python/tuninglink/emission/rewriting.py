@@ -7,6 +7,7 @@ sequence of elementwise ops on shifted slices of the image, which the compiler f
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING, Final
 
@@ -19,8 +20,6 @@ from tuninglink.mlir import names
 from tuninglink.specs.transform_ops import named_sequence, yield_
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from tuninglink.spaces.workload import Workload
 
 _ANY_OP: Final = "!transform.any_op"
@@ -79,6 +78,7 @@ def add_unrolling(module: mlir.Operation, copies: Sequence[int]) -> str:
         function_name = mlir.StringAttr.get(names.FUNCTION)
         (function,) = create(names.GET_PARENT, [operation], [_ANY_OP], op_name=function_name)
         unrolled = [count for count in copies if count]
+        # Tile the unrolled loops by one, and unroll the new loops, the innermost first.
         _, *loops = create(
             names.TILE_USING_FOR,
             [operation],
@@ -90,6 +90,7 @@ def add_unrolling(module: mlir.Operation, copies: Sequence[int]) -> str:
         integer = mlir.IntegerType.get_signless(64)
         for loop, count in reversed(list(zip(loops, unrolled, strict=True))):
             create(names.UNROLL, [loop], [], factor=mlir.IntegerAttr.get(integer, count))
+        # Clean up the function with patterns, then CSE.
         patterns = mlir.Operation.create(names.APPLY_PATTERNS, operands=[function], regions=1)
         with mlir.InsertionPoint(patterns.regions[0].blocks.append()):
             for pattern in _CLEANUP:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,8 +22,6 @@ from tuninglink.specs.entry_settings import PROVENANCE, provenance_attribute
 from tuninglink.specs.transform_ops import yield_
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from tuninglink.iree.targets import Target
     from tuninglink.spaces.workload import Workload
 
@@ -172,11 +171,13 @@ def write_spec(name: str, entries: Sequence[SpecEntry]) -> str:
         unit = mlir.UnitAttr.get()
         configuring = [entry for entry in entries if not entry.copies]
         dispatches = [entry.dispatch for entry in configuring]
+        # Mark the module; only a plain matcher list has the default form.
         module.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)
         module.attributes[names.WITH_NAMED_SEQUENCE] = unit
         preparations = [kind for kind in Preparation if any(map(kind.is_for, dispatches))]
         if configuring == list(entries) and entries and not preparations:
             module.attributes[names.DEFAULT_ENTRY_POINT] = unit
+        # Entries with equal configurations share an action.
         actions = {
             attributes: _add_action(module, attributes)
             for attributes in sorted({tuple(entry.configuration) for entry in configuring}, key=len)
@@ -185,6 +186,7 @@ def write_spec(name: str, entries: Sequence[SpecEntry]) -> str:
             copies: add_unrolling(module, copies)
             for copies in dict.fromkeys(entry.copies for entry in entries if entry.copies)
         }
+        # Add a matcher for each entry.
         fresh = FreshNames([])
         pairs, rewriting = [], []
         for entry in entries:

@@ -101,7 +101,7 @@ class Catalog:
                 yield f"cannot tell what {entries} of '{member.source}' would match: {reason}"
             if member.is_too_large:
                 yield (
-                    f"whether entries of '{member.source}' are unreachable is not asked, as there are more than "
+                    f"whether entries of '{member.source}' are unreachable is not checked, as there are more than "
                     f"{MOST_PROVEN:,}; 'tuninglink check' does"
                 )
 

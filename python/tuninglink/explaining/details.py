@@ -44,6 +44,7 @@ def with_details(
     detailed: dict[str, DispatchReport] = {}
     asked = 0
     for row in explanation.rows:
+        # Equal dispatches share one starting point.
         first = row.dispatches[0]
         point = points.get(first.name)
         if point is None or not is_tunable(point.workload.problem.kind):

@@ -73,6 +73,8 @@ class OperationReport:
         shadowed: entries that match as well, and come later.
         nearest: the nearest entries, if none matched.
         cannot_tell: the facts that could not be determined.
+        rewriting: the change that the entry made to the op in place of a configuration, in words; empty without one. The
+            configuration is then the compiler's for the new ops.
         hint: a change to the program that no configuration can replace; empty without a hint.
     """
 
@@ -89,6 +91,7 @@ class OperationReport:
     shadowed: tuple[EntryReference, ...] = ()
     nearest: tuple[NearMiss, ...] = ()
     cannot_tell: tuple[str, ...] = ()
+    rewriting: str = ""
     hint: str = ""
 
     @property
@@ -104,7 +107,7 @@ class Status(Enum):
     """The outcome for a dispatch; the value is the word in reports."""
 
     TUNED = "tuned"
-    """A spec configured it."""
+    """A spec configured it, or rewrote its op."""
     KEPT = "kept"
     """An entry matched, but the dispatch had a configuration before, and kept it."""
     NO_EFFECT = "no-effect"

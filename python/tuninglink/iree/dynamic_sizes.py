@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isqrt
 from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree.structured_op import StructuredOp, shape
+from tuninglink.iree.structured_op import Sizes, StructuredOp, shape
 from tuninglink.mlir.walk import collect
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tuninglink.iree.given_sizes import SizeLookup
-    from tuninglink.iree.structured_op import Sizes
 
     Value = mlir.Value[Any]
 

@@ -187,7 +187,7 @@ class Reading:
         """Return the dimension that a matcher op tests."""
         value, number = self.value(op), integer_value(op.attributes["dim"])
         if number < 0:
-            raise NotUnderstoodError("it asks for a dimension before the first")
+            raise NotUnderstoodError("it requires a dimension before the first")
         return value.group, value.number, number
 
 

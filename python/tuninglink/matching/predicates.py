@@ -7,12 +7,11 @@ contexts and used as keys.
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
-
     from tuninglink.iree.op_kinds import OpKind
     from tuninglink.iree.structured_op import ValueType
 

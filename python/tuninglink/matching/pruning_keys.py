@@ -6,6 +6,7 @@ the matcher fails silently. If it fits, the matcher may match.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -15,8 +16,6 @@ from tuninglink.matching.extents import box
 from tuninglink.mlir import names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from tuninglink.iree.structured_op import Sizes, ValueType
 
 _NAMED_CONTRACTIONS: Final = frozenset(
@@ -158,11 +157,13 @@ def pruning_key(conjunction: Sequence[pred.Predicate]) -> PruningKey:
                 types.setdefault(value.number, type_)
             case pred.HasExtent():
                 bounds.append(predicate)
+    # Only the types of unchanged operands of an attention can be compared.
     elements.update(
         type_.element
         for operand, type_ in types.items()
         if kind is not OpKind.ATTENTION or operand < KEPT_OPERANDS
     )
+    # A dimension that may be 1 can be dropped before code generation.
     extents = [
         extent
         for (group, operand, _), extent in (box(bounds).items() if bounds else ())

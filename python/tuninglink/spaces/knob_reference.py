@@ -43,7 +43,7 @@ KNOBS: Final = {
     ),
     "subgroup": KnobReference("tile of a subgroup; with an mma_kind in intrinsics", _PIECES),
     "thread": KnobReference("tile of a thread", _ELEMENTS),
-    "padding": KnobReference("what a loop is padded to a multiple of", _ELEMENTS),
+    "padding": KnobReference("the multiple that a loop is padded to", _ELEMENTS),
     "padding_conv": KnobReference(
         "the same for the loops of a convolution, before it becomes a matmul", _ELEMENTS
     ),
@@ -51,10 +51,10 @@ KNOBS: Final = {
     "promote_operands": KnobReference("the operands that are copied to shared memory, by number"),
     "promotion_types": KnobReference("how each of them is copied"),
     "subgroup_basis": KnobReference(
-        "subgroups along each loop, and the loops that they stand for", "subgroups"
+        "subgroups along each loop, and the loops of these numbers", "subgroups"
     ),
     "lane_basis": KnobReference(
-        "threads of a subgroup along each loop, and the loops that they stand for", "threads"
+        "threads of a subgroup along each loop, and the loops of these numbers", "threads"
     ),
     "prefetch_num_stages": KnobReference(
         "stages of the software pipeline; 0 and 1 prefetch nothing", "stages"
@@ -66,7 +66,7 @@ KNOBS: Final = {
         "the order of workgroups; Transpose exchanges x and y"
     ),
     "workgroup_reordering_strategy": KnobReference(
-        "the order of workgroups, for a number of dies with so many compute units"
+        "the order of workgroups, for a number of dies with this number of compute units"
     ),
     "amdgpu-waves-per-eu": KnobReference(
         "least number of subgroups that a SIMD unit runs at once; more of them leave each fewer registers",

@@ -229,7 +229,7 @@ class Selection:
         ]
         if len(exclusions) > _NAMED:
             notes.append(note(f"nor are {len(exclusions) - _NAMED:,} more"))
-        notes.append(note(f"'--spec TARGET={source}' binds a spec to what it is for"))
+        notes.append(note(f"'--spec TARGET={source}' binds a spec to its target"))
         message = f"{first.what} of '{source}' is not applied for {self._target}: {first.reason}"
         return Diagnostic(Severity.WARNING, message, first.place, tuple(notes))
 

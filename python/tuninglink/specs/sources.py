@@ -151,7 +151,7 @@ class SpecArgument:
 
     def _check_hash(self, found: Sequence[SpecFile]) -> None:
         if len(found) != 1:
-            message = f"a hash stands for one spec, and '{self.source}' has {len(found)}"
+            message = f"a hash identifies one spec, and '{self.source}' has {len(found)}"
             raise SpecError(error(message))
         if found[0].sha256 != self.sha256:
             raise SpecError(changed(self.source, found[0].sha256, self.sha256))

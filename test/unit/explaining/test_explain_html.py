@@ -262,7 +262,7 @@ def test_times_bring_rates_and_what_an_entry_saves(tmp_path: Path) -> None:
         ["", "2", "", "", "", "", ""],
     ]
     assert found["sources"] == ["Measured", "As the entry records"]
-    assert found["peaks"] == "Peak rates of MI300X: 0.1 TFLOP/s fp32, 5 TB/s (a data sheet)."
+    assert found["peaks"] == "Peak rates of MI300X: 100 GFLOP/s fp32, 5 TB/s (a data sheet)."
 
 
 @needs_chromium

@@ -170,7 +170,7 @@ def test_graphs_are_covered_by_the_same_and_by_contractions() -> None:
         (
             """%r = transform.get_result %op[0] : (!transform.any_op) -> !transform.any_value
             transform.iree.match.dim_is_multiple_of %r[0], 2 : !transform.any_value""",
-            "'transform.get_result' stands in the matcher itself, which is an error",
+            "'transform.get_result' is in the matcher itself, which is an error",
         ),
         (
             contraction("f16", "nt", bounds("lhs", -1, 0, None)),  # It ends the compiler's process.

@@ -352,8 +352,8 @@ _kept: list[mlir.Operation] = []
 
 
 CONTRADICTIONS = (
-    "it asks for other numbers of dimensions than its maps have",
-    "it asks for different numbers of dimensions",
+    "it requires other numbers of dimensions than its maps have",
+    "it requires different numbers of dimensions",
 )
 """Reasons for opaque matchers in this test: nothing can match them."""
 

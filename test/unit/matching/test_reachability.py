@@ -97,7 +97,7 @@ def test_findings_in_words() -> None:
         "'@match_0 -> @apply' is reached by a contraction of f16 x f16 x f32 with m = 2048, n = 1280",
         "'@match_1 -> @apply' is reached by a contraction of f16 x f16 x f32 with m = 2048, n = 64",
         "'@match_2 -> @apply' is reached by a contraction of f16 x f16 x f32 with m = ?, n = 1280",
-        "'@match_3 -> @apply' is never reached: '@match_0' comes first and matches whatever it matches",
+        "'@match_3 -> @apply' is never reached: '@match_0' comes first and matches all ops that it matches",
     ]
     assert [str(each) for each in find_overlaps(spec)] == [
         (

@@ -7,6 +7,7 @@ import pickle
 import random
 import threading
 import time
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import pytest
@@ -275,7 +276,8 @@ def test_alternatives_and_products_are_counted_as_listed_by_hand() -> None:
     constraints = alternatives_set()
     assert constraints.count(Limits(math.inf)).count == expected
     # No restart takes long where bounds of products are seen before the last factor is chosen.
-    probed = constraints.probe(30, limits=Limits(math.inf, steps=400))
+    deadline = Limits(math.inf, steps=400).start()
+    probed = list(islice(constraints._probes(random.Random(0), deadline), 30))
     assert len(probed) == 30
     assert all(constraints.accepts(each) for each in probed)
 

@@ -82,7 +82,7 @@ def test_what_a_server_has_is_fetched_and_pinned(server: str, tmp_path: Path) ->
     assert read(url)[0] == [SPEC + b"\n"]
     for each in (tmp_path / "cache" / "specs").iterdir():
         each.write_bytes(b"damaged")
-    with pytest.raises(SpecError, match="is not what it was when its hash was taken"):
+    with pytest.raises(SpecError, match="has changed since its hash was taken"):
         read(pinned)
 
 

@@ -97,7 +97,7 @@ BREAKS_LATER = {
     "changes the payload in matcher": spec_text(
         'transform.annotate %op "seen" : !transform.any_op'
     ),
-    "cannot stand in matcher": spec_text(
+    "cannot be in matcher": spec_text(
         "%users = transform.get_consumers_of_result %op[0] : (!transform.any_op) -> !transform.any_op"
     ),
     "takes only 'linalg.copy'": spec_text(argument='!transform.op<"linalg.copy">'),

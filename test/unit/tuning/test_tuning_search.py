@@ -56,7 +56,6 @@ class Pool:
     times: Mapping[Candidate, float | None]
     default: Candidate | None = None
     given: tuple[Candidate, ...] = ()
-    asked_neighbors: int = field(default=0)
     options: Mapping[Candidate, Sequence[Candidate]] = field(default_factory=dict)
 
     def sample(self, n: int, seed: int) -> Sequence[Candidate]:
@@ -67,7 +66,6 @@ class Pool:
         pass
 
     def neighbors(self, candidate: Candidate) -> Sequence[Candidate]:
-        self.asked_neighbors += 1
         return [
             each
             for each in self.times

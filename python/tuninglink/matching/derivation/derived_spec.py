@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree.op_kinds import OpKind
+from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.matching import predicates as pred
 from tuninglink.matching.reader import STRUCTURED_MATCHERS
 from tuninglink.mlir import names
@@ -20,9 +21,6 @@ from tuninglink.specs.spec import Spec
 from tuninglink.specs.transform_ops import add_kernel_config, any_op, named_sequence, yield_
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from tuninglink.iree.op_kinds import Role
     from tuninglink.iree.structured_op import Sizes
     from tuninglink.matching.derivation.problem_forms import ProblemForm
     from tuninglink.matching.op_info import OpInfo

@@ -15,12 +15,11 @@ from tuninglink.iree.lowering_configs import CpuLevel
 from tuninglink.solver import Grade
 from tuninglink.solver.expressions import Expression, all_of, any_of, negation, number, select
 from tuninglink.spaces.cpu import Masking
-from tuninglink.spaces.cpu.nest import PACKED_LOOPS
+from tuninglink.spaces.cpu.nest import PACKED_LOOPS, LoopNest
 from tuninglink.spaces.cpu.vector_sizes import fused_vectors, masked_size
 
 if TYPE_CHECKING:
     from tuninglink.spaces.cpu.cpu_rules import CpuRules
-    from tuninglink.spaces.cpu.nest import LoopNest
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ def add_decomposition(rules: CpuRules) -> None:
     window = _WINDOWS.get(operation)
     if window is None:
         if operation.startswith(_NAMES):
-            rules.add(False, f"this pipeline knows no '{operation}'")  # noqa: FBT003 - that is the rule
+            rules.add(False, f"this pipeline does not support '{operation}'")  # noqa: FBT003 - that is the rule
         return
     rows, columns = _left(rules, window.rows), _left(rules, window.columns)
     filter_rows, filter_columns = (

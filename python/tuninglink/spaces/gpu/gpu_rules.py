@@ -91,7 +91,7 @@ class GpuRules:
             condition,
             message,
             *values,
-            provenance="the compiler's own constraints ask so where they apply",
+            provenance="the compiler's own constraints require it where they apply",
             grade=Grade.COMPILER,
         )
 

@@ -194,7 +194,7 @@ class _TileAndFuseRules(FormRules):
         """Require the number of threads that the tiles of a workgroup need."""
         self.add_workgroup()
         self._wanted = product(self._tiling.counts.values()) * self.subgroup_size
-        self.rules.threads(self.threads, self._wanted, "that its tiles ask for")
+        self.rules.threads(self.threads, self._wanted, "that its tiles need")
 
     def limit_memory(self) -> None:
         """Limit the copies of promoted operands and the data that threads exchange."""

@@ -162,6 +162,7 @@ class Database:
                 yield _trial(row)
 
     def _insert(self, trial: Trial) -> int:
+        # A hash of the whole trial identifies it, so that merges add no duplicates.
         configuration = trial.configuration
         failure = trial.failure
         knobs = json.dumps(dict(configuration.knobs), separators=(",", ":"))
@@ -181,6 +182,7 @@ class Database:
         key = sha256(json.dumps(whole).encode()).hexdigest()
         if self._connection.execute("SELECT 1 FROM trial WHERE key = ?", (key,)).fetchone():
             return 0
+        # Refer to the rows of its problem, environment and configuration, which are added if new.
         identities = (
             self._identity("problem", ("key",), astuple(problem)),
             self._identity("environment", _ENVIRONMENT_COLUMNS, astuple(trial.environment)),

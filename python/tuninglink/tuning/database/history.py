@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
@@ -12,8 +13,6 @@ from tuninglink.tuning.database.database import RIGHT, ranked_among, results_of
 from tuninglink.tuning.deciding import interval
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     from tuninglink.tuning.database.records import EnvironmentRecord, Trial
 
 

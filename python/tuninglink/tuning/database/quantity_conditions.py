@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
@@ -15,8 +16,6 @@ from tuninglink.tuning.database.tables import problem_of_program, recorded_candi
 from tuninglink.tuning.search.features import features
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from numpy.typing import NDArray
 
     from tuninglink.tuning.candidates import SearchProblem
@@ -195,12 +194,14 @@ def failure_rules(kind: str, target: str, trials: Iterable[Trial]) -> Iterator[F
         key = trial.problem.key, trial.configuration.key
         if trial.configuration.knobs and (trial.failure is not None or key not in candidates):
             candidates[key] = trial  # of a candidate that failed at any stage, the failure counts
+    # Divide the candidates by the reason of their failure.
     rows = list(candidates.values())
     reasons = list(map(_reason, rows))
     succeeded = np.array([reason is None for reason in reasons], bool)
     quantities = Quantities.of(rows)
     for reason in dict.fromkeys(filter(None, reasons)):
         failed = np.array([other == reason for other in reasons], bool)
+        # Take the conditions that explain most of the remaining failures, until too few are left.
         unexplained = failed
         while succeeded.any() and unexplained.sum() >= FEWEST:
             conditions, holds = _common_conditions(quantities, unexplained, succeeded)

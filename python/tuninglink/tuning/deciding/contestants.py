@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -10,8 +11,6 @@ from tuninglink.tuning.devices import Settings
 from tuninglink.tuning.devices.sampling import FEWEST_ROUNDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.results.task_result import TrialResult
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from queue import Empty, SimpleQueue
 from threading import Lock
@@ -11,23 +12,21 @@ from typing import TYPE_CHECKING, Final, Self, TypeVar
 from distributed import KilledWorker
 
 from tuninglink.mlir.diagnostics import error, note
-from tuninglink.tuning.devices.cluster_workers import DeviceKey, ask_device, describe_device
-from tuninglink.tuning.devices.device import DeviceError
-from tuninglink.tuning.devices.device_process import Device
-from tuninglink.tuning.devices.device_set import REPEATS, DefaultTimes, screen
+from tuninglink.tuning.devices.cluster_workers import (
+    Cluster,
+    DeviceKey,
+    ask_device,
+    describe_device,
+)
+from tuninglink.tuning.devices.device import DeviceDescription, DeviceError
+from tuninglink.tuning.devices.device_process import Answer, Device, Request
+from tuninglink.tuning.devices.device_set import REPEATS, DefaultTimes, Measurement, screen
 from tuninglink.tuning.results import Failure
-from tuninglink.tuning.scheduling import UseMeter, mean_use
+from tuninglink.tuning.scheduling import DeviceUse, UseMeter, mean_use
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from tuninglink.tuning.devices import Settings
-    from tuninglink.tuning.devices.cluster_workers import Cluster
-    from tuninglink.tuning.devices.device import DeviceDescription
-    from tuninglink.tuning.devices.device_process import Answer, Request
-    from tuninglink.tuning.devices.device_set import Measurement
     from tuninglink.tuning.programs.benchmark import Benchmark
-    from tuninglink.tuning.scheduling import DeviceUse
 
 
 Returned = TypeVar("Returned")

@@ -16,14 +16,12 @@ from distributed import Client, get_worker
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error, note
-from tuninglink.tuning.devices.device import driver_of
-from tuninglink.tuning.devices.device_process import DeviceProcess
+from tuninglink.tuning.devices.device import DeviceDescription, driver_of
+from tuninglink.tuning.devices.device_process import Answer, DeviceProcess, Request
 from tuninglink.workers import Pool
 
 if TYPE_CHECKING:
     from tuninglink.tuning.devices import Settings
-    from tuninglink.tuning.devices.device import DeviceDescription
-    from tuninglink.tuning.devices.device_process import Answer, Request
     from tuninglink.tuning.results import Failure
 
 

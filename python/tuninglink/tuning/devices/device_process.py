@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import signal
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 
 from tuninglink.iree.worker_stack import WORKER_STACK_BYTES
-from tuninglink.mlir.diagnostics import error
+from tuninglink.mlir.diagnostics import Diagnostic, error
 from tuninglink.tuning.devices.device import (
     LOCAL_DRIVERS,
     DeviceDescription,
@@ -20,20 +21,16 @@ from tuninglink.tuning.devices.device import (
 from tuninglink.tuning.devices.measurement import Measurer
 from tuninglink.tuning.devices.running import MeasurementError
 from tuninglink.tuning.results import Failure, FailureKind
-from tuninglink.tuning.scheduling import UseMeter
+from tuninglink.tuning.scheduling import DeviceUse, UseMeter
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from numpy.typing import NDArray
 
-    from tuninglink.mlir.diagnostics import Diagnostic
     from tuninglink.tuning.devices import Rounds, Settings, Timing
     from tuninglink.tuning.devices.numerics import Outputs
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.programs.compiled_program import CompiledProgram
-    from tuninglink.tuning.scheduling import DeviceUse
 
 
 Answer = TypeVar("Answer", covariant=True)  # noqa: PLC0105

@@ -6,6 +6,7 @@ import math
 import statistics
 import threading
 from collections import defaultdict, deque
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
@@ -13,7 +14,6 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 from tuninglink.tuning.results import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
     from concurrent.futures import Future
 
     from tuninglink.tuning.candidates import Candidate

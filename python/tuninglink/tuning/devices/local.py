@@ -6,6 +6,7 @@ on disk that all processes share. Loaded in another process first, a module is t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import suppress
 from queue import SimpleQueue
@@ -13,22 +14,23 @@ from typing import TYPE_CHECKING, Final, Self
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error
-from tuninglink.tuning.devices.device import THREADED_DRIVER, driver_of, open_device, physical_cores
+from tuninglink.tuning.devices.device import (
+    THREADED_DRIVER,
+    DeviceDescription,
+    driver_of,
+    open_device,
+    physical_cores,
+)
 from tuninglink.tuning.devices.device_process import DeviceProcess
-from tuninglink.tuning.devices.device_set import REPEATS, DefaultTimes, screen
+from tuninglink.tuning.devices.device_set import REPEATS, DefaultTimes, Measurement, screen
 from tuninglink.tuning.devices.running import Loader, MeasurementError
 from tuninglink.tuning.results import Failure, FailureKind
-from tuninglink.tuning.scheduling import mean_use
+from tuninglink.tuning.scheduling import DeviceUse, mean_use
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError, do_nothing
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from tuninglink.tuning.devices import Settings
-    from tuninglink.tuning.devices.device import DeviceDescription
-    from tuninglink.tuning.devices.device_set import Measurement
     from tuninglink.tuning.programs.benchmark import Benchmark
-    from tuninglink.tuning.scheduling import DeviceUse
 
 
 COMPILING_DRIVERS: Final = frozenset({"cuda"})

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from tuninglink.tuning.devices import (
+    DeviceReading,
     Rounds,
     Settings,
     Timing,
@@ -15,7 +17,7 @@ from tuninglink.tuning.devices import (
     wall_seconds,
 )
 from tuninglink.tuning.devices.benchmark_loading import BenchmarkLoader
-from tuninglink.tuning.devices.buffers import bytes_on_host, to_device
+from tuninglink.tuning.devices.buffers import DispatchTrace, bytes_on_host, to_device
 from tuninglink.tuning.devices.device import (
     SYNCHRONOUS_DRIVER,
     driver_of,
@@ -39,12 +41,8 @@ from tuninglink.tuning.devices.sensors import sensors_of
 from tuninglink.tuning.results import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
-    from tuninglink.tuning.devices import DeviceReading
-    from tuninglink.tuning.devices.buffers import DispatchTrace
     from tuninglink.tuning.devices.inputs import Bytes
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.programs.compiled_program import CompiledProgram

@@ -4,32 +4,36 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Hashable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 import iree.runtime as rt
 import numpy as np
 
-from tuninglink.tuning.devices.buffers import ValueTracer, hal_type, to_device, to_host
+from tuninglink.tuning.devices.buffers import (
+    DispatchTrace,
+    ValueTracer,
+    hal_type,
+    to_device,
+    to_host,
+)
 from tuninglink.tuning.devices.inputs import random_bytes
-from tuninglink.tuning.devices.running import Loader, MeasurementError
-from tuninglink.tuning.programs.compiled_program import element_type, is_float
+from tuninglink.tuning.devices.running import LoadedFunction, Loader, MeasurementError
+from tuninglink.tuning.programs.compiled_program import (
+    CompiledProgram,
+    Parameter,
+    ParameterSource,
+    ProgramInput,
+    element_type,
+    is_float,
+)
 from tuninglink.tuning.results import Failure, FailureKind
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
-
     from numpy.typing import NDArray
 
     from tuninglink.tuning.devices import CallTimer
-    from tuninglink.tuning.devices.buffers import DispatchTrace
-    from tuninglink.tuning.devices.running import LoadedFunction
-    from tuninglink.tuning.programs.compiled_program import (
-        CompiledProgram,
-        Parameter,
-        ParameterSource,
-        ProgramInput,
-    )
 
     Array = NDArray[Any]
     _Place = tuple[bytes, Hashable, tuple[rt.VmModule, ...]]

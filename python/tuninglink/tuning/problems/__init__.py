@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tuninglink.spelling import did_you_mean
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 class ProblemError(ValueError):

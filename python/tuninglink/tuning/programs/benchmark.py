@@ -14,18 +14,16 @@ a set: set `i` of a batch is copy `i / variants` of the bindings with the argume
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from hashlib import sha256
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import visit
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 class Access(Enum):
@@ -92,11 +90,6 @@ class BufferLayout:
     guard: int
     variants: int = field(default=1, repr=False)  # not part of the key of a problem
     program_sets: int = field(default=1, repr=False)
-
-    @property
-    def binding_bytes(self) -> int:
-        """The bytes of all bindings."""
-        return sum(binding.byte_length for binding in self.bindings)
 
     def copies(self, sets: int) -> int:
         """Return the number of copies of the bindings for a number of sets."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -13,8 +14,6 @@ from iree.compiler import ir as mlir
 from tuninglink.mlir.walk import body
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tuninglink.tuning.programs import ParameterFile
 
 

@@ -9,6 +9,7 @@ moved by about one rounding, and an output may be off by a multiple of what that
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -16,15 +17,12 @@ import ml_dtypes
 import numpy as np
 
 from tuninglink.tuning.devices.inputs import filled, patterns
-from tuninglink.tuning.devices.numerics import Comparison, relative_tolerance, within
-from tuninglink.tuning.programs.benchmark import Access
+from tuninglink.tuning.devices.numerics import ElementDifferences, relative_tolerance, within
+from tuninglink.tuning.programs.benchmark import Access, Binding, BufferLayout
 from tuninglink.tuning.programs.compiled_program import element_type, is_float
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from tuninglink.tuning.devices.inputs import Bytes, Pattern
-    from tuninglink.tuning.programs.benchmark import Binding, BufferLayout
 
 _LEAST_PERTURBATION: Final = 2.0**-18
 """Relative change of f32 and f64 inputs: 64 units in the last place of f32, more than device functions are off by."""
@@ -109,7 +107,7 @@ def elements(binding: Binding, data: Bytes) -> np.ndarray:
 
 def compare_with(
     binding: Binding, actual: Bytes, expected: Expected, summation: float = 0.0
-) -> Comparison:
+) -> ElementDifferences:
     """Compare a binding with its expected content.
 
     Args:

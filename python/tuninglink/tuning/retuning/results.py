@@ -184,7 +184,7 @@ _VERDICTS: Final = {
     Standing.FAILED: (EntryVerdict.DROPPED, "it fails on"),
     Standing.SLOWER: (EntryVerdict.DROPPED, "it is slower than the compiler's choice on"),
     Standing.FASTER: (EntryVerdict.KEPT, ""),
-    Standing.UNDECIDED: (EntryVerdict.UNDECIDED, "the rounds do not tell on"),
+    Standing.UNDECIDED: (EntryVerdict.UNDECIDED, "the rounds do not show whether it is faster on"),
     Standing.NOT_FASTER: (EntryVerdict.DROPPED, "it is not faster than the compiler's choice on"),
     Standing.SAME: (EntryVerdict.DROPPED, "the compiler's own choice gives the same code on"),
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Final
@@ -19,13 +20,10 @@ from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.payloads.unsized_ops import constants, tiles
 from tuninglink.specs.revision import alone
 from tuninglink.specs.spec import load_spec
-from tuninglink.tuning.retuning.results import Standing
+from tuninglink.tuning.retuning.results import EntryResult, Standing
 from tuninglink.tuning.retuning.retuner import Retuner
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from tuninglink.tuning.retuning.results import EntryResult
     from tuninglink.tuning.scheduling.budget import Budget
     from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.tuning.results import FatalError, reason_of
-from tuninglink.tuning.scheduling.budget import Account
+from tuninglink.tuning.scheduling.budget import Account, Budget, Ledger
 from tuninglink.tuning.scheduling.default_queue import DefaultQueue
 from tuninglink.tuning.scheduling.open_tasks import SMALL, OpenTask, TaskEndings
 from tuninglink.tuning.scheduling.task_choice import PreparationAhead, TaskChoice, TaskStart
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from tuninglink.tuning.candidates.preparation import PreparedTask
     from tuninglink.tuning.deciding.defaults import MeasuredTask
     from tuninglink.tuning.programs.dispatches import Omission, TuningTask
     from tuninglink.tuning.results.task_result import TaskResult
-    from tuninglink.tuning.scheduling.budget import Budget, Ledger
     from tuninglink.tuning.scheduling.task_run import TaskRun
     from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 

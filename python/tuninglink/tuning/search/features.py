@@ -7,17 +7,12 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping, Sequence
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from tuninglink.tuning.candidates import logarithm, side_of
+from tuninglink.tuning.candidates import Candidate, SearchProblem, logarithm, side_of
 from tuninglink.tuning.search.shapes import cpu_features, cpu_shape_of, gpu_features, shape_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from tuninglink.tuning.candidates import Candidate, SearchProblem
-
 
 _LEVELS: Final = {
     "wg": "workgroup",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -9,16 +10,19 @@ import numpy as np
 import sklearn
 from sklearn.tree import ExtraTreeRegressor
 
-from tuninglink.tuning.search.base import FIRST_CANDIDATES, MOST_CANDIDATES, Search
+from tuninglink.tuning.search.base import (
+    FIRST_CANDIDATES,
+    MOST_CANDIDATES,
+    CandidatePool,
+    MeasuredProblem,
+    Search,
+)
 from tuninglink.tuning.search.features import estimate, fastest_first, features
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from numpy.typing import NDArray
 
     from tuninglink.tuning.candidates import Candidate
-    from tuninglink.tuning.search.base import CandidatePool, MeasuredProblem
 
     Table = NDArray[np.float32]
     Values = NDArray[np.float64]
