@@ -26,7 +26,6 @@ from tuninglink.spaces.selection import EVERYTHING
 from tuninglink.spaces.verification import broken_necessary_rules
 from tuninglink.tuning.candidates import Candidate, CandidateOrigin
 from tuninglink.tuning.candidates.drawing import DrawingProcess
-from tuninglink.tuning.candidates.preparation import NotTunableError
 from tuninglink.tuning.candidates.sampling import CandidateMaker, SpaceSampler
 
 CASES = [
@@ -180,9 +179,10 @@ def test_candidates_that_are_known_to_be_miscompiled_are_left_out(target: str) -
 
 
 @pytest.mark.parametrize("source", [matmul(64, 64, 64), REDUCTION])
-def test_spaces_of_other_backends_are_not_for_vulkan(source: str) -> None:
-    with pytest.raises(NotTunableError, match="vulkan-spirv does not build"):
-        prepared(source, "vulkan")
+def test_candidates_for_vulkan_are_in_its_own_pipelines(source: str) -> None:
+    sample = prepared(source, "vulkan").spaces.sample(12, seed=1)
+    assert len(sample) > 4
+    assert all("spirv_pipeline" in candidate.pipeline for candidate in sample)
 
 
 @pytest.mark.parametrize("source", [ATTENTION, MASKED_ATTENTION])
