@@ -35,7 +35,7 @@
 // CHECK-DAG: entry 'pipeline': VectorDistribute reads no 'subgroup', which is a knob of TileAndFuse
 // CHECK-DAG: note: VectorDistribute reads 'subgroup_basis' instead
 // CHECK-DAG: entry 'basis': TileAndFuse reads no 'subgroup_basis', which is a knob of VectorDistribute
-// CHECK-DAG: entry 'short': 'subgroup_basis' maps 2 loops for the 3 loops that the matcher asks for
+// CHECK-DAG: entry 'short': 'subgroup_basis' maps 2 loops for the 3 loops that the matcher requires
 // CHECK-DAG: entry 'index': 'lane_basis' is {{.*}}, whose second list names more than its 3 counts
 // CHECK-DAG: entry 'missing': its 'translation_info' has no 'workgroup_size'
 // CHECK-DAG: entry 'many': a workgroup of 4,096 threads is more than GPUs run

@@ -35,7 +35,7 @@ def attention() -> PreparedTask:
 
 
 def read_knobs(text: str) -> dict[str, int]:
-    """Returns knobs from words such as `wg_0=64`."""
+    """Return knobs from words such as `wg_0=64`."""
     pairs = (word.split("=") for word in text.split())
     return {name: int(value) for name, value in pairs}
 
@@ -54,14 +54,14 @@ ATTENTION_KNOBS = read_knobs(
 
 
 def candidate_of(task: PreparedTask, pipeline: str, knobs: dict[str, int]) -> Candidate:
-    """Returns the candidate with some knobs."""
+    """Return the candidate with some knobs."""
     candidate = task.spaces.candidate(f"#iree_gpu.pipeline<{pipeline}>", knobs)
     assert candidate is not None
     return candidate
 
 
 def changed(candidate: Candidate, variant: Candidate) -> dict[str, int]:
-    """Returns the options in which a variant differs."""
+    """Return the options in which a variant differs."""
     return {
         name: value for name, value in variant.knobs.items() if candidate.knobs.get(name) != value
     }

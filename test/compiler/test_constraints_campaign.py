@@ -1,4 +1,4 @@
-"""Verdicts that once contradicted the compiler, one for each rule that mended them (test/campaigns/verdicts.py)."""
+"""Verdicts that once contradicted the compiler, one for each rule that fixed them (test/campaigns/verdicts.py)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NORMALIZED = _FUNCTION.text(rms_norm(_FUNCTION, 64, 4096, "f16"))
 
 
 def product(*operands: tuple[int, str], bias: bool = False) -> str:
-    """Returns a product of m rows by k, and n rows by k, of these element types."""
+    """Return a product of m rows by k, and n rows by k, of these element types."""
     function = Function("product")
     (m, lhs), (n, rhs), (k, result) = operands
     left, right = function.argument(m, k, element=lhs), function.argument(n, k, element=rhs)
@@ -41,7 +41,7 @@ def product(*operands: tuple[int, str], bias: bool = False) -> str:
 
 
 def dequantized(m: int, n: int, k: int, narrow: str, wide: str = "f16") -> str:
-    """Returns a product with weights that are scaled by rows."""
+    """Return a product with weights that are scaled by rows."""
     function = Function("dequantized")
     weights, scales = function.argument(n, k, element=narrow), function.argument(n, element=wide)
     body = "%r = mul %0, %1 : T"
@@ -51,7 +51,7 @@ def dequantized(m: int, n: int, k: int, narrow: str, wide: str = "f16") -> str:
 
 
 def reduced(element: str, operation: str, length: int = 77) -> str:
-    """Returns a reduction of rows."""
+    """Return a reduction of rows."""
     function = Function("reduced")
     rows = function.argument(64, length, element=element)
     body = f"%r = {operation} %out, %0 : T"
@@ -468,7 +468,7 @@ def registry() -> ProviderRegistry:
 
 
 def whole(space: Space, knobs: dict[str, int]) -> dict[str, int]:
-    """Returns an assignment in which the knobs that are not given are 0: tiles that tile nothing, and options unset."""
+    """Return an assignment in which the knobs that are not given are 0: tiles that tile nothing, and options unset."""
     return {**dict.fromkeys((knob.name for knob in space.constraints.knobs), 0), **knobs}
 
 

@@ -124,7 +124,7 @@ def _space(workload: Workload) -> CpuSpace:
 DECOMPOSED = pytest.param(
     ALONE.replace("96x", "90x"), "neoverse-v1", [], names.PACK, id="decomposed"
 )
-"""What the compiler chooses here has an option that the space has not."""
+"""A case whose default has an option that the space lacks."""
 
 
 @pytest.mark.parametrize(("program", "cpu", "flags", "name"), [*CASES, DECOMPOSED])

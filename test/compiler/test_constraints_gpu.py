@@ -64,7 +64,7 @@ def as_configured(space: Space, assignment: dict[str, int]) -> Configuration:
 
 
 def read_by(space: Space, configuration: Configuration) -> Mapping[str, int] | None:
-    """Returns the values of the knobs, or None if the configuration is of another form."""
+    """Return the values of the knobs, or None if the configuration is of another form."""
     try:
         return space.assignment(configuration)
     except MismatchError:
@@ -165,7 +165,7 @@ def test_layouts_are_derived_as_the_compiler_does(tile: list[int], threads: int,
 
 
 def derives(tile: list[int], threads: int, widest: int) -> bool:
-    """The rule, step by step with numbers."""
+    """Return the rule, step by step with numbers."""
     total = 1
     for each in tile:
         total *= each
@@ -375,7 +375,7 @@ def test_a_large_size_is_answered() -> None:
 def test_a_target_that_says_nothing() -> None:
     dispatch = only_dispatch(configured("batched_matmul", "gfx942"))
     problem = replace(dispatch.problem, limits={})
-    with pytest.raises(UndecidedError, match="does not say what its GPU can do"):
+    with pytest.raises(UndecidedError, match="does not describe its GPU"):
         ours(replace(dispatch, problem=problem), TILE_AND_FUSE)
 
 

@@ -27,7 +27,7 @@ LEAST_SETS = {"hip": 14, "cuda": 14, "llvm-cpu": 40}
 
 
 def workloads(target: str) -> Iterator[Workload]:
-    """Yields the root ops of the test programs, configured for a target."""
+    """Yield the root ops of the test programs, configured for a target."""
     for part in configured_programs(target).split("// -----"):
         module = mlir.Module.parse(part, mlir.Context())
         for function in find_root_ops(module.operation):
@@ -36,7 +36,7 @@ def workloads(target: str) -> Iterator[Workload]:
 
 
 def constraint_sets(target: str) -> Iterator[ConstraintSet]:
-    """Yields a constraint set of every provider, for every pipeline and kind of root op."""
+    """Yield a constraint set of every provider, for every pipeline and kind of root op."""
     warnings: list[Diagnostic] = []
     forms = set()
     registry = ProviderRegistry(warnings.append, entry_points=list)
@@ -58,7 +58,7 @@ def constraint_sets(target: str) -> Iterator[ConstraintSet]:
 
 
 def samples(constraints: ConstraintSet, chance: random.Random) -> list[Mapping[str, int]]:
-    """Returns valid assignments, if the set has any, and others that differ from them at one knob."""
+    """Return valid assignments, if the set has any, and others that differ from them at one knob."""
     try:
         valid = list(islice(constraints.draws(chance.getrandbits(30), Limits(steps=400)), 1))
     except UndecidedError:

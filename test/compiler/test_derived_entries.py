@@ -37,7 +37,7 @@ TRANSLATED = "--compile-to=executable-targets"
 
 
 def program(element: str) -> bytes:
-    """Returns every form of a linear layer and of an attention."""
+    """Return every form of a linear layer and of an attention."""
     return "".join(
         (
             linear("nk", NK, element),
@@ -62,7 +62,7 @@ def compiled(source: bytes, content: bytes, target: FormTarget, *flags: str) -> 
 
 
 def derivations(result: Compilation) -> dict[str, tuple[str | None, str]]:
-    """Returns, by the function that a dispatch comes from, the entry that configured it and its derivation."""
+    """Return, by the function that a dispatch comes from, the entry that configured it and its derivation."""
     return {
         each.dispatch.partition("_dispatch")[0].removeprefix("@"): (
             each.entry and each.entry.matcher,
@@ -130,7 +130,7 @@ def test_the_image_of_a_convolution_has_the_size_of_the_entry() -> None:
 
 
 def test_a_configuration_that_the_backend_would_lose_is_not_derived() -> None:
-    """On llvm-cpu the compiler adds a batch loop after specs, and makes the op anew."""
+    """On llvm-cpu the compiler adds a batch loop after specs, and replaces the op."""
     cpu = TARGETS["llvm-cpu"]
     content = spec(convolution_entry("conv", TARGETS["gfx942"])).decode()
     begin, end = (
@@ -151,7 +151,7 @@ CPU = TARGETS["llvm-cpu"]
 
 
 def configured_forms(*specs: bytes, derived_entries: bool = True) -> dict[str, tuple[str, str]]:
-    """Returns what configures the forms of a linear layer on llvm-cpu: spec and derivation."""
+    """Return the origin of configurations for the forms of a linear layer on llvm-cpu: spec and derivation."""
     source = linear("batch_nk", BATCH_NK, "f32") + linear("nk", NK, "f32")
     result = tuninglink.compile(
         source.encode(),
@@ -208,7 +208,7 @@ def test_nothing_is_derived_where_that_is_turned_off() -> None:
 
 
 def with_condition(op: str) -> bytes:
-    """Returns the spec with one more condition in its matcher."""
+    """Return the spec with one more condition in its matcher."""
     return NK_SPEC.replace(
         b"    %configuration = transform.param",
         op.encode() + b"\n    %configuration = transform.param",
@@ -236,7 +236,7 @@ def test_nothing_is_derived_from_an_entry_with_a_condition(condition: str) -> No
 
 
 def behind_pass(name: str) -> bytes:
-    """Returns the spec with an entry point that runs a pass first, which makes it opaque."""
+    """Return the spec with an entry point that runs a pass first, which makes it opaque."""
     return (
         renamed(NK_SPEC, "opaque")
         .replace(

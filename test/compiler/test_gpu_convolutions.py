@@ -60,7 +60,7 @@ def test_valid_configurations_of_grouped_convolutions_compile(
 
 
 def convolution(strides: int) -> str:
-    """Returns a convolution with 28 results in a row, which no tile of whole intrinsics divides."""
+    """Return a convolution with 28 results in a row, which no tile of whole intrinsics divides."""
     size = 27 * strides + 3
     image, result = f"tensor<{size}x{size}x16xf16>", "tensor<28x28x32xf32>"
     return f"""
@@ -98,7 +98,7 @@ func.func @main(%image: tensor<1x16x18x18xf16>, %filter: tensor<32x16x3x3xf16>) 
 
 
 def is_igemm(candidate: Candidate) -> bool:
-    """Returns whether a candidate makes a contraction of the convolution."""
+    """Return whether a candidate makes a contraction of the convolution."""
     return "use_igemm_convolution = true" in candidate.configuration
 
 

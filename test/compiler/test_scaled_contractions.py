@@ -16,7 +16,7 @@ GFX950 = ("--iree-hal-target-device=hip", "--iree-rocm-target=gfx950")
 
 
 def product(rows: str, columns: str, blocks: str, element: str) -> str:
-    """Returns a program that multiplies two matrices with a scale for each 32 elements.
+    """Return a program that multiplies two matrices with a scale for each 32 elements.
 
     Args:
         rows: the sizes over the rows, in the syntax of a tensor; the first may be of a batch.
@@ -64,7 +64,7 @@ BATCHED = product("3x64", "64", "8", "f8E5M2")
 
 
 def task_of(program: str, flags: tuple[str, ...] = GFX950) -> PreparedTask:
-    """Returns the only task of a program."""
+    """Return the only task of a program."""
     (task,) = dispatched_for(program, flags).tasks
     return prepare(task, flags, [], ProviderRegistry(lambda _: None), {})
 

@@ -34,7 +34,7 @@ def test_the_estimate_of_live_values_is_the_frame_of_the_compiler_rounded_up() -
 
 
 def estimated_values(name: str) -> int:
-    """Returns the estimate for code that computes a function on vectors of 4x1024 elements."""
+    """Return the estimate for code that computes a function on vectors of 4x1024 elements."""
     with mlir.Context() as context, mlir.Location.unknown(context):
         module = mlir.Module.parse(with_function(name)).operation
         (operation,) = collect(module, "linalg.generic")

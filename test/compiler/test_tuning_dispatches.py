@@ -46,7 +46,9 @@ def test_equal_dispatches_are_one_task() -> None:
 def test_a_benchmark_has_as_many_weights_as_its_program() -> None:
     (task,) = dispatched(TWICE, CPU).tasks
     layout = task.layout
-    assert layout.binding_bytes == 4 * (4 * 256 + 256 * 256 + 4 * 256)
+    assert sum(binding.byte_length for binding in layout.bindings) == 4 * (
+        4 * 256 + 256 * 256 + 4 * 256
+    )
     assert layout.program_sets == 2
     (on_gpu,) = dispatched(TWICE, "cuda").tasks
     assert on_gpu.layout.program_sets == 2

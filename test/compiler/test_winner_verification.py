@@ -23,7 +23,7 @@ func.func @main(%a: tensor<1x58x58x128xf16>, %b: tensor<3x3x128x256xf16>) -> ten
 
 
 def too_wide() -> Candidate:
-    """Returns a configuration with a tile of 32 elements of a row of the image, which has 28."""
+    """Return a configuration with a tile of 32 elements of a row of the image, which has 28."""
     layout = "#iree_gpu.mma_layout<NV_MMA_SYNC_F32_16x8x16_F16>"
     pipeline = "#iree_gpu.pipeline<TileAndFuse>"
     options = "prefetch_num_stages = 0, no_reduce_shared_memory_bank_conflicts = false"

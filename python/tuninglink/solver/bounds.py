@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tuninglink.solver.answers import Deadline
 
 _ROUNDS = 40
-"""How often all assertions are revisited: bounds that shrink by one each time are not worth waiting for."""
+"""The maximum number of passes over all assertions: bounds that shrink by one in a pass are not worth the time."""
 
 
 class Bounds:

@@ -7,6 +7,7 @@ import pickle
 import random
 import threading
 import time
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import pytest
@@ -146,7 +147,7 @@ def test_exported_conditions_mean_what_z3s_own_operators_mean(trees: list[Tree])
 
 
 def divisor_set() -> ConstraintSet:
-    """The knobs x and y, of which x divides 48 and is a multiple of y, at most four times."""
+    """Return the knobs x and y, of which x divides 48 and is a multiple of y, at most four times."""
     builder = ConstraintSetBuilder()
     x, y = builder.knob(IntegerKnob("x")), builder.knob(IntegerKnob("y"))
     times = builder.auxiliary("times")
@@ -245,7 +246,7 @@ def test_draws_end_where_the_limit_is_reached() -> None:
 
 
 def alternatives_set() -> ConstraintSet:
-    """Pads that are zero or the tile, and products that most choices of the first factors exceed."""
+    """Return a set with pads that are zero or the tile, and products that most choices of the first factors exceed."""
     builder = ConstraintSetBuilder()
     tiles = [builder.knob(IntegerKnob(f"tile {each}", 1, 100)) for each in range(4)]
     for place, tile in enumerate(tiles):
@@ -273,7 +274,8 @@ def test_alternatives_and_products_are_counted_as_listed_by_hand() -> None:
     constraints = alternatives_set()
     assert constraints.count(Limits(math.inf)).count == expected
     # No restart takes long where bounds of products are seen before the last factor is chosen.
-    probed = constraints.probe(30, limits=Limits(math.inf, steps=400))
+    deadline = Limits(math.inf, steps=400).start()
+    probed = list(islice(constraints._probes(random.Random(0), deadline), 30))
     assert len(probed) == 30
     assert all(constraints.accepts(each) for each in probed)
 
@@ -298,7 +300,7 @@ def test_time_that_the_caller_takes_does_not_count(monkeypatch: pytest.MonkeyPat
 
 
 def unbounded_set() -> ConstraintSet:
-    """A square that is greater than 50: nothing bounds it from above."""
+    """Return a square that is greater than 50: nothing bounds it from above."""
     builder = ConstraintSetBuilder()
     x = builder.knob(IntegerKnob("x", low=0))
     builder.require(x * x >= 50, "x * x >= 50", provenance="test")

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from tuninglink.spaces.workload import Problem, Workload
 
 _FEW_ROWS: Final = 8
-"""How many rows `FOR_FEW_ROWS` is for."""
+"""The number of rows that `FOR_FEW_ROWS` is for."""
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,7 @@ class _TileAndFuseRules(FormRules):
         """Require the number of threads that the tiles of a workgroup need."""
         self.add_workgroup()
         self._wanted = product(self._tiling.counts.values()) * self.subgroup_size
-        self.rules.threads(self.threads, self._wanted, "that its tiles ask for")
+        self.rules.threads(self.threads, self._wanted, "that its tiles need")
 
     def limit_memory(self) -> None:
         """Limit the copies of promoted operands and the data that threads exchange."""
