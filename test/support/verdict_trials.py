@@ -15,7 +15,9 @@ from iree.compiler import ir as mlir
 from processes import PATIENCE
 
 from tuninglink.iree.dispatches import find_root_ops
+from tuninglink.iree.lowering_configs import SPIRV_LEVELS
 from tuninglink.mlir import names
+from tuninglink.passes.strip_configs import strip_configurations
 from tuninglink.solver import Grade
 from tuninglink.solver.answers import UndecidedError
 from tuninglink.spaces.configuration import read_configuration
@@ -45,11 +47,13 @@ class TrialTarget:
         phase: where configurations are put into a program. For CPUs that is before the compiler chooses its own,
             as it changes some programs after that.
         pipelines: the pipelines that are tried beside the one that the compiler chooses.
+        is_stripped: whether the other ops lose the compiler's configuration, as with a spec.
     """
 
     flags: tuple[str, ...]
     phase: str
     pipelines: tuple[str, ...]
+    is_stripped: bool = False
 
 
 _GPU_PIPELINES: Final = ("#iree_gpu.pipeline<TileAndFuse>", "#iree_gpu.pipeline<VectorDistribute>")
@@ -58,6 +62,7 @@ _CPU_PIPELINES: Final = (
     "#iree_cpu.pipeline<ConvTileAndDecomposeExpert>",
     "#iree_cpu.pipeline<LinalgExtTileAndVectorize>",
 )
+_SPIRV_PIPELINES: Final = tuple(SPIRV_LEVELS)
 _RISCV64: Final = (
     "--iree-hal-target-device=local",
     "--iree-hal-local-target-device-backends=llvm-cpu",
@@ -80,6 +85,15 @@ TARGETS: Final = {
             _GPU_PIPELINES,
         )
         for chip in ("sm_80", "sm_89")
+    },
+    **{
+        f"vulkan-{gpu}": TrialTarget(
+            ("--iree-hal-target-device=vulkan", f"--iree-vulkan-target={gpu}"),
+            _CONFIGURATIONS,
+            _SPIRV_PIPELINES,
+            is_stripped=True,
+        )
+        for gpu in ("rdna3", "rdna4", "rtx4090", "ampere", "pascal", "adreno", "valhall", "arm5gen")
     },
     **{cpu: TrialTarget(tuple(flags_for(cpu)), _SOURCES, _CPU_PIPELINES) for cpu in CPUS},
     **{
@@ -155,6 +169,9 @@ class Trials:
         if self.target.phase == _SOURCES:
             attributes[names.COMPILATION_INFO] = info
             return
+        if self.target.is_stripped:
+            assert self.workload.module is not None
+            strip_configurations(self.workload.module)
         attributes[names.LOWERING_CONFIG] = info.lowering_config
         self.workload.function.attributes[names.TRANSLATION_INFO] = info.translation_info
         if isinstance(space, GpuSpace):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
@@ -12,7 +11,7 @@ from tuninglink.checking.entry_answers import Answer
 from tuninglink.errors import TuninglinkError
 from tuninglink.iree.worker_stack import stack_overflow, stack_report_flag
 from tuninglink.solver.answers import Verdict
-from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
+from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError, processor_count
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -47,7 +46,7 @@ class CompileLimits:
     """
 
     seconds: float = 120.0
-    processes: int = len(os.sched_getaffinity(0))
+    processes: int = processor_count()
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Final
@@ -28,6 +27,7 @@ from tuninglink.plain_data import to_json
 from tuninglink.solver.answers import Limits
 from tuninglink.specs.libraries import spec_names
 from tuninglink.specs.sources import SpecFile, read_specs
+from tuninglink.workers import processor_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -140,7 +140,7 @@ class CheckOptions:
     compiles: bool = False
     form: Format = Format.TABLE
     output: str = STANDARD_STREAM
-    jobs: int = len(os.sched_getaffinity(0))
+    jobs: int = processor_count()
     timeout: float = CompileLimits.seconds
     limit: float = Limits.seconds
     strict: bool = False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -33,6 +32,7 @@ from tuninglink.tuning.flag_sets.results import (
     tuning_bases,
 )
 from tuninglink.tuning.settings import Numerics
+from tuninglink.workers import processor_count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -205,7 +205,7 @@ def _source(options: TuneOptions) -> ProgramSource:
 
 
 def _jobs(options: TuneOptions) -> int:
-    return options.settings.jobs or len(os.sched_getaffinity(0))
+    return options.settings.jobs or processor_count()
 
 
 def _device(uri: str, options: TuneOptions) -> DeviceProcess:

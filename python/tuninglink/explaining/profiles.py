@@ -14,6 +14,7 @@ from statistics import mean
 from typing import TYPE_CHECKING, Any, Final
 
 from tuninglink.errors import TuninglinkError
+from tuninglink.explaining.explanation import EXPLANATION
 from tuninglink.files import cannot
 from tuninglink.mlir.diagnostics import error, note
 
@@ -116,10 +117,6 @@ def read_profile(path: str) -> Profile:
         )
         reason = f"'{path}' is not a profile: {type(failure).__name__}: {failure}"
         raise TuninglinkError(error(reason, notes=[formats])) from None
-
-
-EXPLANATION: Final = "tuninglink.explanation"
-"""The format of explanations as JSON."""
 
 
 def _explained(document: Mapping[str, Any], path: str) -> Profile:

@@ -88,6 +88,8 @@ KNOBS: Final = {
         "whether the last iteration of a loop that its tile does not divide is peeled"
     ),
     "tile_sizes": KnobReference("tiles of the loops, a list for each level", _ELEMENTS),
+    "window": KnobReference("tile of a window that is unrolled", _ELEMENTS),
+    "matrix": KnobReference("size of a cooperative matrix", _ELEMENTS),
     "pipeline_depth": KnobReference("stages of the software pipeline", "stages"),
     "store_stage": KnobReference("the stage of the software pipeline that stores to shared memory"),
 }
@@ -146,13 +148,13 @@ _WHOLE: Final = {
 """The entries of knobs that have one name."""
 
 _PATTERNS: Final = (
-    (re.compile(r"(\w+_)?mma_idx"), ("mma_kind",)),
+    (re.compile(r"(\w+_)?mma_idx"), ("mma_kind", "tile_sizes")),
     (re.compile(r"sg_\w+_cnt"), ("subgroup_basis",)),
     (re.compile(r"lane_\w+_cnt"), ("lane_basis",)),
-    (re.compile(r"wg_\w+"), ("workgroup", "distribution")),
-    (re.compile(r"red_\w+"), ("reduction", "partial_reduction")),
-    (re.compile(r"sg_\w+"), ("subgroup",)),
-    (re.compile(r"thread_\w+"), ("thread",)),
+    (re.compile(r"wg_\w+"), ("workgroup", "distribution", "tile_sizes")),
+    (re.compile(r"red_\w+"), ("reduction", "partial_reduction", "tile_sizes")),
+    (re.compile(r"sg_\w+"), ("subgroup", "tile_sizes")),
+    (re.compile(r"thread_\w+"), ("thread", "tile_sizes")),
     (re.compile(r"pad_conv_\d+"), ("padding_conv",)),
     (re.compile(r"pad_\d+"), ("padding",)),
 )

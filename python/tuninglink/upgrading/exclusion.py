@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from tuninglink.mlir.diagnostics import Place
     from tuninglink.upgrading.outline import SpecOutline
-    from tuninglink.upgrading.spec_text import Source, Token
+    from tuninglink.upgrading.spec_text import SpecText, Token
 
 
 _TYPE: Final = re.compile(r"![A-Za-z_$][\w$.\-]*")
@@ -98,7 +98,7 @@ def _check_sequence(
     return _rejection(message), offset if is_inside else sequence.start
 
 
-def _type_aliases(source: Source) -> dict[str, str]:
+def _type_aliases(source: SpecText) -> dict[str, str]:
     """Return the definitions of type aliases, by name, `!` included."""
     before = takewhile(lambda token: token.text != "module", source.tokens(0, len(source.text)))
     tokens = list(before)

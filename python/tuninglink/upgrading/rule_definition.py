@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tuninglink.upgrading.iteration_space import IterationSpace
     from tuninglink.upgrading.outline import SpecOutline
     from tuninglink.upgrading.outline_parts import Edits, NamedSequence
-    from tuninglink.upgrading.spec_text import Mark, Source, Token
+    from tuninglink.upgrading.spec_text import Mark, SpecText, Token
     from tuninglink.upgrading.trees import Node
 
 REGISTRY: Final[dict[str, UpgradeRule]] = {}
@@ -175,7 +175,7 @@ class OperationSite(Site):
     generalization: Generalization
 
     @property
-    def source(self) -> Source:
+    def source(self) -> SpecText:
         """The text of the spec."""
         return self.outline.source
 

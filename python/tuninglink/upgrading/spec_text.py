@@ -131,7 +131,7 @@ class Mark:
     inside: int
 
 
-class Source:
+class SpecText:
     """The text of a spec with matched brackets.
 
     Attributes:

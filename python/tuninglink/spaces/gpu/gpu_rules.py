@@ -21,7 +21,7 @@ Number = Any
 """An integer expression, or an integer."""
 
 PROVIDER: Final = "the GPU provider"
-"""The provider of the sets that are made here."""
+"""The default provider of the sets that are made here."""
 
 THREADS_KNOB: Final = "wg_size_x"
 SUBGROUP_SIZE_KNOB: Final = "sg_size"
@@ -42,10 +42,12 @@ class GpuRules:
 
     Args:
         parameters: the names of the parameters of the rules.
+        provider: the provider of the sets.
     """
 
-    def __init__(self, parameters: Iterable[str] = ()) -> None:
+    def __init__(self, parameters: Iterable[str] = (), provider: str = PROVIDER) -> None:
         self._builder = ConstraintSetBuilder()
+        self._provider = provider
         for name in parameters:
             self._builder.auxiliary(name)
 
@@ -71,6 +73,16 @@ class GpuRules:
             *values,
             provenance="code generation may fail otherwise",
             grade=Grade.SUFFICIENT,
+        )
+
+    def unsafe(self, condition: Number, message: str, *values: Number) -> None:
+        """Add a rule whose violation compiles to code that does not run."""
+        self._builder.require(
+            condition,
+            message,
+            *values,
+            provenance="the device does not run the code otherwise",
+            grade=Grade.UNSAFE,
         )
 
     def compilers(self, condition: Number, message: str, *values: Number) -> None:
@@ -215,7 +227,7 @@ class GpuRules:
             pipeline: the pipeline that the knobs configure.
             unknown: why no configuration is known to be valid; empty if the rules decide.
         """
-        return self._builder.build(problem, pipeline, PROVIDER, unknown=unknown)
+        return self._builder.build(problem, pipeline, self._provider, unknown=unknown)
 
 
 def product(factors: Iterable[Number]) -> Number:

@@ -16,7 +16,7 @@ from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Place
 from tuninglink.spelling import nearest
 from tuninglink.upgrading.outline import SpecOutline
-from tuninglink.upgrading.spec_text import Source
+from tuninglink.upgrading.spec_text import SpecText
 
 _LIKE: Final = 0.8
 """The least similarity of a misspelt name to the intended one."""
@@ -113,12 +113,12 @@ class KnobPlaces:
 
 def _read(file: str) -> SpecOutline | None:
     try:
-        return SpecOutline(Source(Path(file).read_text(encoding="utf-8"), file))
+        return SpecOutline(SpecText(Path(file).read_text(encoding="utf-8"), file))
     except (OSError, ValueError, SpecError):
         return None
 
 
-def _end(source: Source, start: int) -> int:
+def _end(source: SpecText, start: int) -> int:
     """Return the end of an op: of a named sequence with its body, of any other op before the type of its result."""
     is_sequence = False
     for token in source.tokens(start, len(source.text)):
@@ -130,7 +130,7 @@ def _end(source: Source, start: int) -> int:
     return len(source.text)
 
 
-def _first(source: Source, start: int, end: int, knob: str) -> int | None:
+def _first(source: SpecText, start: int, end: int, knob: str) -> int | None:
     """Return the first position of a knob in a part of the text, outside of comments."""
     pattern = re.compile(rf'(?<![\w.$#@%])"?{re.escape(knob)}"?(?![\w.$])')
     for match in pattern.finditer(source.text, start, end):

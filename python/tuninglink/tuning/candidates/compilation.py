@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass
@@ -26,7 +25,13 @@ from tuninglink.tuning.candidates.templates import apply_candidate
 from tuninglink.tuning.programs.benchmark import Benchmark
 from tuninglink.tuning.programs.specialized_dispatches import select_exports
 from tuninglink.tuning.results import Failure, FailureKind
-from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError, do_nothing
+from tuninglink.workers import (
+    JobTimeoutError,
+    Pool,
+    WorkerCrashedError,
+    do_nothing,
+    processor_count,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -101,7 +106,7 @@ class CandidateCompiler:
         jobs: int | None = None,
         start: Callable[[int, Callable[..., object], tuple[Any, ...]], JobPool] = Pool,
     ) -> None:
-        self.jobs = jobs or len(os.sched_getaffinity(0))
+        self.jobs = jobs or processor_count()
         self._pool = start(self.jobs, prepare_worker, (tuple(flags),))
         self._whole_pool = start(_WHOLE_AT_ONCE, prepare_whole_worker, (tuple(flags),))
         for _ in range(self.jobs):

@@ -8,9 +8,6 @@ from dataclasses import replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
-import iree.runtime as rt
-import numpy as np
-
 from tuninglink.tuning.devices import (
     DeviceReading,
     Rounds,
@@ -20,7 +17,7 @@ from tuninglink.tuning.devices import (
     wall_seconds,
 )
 from tuninglink.tuning.devices.benchmark_loading import BenchmarkLoader
-from tuninglink.tuning.devices.buffers import DispatchTrace, to_device
+from tuninglink.tuning.devices.buffers import DispatchTrace, bytes_on_host, to_device
 from tuninglink.tuning.devices.device import (
     SYNCHRONOUS_DRIVER,
     driver_of,
@@ -222,8 +219,7 @@ class Measurer:
         buffer = to_device(self._device, before)
         call = self._loader.load(benchmark.image, benchmark.function)
         call((buffer, 1, layout.stride, 1))
-        view = rt.HalBufferView(buffer, [len(before)], rt.HalElementType.UINT_8)
-        after = np.array(rt.DeviceArray(self._device, view).to_host())
+        after = bytes_on_host(self._device, buffer)
         violation = find_violation(layout, before, after)
         return Outputs(
             {index: binding.copy() for index, binding in outputs_of(layout, after).items()},

@@ -31,7 +31,7 @@ _NARROW_BYTES: Final = 1
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ElementDifferences:
     """The differences of the elements of a binding from the expected ones.
 
     Attributes:
@@ -98,7 +98,9 @@ def difference(
     return None
 
 
-def compare(binding: Binding, actual: Bytes, expected: Bytes, reduction: int = 1) -> Comparison:
+def compare(
+    binding: Binding, actual: Bytes, expected: Bytes, reduction: int = 1
+) -> ElementDifferences:
     """Compare the elements of a binding.
 
     Floating-point elements may differ by what rounding in another order explains; a NaN must stand where one is
@@ -119,7 +121,9 @@ def compare(binding: Binding, actual: Bytes, expected: Bytes, reduction: int = 1
     if not is_float(binding.element_type):
         return _exact(result, reference, binding.shape)
     if np.array_equal(actual[:size], expected[:size]):
-        return Comparison(agrees=True, count=count)  # twenty times as fast as with tolerances
+        return ElementDifferences(
+            agrees=True, count=count
+        )  # twenty times as fast as with tolerances
     expected_values = reference.astype(np.float64)
     allowed = relative_tolerance(dtype, reduction) * _magnitudes(expected_values)
     return within(result.astype(np.float64), expected_values, allowed, binding.shape)
@@ -151,7 +155,7 @@ def _magnitudes(values: np.ndarray) -> np.ndarray:
 
 def within(
     actual: np.ndarray, expected: np.ndarray, tolerance: np.ndarray, shape: tuple[int, ...]
-) -> Comparison:
+) -> ElementDifferences:
     """Compare elements, each with its own tolerance.
 
     Args:
@@ -163,14 +167,14 @@ def within(
     with np.errstate(invalid="ignore", over="ignore"):
         distance = np.abs(actual - expected)
         if (distance <= tolerance).all():
-            return Comparison(agrees=True, count=len(expected))
+            return ElementDifferences(agrees=True, count=len(expected))
         excess = distance / np.maximum(tolerance, np.finfo(np.float64).tiny)
     same = (actual == expected) | (np.isnan(actual) & np.isnan(expected)) | np.isposinf(tolerance)
     excess = np.where(same, 0.0, np.where(np.isfinite(excess), excess, np.inf))
     worst = int(np.argmax(excess))
     wrong = int(np.count_nonzero(excess > 1))
     allowed = float(tolerance[worst]) if math.isfinite(tolerance[worst]) else 0.0
-    return Comparison(
+    return ElementDifferences(
         wrong == 0,
         _position(worst, shape),
         float(expected[worst]),
@@ -183,13 +187,13 @@ def within(
 
 def _exact(
     actual_values: np.ndarray, expected_values: np.ndarray, shape: tuple[int, ...]
-) -> Comparison:
+) -> ElementDifferences:
     different = actual_values != expected_values
     worst = int(np.argmax(different))
     wrong = int(np.count_nonzero(different))
     place = _position(worst, shape)
     expected, actual = float(expected_values[worst]), float(actual_values[worst])
-    return Comparison(wrong == 0, place, expected, actual, 0.0, wrong, len(expected_values))
+    return ElementDifferences(wrong == 0, place, expected, actual, 0.0, wrong, len(expected_values))
 
 
 def _position(index: int, shape: tuple[int, ...]) -> tuple[int, ...]:

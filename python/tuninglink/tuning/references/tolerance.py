@@ -17,7 +17,7 @@ import ml_dtypes
 import numpy as np
 
 from tuninglink.tuning.devices.inputs import filled, patterns
-from tuninglink.tuning.devices.numerics import Comparison, relative_tolerance, within
+from tuninglink.tuning.devices.numerics import ElementDifferences, relative_tolerance, within
 from tuninglink.tuning.programs.benchmark import Access, Binding, BufferLayout
 from tuninglink.tuning.programs.compiled_program import element_type, is_float
 
@@ -107,7 +107,7 @@ def elements(binding: Binding, data: Bytes) -> np.ndarray:
 
 def compare_with(
     binding: Binding, actual: Bytes, expected: Expected, summation: float = 0.0
-) -> Comparison:
+) -> ElementDifferences:
     """Compare a binding with its expected content.
 
     Args:
