@@ -197,8 +197,7 @@ class _Synthesis:
         return find_sizes(unsized, condition.sizes, lambda: self._configurations)
 
     def _draft(self, unsized: UnsizedOp, sized: Sized, condition: Condition) -> Draft:
-        fills = _ignores_fills(condition)
-        return Draft(self._entry, self._target, unsized, sized, fills)
+        return Draft(self._entry, self._target, unsized, sized, condition)
 
     def _first_match(self, condition: Condition) -> Configured:
         """Return a payload with the first operation that fits."""
@@ -275,13 +274,6 @@ class _Synthesis:
             return None
         dispatch = draft.workload(function, module, self._attribute)
         return Configured(shapes, dispatch, draft.payload)
-
-
-def _ignores_fills(condition: Condition) -> bool:
-    """Return whether a matcher certainly does not match the fills next to its operation."""
-    if condition.names is not None:
-        return names.FILL not in condition.names
-    return bool(condition.kinds or condition.root is not None or condition.maps is not None)
 
 
 def _with_includes(table: SequenceTable, path: str) -> list[mlir.Operation]:
