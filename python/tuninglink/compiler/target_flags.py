@@ -50,7 +50,10 @@ def _executable_target(flags: tuple[str, ...]) -> str:
     result = compile_program(
         _PROGRAM,
         default_specs=False,
-        flags=[*flags, "--compile-to=preprocessing"],  # the first phase whose output has the devices
+        flags=[
+            *flags,
+            "--compile-to=preprocessing",
+        ],  # the first phase whose output has the devices
         name="target.mlir",
     )
     module = parse_module(result.output, "target.mlir", thread_context())

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from iree.compiler import ir as mlir
 
@@ -226,23 +226,29 @@ def _configured(drafts: Sequence[Draft], target: mlir.Attribute) -> list[Configu
 
 def _excluded(drafts: Sequence[Draft]) -> list[str]:
     """Return the names of ops in the bodies of drafts that certainly no matcher of the drafts matches."""
-    bodies = {(draft.unsized, draft.fills): draft.body for draft in drafts}  # the same ops for all sizes
-    matched = {(draft.condition.names, draft.condition.kinds, draft.fills) for draft in drafts}
-    return [
-        name
-        for name in set().union(*map(op_names, bodies.values()))
-        if all(_excludes(*discrete, name) for discrete in matched)
-    ]
+    # Bodies that differ only in sizes have the same ops.
+    bodies = {(draft.unsized, draft.fills): draft.body for draft in drafts}
+    excluded = set().union(*map(op_names, bodies.values()))
+    for condition in {_Discrete(draft.condition.names, draft.condition.kinds) for draft in drafts}:
+        excluded = {name for name in excluded if _excludes(condition, name)}
+    if not all(draft.fills for draft in drafts):
+        excluded.discard(names.FILL)
+    return sorted(excluded)
+
+
+class _Discrete(NamedTuple):
+    """The parts of a condition that few matchers differ in."""
+
+    names: frozenset[str] | None
+    kinds: frozenset[OpKind]
 
 
 @lru_cache(maxsize=1024)
-def _excludes(
-    matched_names: frozenset[str] | None, kinds: frozenset[OpKind], fills: bool, name: str
-) -> bool:
-    if name == names.FILL and fills:
-        return True
-    condition = Condition(names=matched_names, kinds=kinds)
-    return exclude_but_for_sizes(condition, Condition(names=frozenset((name,))))
+def _excludes(discrete: _Discrete, name: str) -> bool:
+    """Return whether a condition excludes all ops of a name; fills are excluded."""
+    condition = Condition(names=discrete.names, kinds=discrete.kinds)
+    other = Condition(names=frozenset((name,)))
+    return name == names.FILL or exclude_but_for_sizes(condition, other)
 
 
 def _is_local(entry: Entry) -> bool:

@@ -11,7 +11,6 @@ from iree.compiler import ir as mlir
 from tuninglink.iree.targets import Target
 from tuninglink.matching.conditions import Opaque
 from tuninglink.matching.entry_conditions import MatcherConditions
-from tuninglink.mlir import names
 from tuninglink.payloads.drafts import Configured, Draft, configured_together
 from tuninglink.payloads.interpretation import configured_if_matched, matches
 from tuninglink.payloads.operations import UnknownArithmeticError
