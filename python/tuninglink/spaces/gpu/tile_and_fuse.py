@@ -209,7 +209,7 @@ class _TileAndFuseRules(FormRules):
         buffers = select(self.stages < 1, 1, self.stages) if loads else number(1)
         copies.limit_memory(self._has_odd_threads, buffers)
         if isinstance(promotion, DirectLoads):
-            copies.limit_loads(promotion, buffers)
+            copies.limit_loads(promotion, buffers, self.threads)
         copies.limit_masks()
         copies.limit_stages(self.threads, self.stages)
 
