@@ -1,11 +1,11 @@
 """Compiling 100 candidates of one matmul for gfx942, against one process of `iree-compile` for each.
 
     python benchmarks/candidate_compilation.py [--jobs 2] [--table FILE]...
-    python benchmarks/candidate_compilation.py --write   # draws the candidates anew
+    python benchmarks/candidate_compilation.py --write   # draws new candidates
 
 The candidates are those in `candidates_gfx942.json`: 25 from each space of the f16 matmul 2048x1280x5120 but that of
-single threads. The tuner leaves some out, see `tuninglink.tuning.candidates.sampling`; the last line says how long the rest
-takes. With recorded tables it also says how many configurations that are faster than the default would be left out.
+single threads. The tuner leaves some out, see `tuninglink.tuning.candidates.sampling`; the last line is the time of the
+rest. With recorded tables it also prints the number of configurations that are faster than the default and would be left out.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ SECONDS = 600.0
 
 
 def task() -> PreparedTask:
-    """Returns the matmul."""
+    """Return the matmul."""
     (found,) = read_program(str(PROGRAM), FLAGS).tasks
     return prepare(found, FLAGS, [], ProviderRegistry(print), {})
 
 
 def write(prepared: PreparedTask) -> None:
-    """Draws the candidates and writes them down."""
+    """Draw the candidates and write them down."""
     found = []
     for space in prepared.spaces.spaces:
         if any(each.name.startswith("thread_") for each in space.constraints.knobs):
@@ -59,12 +59,12 @@ def write(prepared: PreparedTask) -> None:
 
 
 def candidates() -> list[Candidate]:
-    """Returns the candidates that are written down."""
+    """Return the candidates that are written down."""
     return [Candidate(knobs={}, **each) for each in json.loads(LIST.read_text())]
 
 
 def by_processes(prepared: PreparedTask, chosen: list[Candidate], jobs: int) -> float:
-    """Returns how long a process of the compiler for each candidate takes, in seconds."""
+    """Return the time of compiling each candidate in its own process, in seconds."""
     tool = Path(sys.executable).parent / "iree-compile"
     with tempfile.TemporaryDirectory() as directory:
         paths = []
@@ -94,7 +94,7 @@ def by_processes(prepared: PreparedTask, chosen: list[Candidate], jobs: int) -> 
 def by_workers(
     prepared: PreparedTask, chosen: list[Candidate], compiler: CandidateCompiler
 ) -> tuple[float, int]:
-    """Returns how long the tuner's workers take, in seconds, and how many candidates fail."""
+    """Return the time of the tuner's workers, in seconds, and the number of failing candidates."""
     began = time.monotonic()
     answers = [compiler.submit(prepared.template, each, SECONDS) for each in chosen]
     failed = sum(isinstance(each.result(), Failure) for each in answers)
@@ -102,13 +102,13 @@ def by_workers(
 
 
 def is_kept(candidate: Candidate) -> bool:
-    """Tells whether the tuner would try a candidate."""
+    """Return whether the tuner would try a candidate."""
     info = mlir.Attribute.parse(candidate.configuration, thread_context())
     return accumulators_per_thread(info) <= MOST_ACCUMULATORS
 
 
 def dropped_winners(path: Path) -> tuple[int, int]:
-    """Returns how many of the configurations in a table that beat the default are left out, and of how many."""
+    """Return the number of omitted configurations of a table that beat the default, and of all that do."""
     table = json.loads(path.read_text())
     default = table["default"]["microseconds"]
     better = [
@@ -121,7 +121,7 @@ def dropped_winners(path: Path) -> tuple[int, int]:
 
 
 def main() -> None:
-    """Runs the comparison."""
+    """Run the comparison."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--table", type=Path, action="append", default=[])

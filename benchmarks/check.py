@@ -3,8 +3,8 @@
 No two entries ask for the same sizes, and all are rejected by the compiler's own constraints, which is the slowest
 case. The specs of 1,000 entries and more are checked once, that of 1,000 in one process, the others in as many as there
 are cores. The processor time is that of the process that reports, not of those that help it. There is nothing of
-IREE's to compare it with: `iree-opt` on the smallest spec, which parses and verifies it and asks none of these
-questions, is shown for scale.
+IREE's to compare it with: `iree-opt` on the smallest spec, which parses and verifies it without any of these
+analyses, is shown for scale.
 
     python benchmarks/check.py [--runs N]
 """
@@ -45,7 +45,7 @@ LARGE = (Large(1_000, 1, 3.0), Large(5_000, CORES, 10.0), Large(50_000, CORES, 1
 
 
 def main() -> int:
-    """Runs the benchmark; the exit status says whether all targets were met."""
+    """Run the benchmark; the exit status is 0 if all targets were met."""
     runs = parse_runs(__doc__.partition("\n")[0])
     describe_machine()
     with scratch() as folder:
@@ -58,7 +58,7 @@ def main() -> int:
 
 
 def _measure(large: Large, folder: Path) -> bool:
-    """Checks a large spec and prints what it took; returns whether the target was met."""
+    """Check a large spec and print its figures; return whether the target was met."""
     spec = write_spec(folder / f"{large.entries}.mlir", large.entries)
     figures = Figures()
     figures.run(_check(str(spec), large.jobs))

@@ -28,7 +28,7 @@ _SECONDS = 60.0
 
 
 def rate(workers: int, candidates: int) -> float:
-    """Returns how many candidates are compiled in a second."""
+    """Return the number of candidates compiled per second."""
     task = prepared(matmul(256, 512, 512), "llvm-cpu")
     default = task.spaces.default
     neighbors = task.spaces.neighbors(default)[:candidates]
@@ -51,7 +51,7 @@ def rate(workers: int, candidates: int) -> float:
 
 
 def main() -> None:
-    """Prints the rates and their ratio."""
+    """Print the rates and their ratio."""
     parser = argparse.ArgumentParser(description="Compilation on the workers of a cluster.")
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--candidates", type=int, default=60)

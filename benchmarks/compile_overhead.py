@@ -1,6 +1,6 @@
 """`tuninglink compile` without specs against `iree-compile`: 100 dispatches for gfx942.
 
-The second row looks up default specs, as `tuninglink compile` does unless told otherwise. That for gfx942 is
+The second row looks up default specs, as `tuninglink compile` does by default. That for gfx942 is
 embedded in every dispatch and configures none of these.
 """
 
@@ -14,7 +14,7 @@ TARGET = ["--iree-hal-target-device=hip", "--iree-rocm-target=gfx942"]
 
 
 def main() -> None:
-    """Runs the benchmark."""
+    """Run the benchmark."""
     runs = parse_runs(__doc__ or "")
     describe_machine()
     with scratch() as folder:

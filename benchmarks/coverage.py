@@ -1,4 +1,4 @@
-"""How much a library does for models that it was not made from.
+"""Coverage of models by a library that was not made from them.
 
     python benchmarks/coverage.py --suite cpu --budget 3m --device local-sync -- --iree-hal-target-device=local \
         --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host
@@ -36,7 +36,7 @@ HELD_OUT: Final = ("encoder", "short_bert", "small_resnet", "narrow_llama")
 
 @dataclass(frozen=True)
 class Coverage:
-    """What a library does for a model.
+    """The effect of a library on a model.
 
     Attributes:
         covered: the share of the time of all tuned dispatches for which it has an entry.
@@ -58,7 +58,7 @@ class Coverage:
 
 
 def configured(model: Model, library: str, flags: Sequence[str]) -> set[str]:
-    """Returns the names of the dispatches that a library configures."""
+    """Return the names of the dispatches that a library configures."""
     text = run(
         "tuninglink", "explain", model.program, "--spec", library, "--format", "json", *flags
     )
@@ -67,14 +67,14 @@ def configured(model: Model, library: str, flags: Sequence[str]) -> set[str]:
 
 
 def share(problems: Sequence[dict[str, Any]], names: set[str]) -> float:
-    """Returns the share of some dispatches in the time of problems that a tuner has measured."""
+    """Return the share of some dispatches in the time of problems that a tuner has measured."""
     whole = sum(each["share"] for each in problems)
     part = sum(each["share"] for each in problems if names.intersection(each["names"]))
     return part / whole if whole else 0.0
 
 
 def cover(name: str, directory: Path, arguments: argparse.Namespace) -> Coverage:
-    """Exports, tunes and measures one model."""
+    """Export, tune and measure one model."""
     model = export(name, directory, arguments.suite, arguments.device)
     library, flags = arguments.library, arguments.flags
     modules = {each: directory / f"{each}.vmfb" for each in ("default", "library", "tuned")}
@@ -96,7 +96,7 @@ def cover(name: str, directory: Path, arguments: argparse.Namespace) -> Coverage
 
 
 def main() -> None:
-    """Prints a row for each model."""
+    """Print a row for each model."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )

@@ -4,7 +4,7 @@
 
 The dispatch is an f16 matmul, 2048x1280x5120, for sm_80; the compiler's constraints of both of its pipelines
 are enumerated, in turn, in the same process. Ours starts at the constraints op, as theirs does, and every run
-plans its search anew. Both must find the same set. Then samples are drawn, and their per-knob histograms
+plans its search again. Both must find the same set. Then samples are drawn, and their per-knob histograms
 compared with those of the whole space.
 """
 
@@ -61,7 +61,7 @@ SEEDS = 10
 
 
 def configured_program() -> mlir.Module:
-    """Returns the program with the compiler's constraints in it."""
+    """Return the program with the compiler's constraints in it."""
     with tempfile.TemporaryDirectory() as folder:
         source, output = Path(folder) / "matmul.mlir", Path(folder) / "configured.mlirbc"
         source.write_text(PROGRAM)
@@ -81,13 +81,13 @@ def configured_program() -> mlir.Module:
 
 
 def ours(operation: mlir.Operation, knobs: Sequence[str]) -> Solutions:
-    """Enumerates with a constraint set."""
+    """Enumerate with a constraint set."""
     constraints = read_constraints(operation, knob_template(operation), PROBLEM)
     return {tuple(each[name] for name in knobs) for each in constraints.enumerate()}
 
 
 def theirs(operation: mlir.Operation, knobs: Sequence[str]) -> Solutions:
-    """Enumerates the export: a solution is found, forbidden, and the next one asked for."""
+    """Enumerate the export: a solution is found and excluded, then the next one is found."""
     context = z3.Context()
     solver = z3.Solver(ctx=context)
     text = iree_codegen.convert_constraints_op_to_smtlib(operation)
@@ -108,14 +108,14 @@ def timed(
     operation: mlir.Operation,
     knobs: Sequence[str],
 ) -> tuple[float, Solutions]:
-    """Returns how long an enumeration took, and what it found."""
+    """Return the duration of an enumeration, and its solutions."""
     start = time.perf_counter()
     found = enumerate_all(operation, knobs)
     return time.perf_counter() - start, found
 
 
 def distance(sample: Sequence[int], space: Sequence[int]) -> float:
-    """Returns the total variation between two histograms: 0 if they are the same, 1 if disjoint."""
+    """Return the total variation between two histograms: 0 if they are the same, 1 if disjoint."""
     shares = (
         sample.count(value) / len(sample) - space.count(value) / len(space) for value in set(space)
     )
@@ -123,7 +123,7 @@ def distance(sample: Sequence[int], space: Sequence[int]) -> float:
 
 
 def worst_distances(operation: mlir.Operation, size: int) -> Iterable[float]:
-    """Yields for some seeds how far the histogram of a sample is from the space's, for the worst knob."""
+    """Yield for some seeds how far the histogram of a sample is from the space's, for the worst knob."""
     constraints = read_constraints(operation, knob_template(operation), PROBLEM)
     space = list(constraints.enumerate())
     for seed in range(SEEDS):
@@ -135,7 +135,7 @@ def worst_distances(operation: mlir.Operation, size: int) -> Iterable[float]:
 
 
 def main() -> int:
-    """Runs the benchmark; the exit status says whether the target was met."""
+    """Run the benchmark; the exit status is 0 if the target was met."""
     runs = parse_runs(__doc__.partition("\n")[0])
     describe_machine()
     module = configured_program()

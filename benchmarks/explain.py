@@ -1,9 +1,9 @@
-"""What explaining costs on top of choosing configurations, for gfx942.
+"""The cost of explaining on top of choosing configurations, for gfx942.
 
 A program of the size of an SDXL UNet, 141 dispatches of which 12 are tuned: `tuninglink explain` as JSON and as a page,
 against `tuninglink compile` to the same phase. Then 500 dispatches with a spec of 5,000 entries.
 
-Configurations that specs gave are compared with those that the compiler would have chosen, which it is asked once
+Configurations that specs gave are compared with those that the compiler would have chosen, for which it runs once
 more: the more dispatches are tuned, the more that costs. Times are those of all processors.
 """
 
@@ -27,7 +27,7 @@ TARGET = ["--iree-hal-target-device=hip", "--iree-rocm-target=gfx942", "--no-def
 
 
 def main() -> None:
-    """Runs the benchmark."""
+    """Run the benchmark."""
     runs = parse_runs(__doc__ or "")
     describe_machine()
     with scratch() as folder:
@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def compare_unet(folder: Path, runs: int) -> None:
-    """Compares explaining with configuring, on a program of the size of an SDXL UNet."""
+    """Compare explaining with configuring, on a program of the size of an SDXL UNet."""
     unet = write_unet(folder / "unet.mlir", UNET_TUNED, seed=PROGRAM_SEED)
     spec = write_spec(folder / "unet_spec.mlir", UNET_TUNED, seed=PROGRAM_SEED)
     common = [str(unet), f"--spec={spec}", *TARGET]

@@ -25,19 +25,19 @@ _CONFIGURATION = """#iree_codegen.compilation_info<
 
 
 def write_spec(path: Path, entries: int, seed: int = 0) -> Path:
-    """Writes a spec in default-entrypoint form and returns its path."""
+    """Write a spec in default-entrypoint form and return its path."""
     path.write_text("\n".join(_spec(entries, seed)))
     return path
 
 
 def write_program(path: Path, dispatches: int, seed: int = 1) -> Path:
-    """Writes a program of one function a dispatch and returns its path."""
+    """Write a program of one function a dispatch and return its path."""
     path.write_text("\n".join(_program(dispatches, seed)))
     return path
 
 
 def write_unet(path: Path, tuned: int, seed: int = 1) -> Path:
-    """Writes a program with 141 dispatches, as many of each kind as an SDXL UNet has, and returns its path.
+    """Write a program with 141 dispatches, as many of each kind as an SDXL UNet has, and return its path.
 
     Args:
         path: the file.
@@ -51,7 +51,7 @@ def write_unet(path: Path, tuned: int, seed: int = 1) -> Path:
 
 
 def _unet(matmuls: int) -> Iterator[str]:
-    """Yields the functions: matmuls, 20 convolutions, 8 attentions, 83 element-wise ops."""
+    """Yield the functions: matmuls, 20 convolutions, 8 attentions, 83 element-wise ops."""
     for index in range(matmuls):
         yield _operation(
             "linalg.matmul", [(1024, 640), (640, 64 * (index + 1))], (1024, 64 * (index + 1))

@@ -70,7 +70,7 @@ MODELS = {"Llama": _llama, "SDXL": _sdxl, "Flux": _flux, "BERT": _bert, "Whisper
 
 
 def microseconds(call: Callable[[], object]) -> float:
-    """Returns the median time of a call on the current device, ten calls at a time in a graph."""
+    """Return the median time of a call on the current device, ten calls at a time in a graph."""
     import torch  # noqa: PLC0415 - only where it is asked for
 
     for _ in range(3):
@@ -91,7 +91,7 @@ def microseconds(call: Callable[[], object]) -> float:
 
 
 def compare(problems: list[Problem], reports: list[Path]) -> None:
-    """Prints a table: the compiler's choice, the tuned one, and PyTorch, in microseconds."""
+    """Print a table: the compiler's choice, the tuned one, and PyTorch, in microseconds."""
     found: dict[str, dict[str, Any]] = {}
     for report in reports:
         for each in json.loads(report.read_text())["dispatches"]:
@@ -119,7 +119,7 @@ def compare(problems: list[Problem], reports: list[Path]) -> None:
 
 
 def main() -> None:
-    """Prints a program, or a table."""
+    """Print a program, or a table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("model", nargs="+", choices=MODELS)
     parser.add_argument("--pytorch", type=Path, action="append", metavar="REPORT")

@@ -22,7 +22,7 @@ TARGET = ["--iree-hal-target-device=hip", "--iree-rocm-target=gfx942"]
 
 
 def main() -> None:
-    """Runs the benchmark."""
+    """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("plot", nargs="?", type=Path, help="where the plot goes")
     parser.add_argument("--dispatches", type=int, default=DISPATCHES)
@@ -37,7 +37,7 @@ def main() -> None:
 
 
 def measure(dispatches: int, entries: list[int], runs: int) -> dict[str, list[tuple[float, float]]]:
-    """Returns the median of seconds for each number of entries, for each way of compiling."""
+    """Return the median of seconds for each number of entries, for each way of compiling."""
     figures: dict[str, list[tuple[float, float]]] = {}
     with scratch() as folder:
         program = str(write_program(folder / "program.mlir", dispatches))

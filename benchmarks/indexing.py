@@ -18,7 +18,7 @@ TARGET = ["--iree-hal-target-device=hip", "--iree-rocm-target=gfx942"]
 
 
 def main() -> None:
-    """Runs the benchmark."""
+    """Run the benchmark."""
     runs = parse_runs(__doc__ or "")
     describe_machine()
     with scratch() as folder:

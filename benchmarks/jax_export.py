@@ -16,7 +16,7 @@ from program_files import FrameworkRun, median_milliseconds, write_runs
 
 
 def main() -> None:
-    """Exports one model and runs it."""
+    """Export one model and run it."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )

@@ -38,23 +38,23 @@ class _Weights:
         self._random = np.random.default_rng(0)
 
     def __call__(self, *sizes: int) -> np.ndarray:
-        """Returns a weight, whose scale keeps the variance of what it is multiplied by."""
+        """Return a weight, whose scale keeps the variance of its other factor."""
         scale = np.sqrt(np.prod(sizes[:-1]))
         return (self._random.standard_normal(sizes) / scale).astype(np.float32)
 
     def inputs(self, *sizes: int) -> np.ndarray:
-        """Returns an input."""
+        """Return an input."""
         return self._random.standard_normal(sizes).astype(np.float32)
 
 
 def _normal(x: jax.Array) -> jax.Array:
-    """Normalizes the last dimension."""
+    """Normalize the last dimension."""
     mean = x.mean(-1, keepdims=True)
     return (x - mean) * lax.rsqrt(((x - mean) ** 2).mean(-1, keepdims=True) + 1e-5)
 
 
 def _attention(queries: jax.Array, keys: jax.Array, values: jax.Array, heads: int) -> jax.Array:
-    """Returns attention of (tokens, features) with several heads."""
+    """Return attention of (tokens, features) with several heads."""
 
     def split(x: jax.Array) -> jax.Array:
         return x.reshape(x.shape[0], heads, -1).transpose(1, 0, 2)
@@ -72,7 +72,7 @@ _NHWC: Final = ("NHWC", "HWIO", "NHWC")
 
 
 def convnext() -> JaxFunction:
-    """A small ConvNeXt, one image: depthwise 7x7 convolutions and linear layers (Liu et al. 2022)."""
+    """Return a small ConvNeXt, one image: depthwise 7x7 convolutions and linear layers (Liu et al. 2022)."""
     weight = _Weights()
     widths, depth = (48, 96, 192), 2
     stem = weight(4, 4, 3, widths[0])
@@ -130,7 +130,7 @@ def transformer() -> JaxFunction:
 
 
 def perceiver() -> JaxFunction:
-    """A small Perceiver: 96 latents that attend to 784 inputs and to each other (Jaegle et al. 2021)."""
+    """Return a small Perceiver: 96 latents that attend to 784 inputs and to each other (Jaegle et al. 2021)."""
     weight = _Weights()
     features, inputs, rounds = 256, 784, 3
     latents, embedding = weight.inputs(96, features), weight(40, features)

@@ -60,13 +60,13 @@ LEVELS: Final = ("O0", "O2")
 
 _LEVEL: Final = "--iree-opt-level="
 _DISPATCH: Final = re.compile(r"^match_.*_dispatch_\d+_")
-"""How a matcher is called that was tuned for a dispatch of a program."""
+"""The names of matchers that were tuned for a dispatch of a program."""
 
 # --- Tuning ----------------------------------------------------------------------------------------------------
 
 
 def tune(arguments: argparse.Namespace) -> None:
-    """Tunes each model at each level, and records the specs."""
+    """Tune each model at each level, and record the specs."""
     arguments.record.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
         for name in arguments.only:
@@ -105,7 +105,7 @@ class Tuned:
 
     Attributes:
         spec: a spec that consists of the entry.
-        provenance: what it says about its tuning.
+        provenance: its record of the tuning.
     """
 
     spec: Spec
@@ -135,7 +135,7 @@ class Tuned:
 
 
 def entries_of(sources: Sequence[str]) -> list[Tuned]:
-    """Returns the entries of specs, in the order of precedence in a library."""
+    """Return the entries of specs, in the order of precedence in a library."""
     sink = DiagnosticSink(print)
     entries = [
         _tuned(spec, position)
@@ -147,7 +147,7 @@ def entries_of(sources: Sequence[str]) -> list[Tuned]:
 
 
 def _tuned(spec: Spec, position: int) -> Tuned:
-    """Returns an entry; its provenance names no level, which is plain from the form that it matches."""
+    """Return an entry; its provenance names no level, which is plain from the form that it matches."""
     provenance = provenance_of(spec.anatomy.table, spec.entries[position].matcher)
     flags = provenance.pop(FLAGS, None)
     if isinstance(flags, list) and (others := [flag for flag in flags if _LEVEL not in flag]):
@@ -161,7 +161,7 @@ def _tuned(spec: Spec, position: int) -> Tuned:
 
 
 def merge(name: str, entries: Sequence[Tuned]) -> Spec:
-    """Returns a library with those of some entries that are reached.
+    """Return a library with those of some entries that are reached.
 
     Args:
         name: its name.
@@ -183,13 +183,13 @@ def merge(name: str, entries: Sequence[Tuned]) -> Spec:
 
 
 def _passes(spec: Spec) -> set[str]:
-    """Returns the names of the passes that a spec runs before its entries."""
+    """Return the names of the passes that a spec runs before its entries."""
     passes = collect(spec.module, names.RUN_REGISTERED)
     return {str(mlir.StringAttr(each.attributes["pass_name"]).value) for each in passes}
 
 
 def _with_entry_point(spec: Spec, preparations: Sequence[Preparation]) -> Spec:
-    """Returns a copy of a matcher list that runs other passes before its entries."""
+    """Return a copy of a matcher list that runs other passes before its entries."""
     module = spec.module.clone().operation
     copy = Spec(module, spec.source)
     pairs = copy.anatomy.pairs
@@ -204,7 +204,7 @@ def _with_entry_point(spec: Spec, preparations: Sequence[Preparation]) -> Spec:
 
 
 def _bind_module(library: Spec) -> None:
-    """Moves the binding of the entries to the module if they all have the same."""
+    """Move the binding of the entries to the module if they all have the same."""
     matchers = [matcher for entry in library.entries if (matcher := _matcher(entry)) is not None]
     bindings = {binding_of(matcher) for matcher in matchers}
     if len(bindings) == 1 and (binding := bindings.pop()) is not None:
@@ -218,7 +218,7 @@ def _matcher(entry: Entry) -> mlir.Operation | None:
 
 
 def header(name: str, library: Spec) -> str:
-    """Returns the comment at the head of a library."""
+    """Return the comment at the head of a library."""
     origins = [provenance_of(library.anatomy.table, entry.matcher) for entry in library.entries]
     sources: dict[str, list[str]] = {}
     for key in ("device", "compiler", "date"):
@@ -234,7 +234,7 @@ def header(name: str, library: Spec) -> str:
 
 
 def table(entries: Sequence[Tuned]) -> Iterator[str]:
-    """Yields a table of entries, those first that were slowest."""
+    """Yield a table of entries, those first that were slowest."""
     yield "| operation | compiler's choice, us | tuned, us | speedup |"
     yield "| --- | --- | --- | --- |"
     slowest = sorted(entries, key=lambda entry: -float(entry.provenance.get("default_us", 0)))
@@ -246,14 +246,14 @@ def table(entries: Sequence[Tuned]) -> Iterator[str]:
 
 
 def write(arguments: argparse.Namespace) -> None:
-    """Merges specs into a library, and prints its table."""
+    """Merge specs into a library, and print its table."""
     library = merge(arguments.name, entries_of(arguments.specs))
     arguments.output.write_text(f"{header(arguments.name, library)}\n{library.text()}")
     print("\n".join(table(entries_of([str(arguments.output)]))))
 
 
 def main() -> None:
-    """Runs the command that the arguments name."""
+    """Run the command that the arguments name."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )

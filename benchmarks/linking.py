@@ -19,7 +19,7 @@ GROWTH = (2_000, 5_000, 10_000, 20_000, 40_000)
 
 
 def main() -> None:
-    """Runs the benchmark."""
+    """Run the benchmark."""
     runs = parse_runs(__doc__ or "")
     describe_machine()
     with scratch() as folder:
@@ -47,7 +47,7 @@ def _link(specs: list[Path], output: Path) -> list[str]:
 
 
 def _nest(path: Path, specs: list[Path]) -> Path:
-    """Writes the specs as IREE's pass wants them: modules of different names inside one module."""
+    """Write the specs as IREE's pass wants them: modules of different names inside one module."""
     nested = [
         spec.read_text().replace("module @generated", f"module @generated_{index}", 1)
         for index, spec in enumerate(specs)

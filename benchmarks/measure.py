@@ -29,7 +29,7 @@ DEFAULT_RUNS = 5
 
 @dataclass
 class Figures:
-    """What the runs of one command took.
+    """Resources that the runs of one command used.
 
     Attributes:
         seconds: wall-clock time.
@@ -42,7 +42,7 @@ class Figures:
     mebibytes: list[float] = field(default_factory=list)
 
     def run(self, command: Sequence[str]) -> None:
-        """Runs `command` once and adds what it took; a command that fails ends the benchmark."""
+        """Run `command` once and add its figures; a command that fails ends the benchmark."""
         with tempfile.TemporaryFile() as output:
             start = time.perf_counter()
             process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
@@ -58,7 +58,7 @@ class Figures:
 
 
 def compare(ours: Sequence[str], theirs: Sequence[str], runs: int) -> tuple[Figures, Figures]:
-    """Times the two commands in turn, after one run of each that does not count."""
+    """Time the two commands in turn, after one run of each that does not count."""
     figures = Figures(), Figures()
     for command in (ours, theirs):
         Figures().run(command)
@@ -69,7 +69,7 @@ def compare(ours: Sequence[str], theirs: Sequence[str], runs: int) -> tuple[Figu
 
 
 def report(what: str, ours: Figures, theirs: Figures) -> None:
-    """Prints one row: what was timed, both commands, and the ratios of time and memory."""
+    """Print one row: what was timed, both commands, and the ratios of time and memory."""
     print(f"{what}")
     for name, figures in (("tuninglink", ours), ("IREE", theirs)):
         print(
@@ -86,7 +86,7 @@ def _spread(values: list[float], unit: str, digits: int) -> str:
 
 
 def describe_machine() -> None:
-    """Prints what the figures were measured on."""
+    """Print the machine of the figures."""
     print(
         f"{os.cpu_count()} cores, {_processor()}; Python {platform.python_version()}, "
         f"iree-base-compiler {version('iree-base-compiler')}, tuninglink {version('tuninglink')}"
@@ -103,7 +103,7 @@ def _processor() -> str:
 
 
 def parse_runs(description: str) -> int:
-    """Reads the command line of a benchmark: `--runs N`."""
+    """Read the command line of a benchmark: `--runs N`."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument(
         "--runs", type=int, default=DEFAULT_RUNS, help="counted runs (default: %(default)s)"
@@ -113,7 +113,7 @@ def parse_runs(description: str) -> int:
 
 
 def tool(name: str) -> str:
-    """Returns the path of a command of this Python's environment."""
+    """Return the path of a command of this Python's environment."""
     beside = Path(sys.executable).parent / name
     found = str(beside) if beside.exists() else shutil.which(name)
     return found or sys.exit(f"{name} is not installed")
@@ -121,6 +121,6 @@ def tool(name: str) -> str:
 
 @contextmanager
 def scratch() -> Iterator[Path]:
-    """Gives a folder for generated inputs and for outputs, and removes it afterwards."""
+    """Give a folder for generated inputs and for outputs, and remove it afterwards."""
     with tempfile.TemporaryDirectory(prefix="tuninglink-benchmark-") as folder:
         yield Path(folder)

@@ -1,4 +1,4 @@
-"""What tuning wins for whole models that were not written for the tuner, against the default and the best flags.
+"""Speedups from tuning whole models that were not written for the tuner, over the default and the best flags.
 
     python benchmarks/models.py --suite gpu --budget 3m --device cuda://0 -- \
         --iree-hal-target-device=cuda --iree-cuda-target=sm_80
@@ -6,7 +6,7 @@
         --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host
 
 Each model is exported and run with its framework (PyTorch, ONNX or JAX), compiled as it is and under each set of flags
-of `--flag-sets`, tuned by `tuninglink tune`, and compiled with the spec and the flags that came of it. All programs are
+of `--flag-sets`, tuned by `tuninglink tune`, and compiled with the resulting spec and flags. All programs are
 then timed with `iree-benchmark-module`, in turn, and their outputs are compared with the framework's in f32: all that
 is printed is measured outside the tuner. A set counts as the best only if its error is at most twice that of the
 default, or 1e-4. Needs the extras `tune`, `torch`, `onnx` and `jax`, and `transformers`. Not part of `make bench`: it
@@ -75,7 +75,7 @@ _OURS: Final = "ours"
 
 
 def export(name: str, directory: Path, suite: str, device: str) -> Model:
-    """Exports a model, and runs it with its framework, unless its directory holds it already.
+    """Export a model, and run it with its framework, unless its directory holds it already.
 
     Args:
         name: its name.
@@ -98,7 +98,7 @@ def export(name: str, directory: Path, suite: str, device: str) -> Model:
 
 
 def tune(model: Model, options: Sequence[str]) -> dict[str, Any]:
-    """Tunes a model and returns the report."""
+    """Tune a model and return the report."""
     spec, report = model.directory / "tuned.mlir", model.directory / "report"
     names = list(model.framework)
     functions = [f"--function={name}" for name in names] if len(names) > 1 else []
@@ -109,7 +109,7 @@ def tune(model: Model, options: Sequence[str]) -> dict[str, Any]:
 
 
 def compile_tuned(model: Model, module: Path, flags: Sequence[str]) -> None:
-    """Compiles a model with the spec and the flags that tuning wrote."""
+    """Compile a model with the spec and the flags that tuning wrote."""
     chosen = model.directory / "tuned.flags"
     response = [f"@{chosen}"] if chosen.exists() else []
     spec = model.directory / "tuned.mlir"
@@ -119,7 +119,7 @@ def compile_tuned(model: Model, module: Path, flags: Sequence[str]) -> None:
 def compile_sets(
     model: Model, sets: Mapping[str, Sequence[str]], flags: Sequence[str]
 ) -> dict[str, Path]:
-    """Compiles a model under each set of flags; returns the modules of those that compile."""
+    """Compile a model under each set of flags; return the modules of those that compile."""
 
     def compile_set(name: str) -> Path | None:
         module = model.directory / f"{name.replace(' ', '_')}.vmfb"
@@ -137,7 +137,7 @@ def compile_sets(
 
 @dataclass(frozen=True)
 class Row:
-    """What came of one model.
+    """The outcome for one model.
 
     Attributes:
         model: the model.
@@ -150,12 +150,12 @@ class Row:
     report: dict[str, Any]
 
     def speedup(self, name: str) -> float:
-        """Returns the speedup of a program against the default."""
+        """Return the speedup of a program against the default."""
         return self.figures[name].speedup(self.figures[_DEFAULT])
 
     @property
     def best(self) -> str:
-        """The name of the fastest set that computes what the default does."""
+        """The name of the fastest set with the results of the default."""
         bound = max(2 * self.figures[_DEFAULT].error, _LEAST_ERROR)
         right = [
             name
@@ -170,7 +170,7 @@ class Row:
         return self.figures[_OURS].speedup(self.figures[self.best])
 
     def __str__(self) -> str:
-        """Returns the row of the table."""
+        """Return the row of the table."""
         default, ours = self.figures[_DEFAULT], self.figures[_OURS]
         functions = self.model.framework.values()
         framework = sum(function["milliseconds"] for function in functions)
@@ -196,7 +196,7 @@ _HEADER: Final = """\
 
 
 def benchmark(name: str, directory: Path, arguments: argparse.Namespace) -> Row:
-    """Exports, tunes and measures one model."""
+    """Export, tune and measure one model."""
     model = export(name, directory, arguments.suite, arguments.device)
     options = ["--budget", arguments.budget, "--device", arguments.device, *arguments.tune]
     report = tune(model, [*options, *arguments.flags])
@@ -210,7 +210,7 @@ def benchmark(name: str, directory: Path, arguments: argparse.Namespace) -> Row:
 
 
 def main() -> None:
-    """Tunes the models and prints a table with the geometric means."""
+    """Tune the models and print a table with the geometric means."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
@@ -263,7 +263,7 @@ def main() -> None:
 
 
 def record(row: Row, directory: Path) -> None:
-    """Keeps the figures of a model, its spec, and the flags that were chosen for it."""
+    """Keep the figures of a model, its spec, and the flags that were chosen for it."""
     directory.mkdir(parents=True, exist_ok=True)
     figures = {name: asdict(figures) for name, figures in row.figures.items()}
     content = {"figures": figures, "framework": row.model.framework, "report": row.report}

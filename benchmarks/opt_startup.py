@@ -26,7 +26,7 @@ ROWS = (
 
 
 def main() -> None:
-    """Runs the benchmark."""
+    """Run the benchmark."""
     runs = max(parse_runs(__doc__ or ""), 11)
     describe_machine()
     with scratch() as folder:

@@ -51,7 +51,7 @@ class Plot:
     lines: Mapping[str, Sequence[tuple[float, float]]]
 
     def write(self, path: Path) -> None:
-        """Writes the plot; the same figures give the same bytes."""
+        """Write the plot; the same figures give the same bytes."""
         path.write_text("\n".join(self._svg()) + "\n")
 
     def _svg(self) -> Iterator[str]:
@@ -113,7 +113,7 @@ class _Axis:
 
 
 def _spread(places: Mapping[str, float]) -> dict[str, float]:
-    """Returns places for labels that are near those wanted and do not overlap."""
+    """Return places for labels that are near those wanted and do not overlap."""
     spread: dict[str, float] = {}
     lowest = -math.inf
     for name in sorted(places, key=lambda each: places[each]):

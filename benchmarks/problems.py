@@ -32,11 +32,11 @@ class Problem(ABC):
 
     @abstractmethod
     def add(self, function: Function) -> Tensor:
-        """Adds it to a function."""
+        """Add it to a function."""
 
     @abstractmethod
     def in_pytorch(self) -> Callable[[], object]:
-        """Returns a call that runs it with PyTorch on the current device."""
+        """Return a call that runs it with PyTorch on the current device."""
 
     @property
     def program(self) -> str:
@@ -45,7 +45,7 @@ class Problem(ABC):
         return function.text(self.add(function))
 
     def random(self, *sizes: int) -> TorchTensor:
-        """Returns a random tensor of PyTorch on the current device."""
+        """Return a random tensor of PyTorch on the current device."""
         import torch  # noqa: PLC0415 - only where it is asked for
 
         types = {"f16": torch.float16, "bf16": torch.bfloat16}
@@ -67,11 +67,11 @@ class Linear(Problem):
         return f"linear_{self.m}x{self.n}x{self.k}_{self.element}"
 
     def add(self, function: Function) -> Tensor:
-        """Adds it to a function."""
+        """Add it to a function."""
         return linear(function, (self.m, self.n, self.k), self.element)
 
     def in_pytorch(self) -> Callable[[], object]:
-        """Returns a call that runs it with PyTorch on the current device."""
+        """Return a call that runs it with PyTorch on the current device."""
         from torch.nn.functional import linear as call  # noqa: PLC0415 - only where asked for
 
         inputs, weights = self.random(self.m, self.k), self.random(self.n, self.k)
@@ -88,7 +88,7 @@ class Matmul(Linear):
         return f"matmul_{self.m}x{self.n}x{self.k}_{self.element}"
 
     def add(self, function: Function) -> Tensor:
-        """Adds it to a function."""
+        """Add it to a function."""
         sizes: dict[str, int | None] = {"m": self.m, "n": self.n, "k": self.k}
         return product(function, "mk,nk->mn", sizes, self.element)
 
@@ -103,7 +103,7 @@ class PlainMatmul(Matmul):
         return f"matmul_kn_{self.m}x{self.n}x{self.k}_{self.element}"
 
     def add(self, function: Function) -> Tensor:
-        """Adds it to a function."""
+        """Add it to a function."""
         sizes: dict[str, int | None] = {"m": self.m, "n": self.n, "k": self.k}
         return product(function, "mk,kn->mn", sizes, self.element)
 
@@ -126,13 +126,13 @@ class Batched(Problem):
         return f"batched_{order}_{self.batch}x{self.m}x{self.n}x{self.k}_{self.element}"
 
     def add(self, function: Function) -> Tensor:
-        """Adds it to a function."""
+        """Add it to a function."""
         accesses = "bmk,bnk->bmn" if self.is_transposed else "bmk,bkn->bmn"
         sizes: dict[str, int | None] = {"b": self.batch, "m": self.m, "n": self.n, "k": self.k}
         return product(function, accesses, sizes, self.element)
 
     def in_pytorch(self) -> Callable[[], object]:
-        """Returns a call that runs it with PyTorch on the current device."""
+        """Return a call that runs it with PyTorch on the current device."""
         lhs = self.random(self.batch, self.m, self.k)
         if self.is_transposed:
             keys = self.random(self.batch, self.n, self.k)
@@ -157,7 +157,7 @@ class Convolution(Problem):
         return f"conv_{self.batch}x{self.size}x{self.size}x{self.inputs}_to_{self.outputs}_{self.element}"
 
     def add(self, function: Function) -> Tensor:
-        """Adds it to a function."""
+        """Add it to a function."""
         padded = self.size + 2
         image = function.argument(self.batch, padded, padded, self.inputs, element=self.element)
         weights = function.argument(3, 3, self.inputs, self.outputs, element=self.element)
@@ -168,7 +168,7 @@ class Convolution(Problem):
         )
 
     def in_pytorch(self) -> Callable[[], object]:
-        """Returns a call that runs it with PyTorch on the current device."""
+        """Return a call that runs it with PyTorch on the current device."""
         import torch  # noqa: PLC0415 - only where it is asked for
 
         last = torch.channels_last
@@ -194,14 +194,14 @@ class Attention(Problem):
         return f"attention_{self.heads}x{self.tokens}x{self.features}_{self.element}"
 
     def add(self, function: Function) -> Tensor:
-        """Adds it to a function."""
+        """Add it to a function."""
         sizes = {"b": self.heads, "m": self.tokens, "l": self.tokens}
         return attention(
             function, {**sizes, "n": self.features, "k": self.features}, element=self.element
         )
 
     def in_pytorch(self) -> Callable[[], object]:
-        """Returns a call that runs it with PyTorch on the current device."""
+        """Return a call that runs it with PyTorch on the current device."""
         from torch.nn.functional import (  # noqa: PLC0415 - only where it is asked for
             scaled_dot_product_attention as call,
         )

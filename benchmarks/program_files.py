@@ -43,7 +43,7 @@ class FrameworkRun:
 
 
 def write_runs(directory: Path, runs: Mapping[str, FrameworkRun]) -> None:
-    """Writes the inputs, the outputs and the figures of all functions."""
+    """Write the inputs, the outputs and the figures of all functions."""
     figures = {}
     for name, run in runs.items():
         for position, value in enumerate(run.inputs):
@@ -60,7 +60,7 @@ def write_runs(directory: Path, runs: Mapping[str, FrameworkRun]) -> None:
 
 
 def largest_error(actual: Sequence[np.ndarray], expected: Sequence[np.ndarray]) -> float:
-    """Returns the largest relative error (Frobenius norm) of all outputs."""
+    """Return the largest relative error (Frobenius norm) of all outputs."""
     return max(
         float(np.linalg.norm(left - right) / np.linalg.norm(right))
         for left, right in zip(actual, expected, strict=True)
@@ -68,7 +68,7 @@ def largest_error(actual: Sequence[np.ndarray], expected: Sequence[np.ndarray]) 
 
 
 def median_milliseconds(run: Callable[[], object], wait: Callable[[], object] = bool) -> float:
-    """Returns the median time of a call.
+    """Return the median time of a call.
 
     Args:
         run: the call.

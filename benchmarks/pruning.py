@@ -23,7 +23,7 @@ TARGET = ["--iree-hal-target-device=hip", "--iree-rocm-target=gfx942"]
 
 
 def main() -> None:
-    """Runs the benchmark."""
+    """Run the benchmark."""
     runs = parse_runs(__doc__ or "")
     describe_machine()
     with scratch() as folder:
@@ -58,7 +58,7 @@ def _compare_memory(folder: Path, spec: Path) -> None:
 
 
 def _commands(folder: Path, dispatches: int) -> tuple[list[str], list[str]]:
-    """Returns the commands that compile a program without a spec, ours and theirs."""
+    """Return the commands that compile a program without a spec, ours and theirs."""
     program = str(write_program(folder / "program.mlir", dispatches))
     common = [program, *TARGET, "--compile-to=executable-configurations", "-o"]
     theirs = [tool("iree-compile"), *common, str(folder / "theirs.mlir")]

@@ -28,7 +28,7 @@ ENTRIES, TARGET_SECONDS = 5_000, 30.0
 
 
 def main() -> None:
-    """Runs the benchmark."""
+    """Run the benchmark."""
     runs = parse_runs(__doc__ or "")
     describe_machine()
     with scratch() as folder:
@@ -60,7 +60,7 @@ def _measure(spec: Spec, runs: int) -> tuple[float, float, int, int]:
 
 
 def write_bounded_spec(path: Path, entries: int) -> Path:
-    """Writes a spec whose matchers ask for bounds and multiples of m, n and k, and returns its path."""
+    """Write a spec whose matchers ask for bounds and multiples of m, n and k, and return its path."""
     chance = random.Random(0)
     handle = "!transform.any_op"
     maps = ", ".join(f"affine_map<(m, n, k) -> ({each})>" for each in ("m, k", "n, k", "m, n"))

@@ -1,4 +1,4 @@
-"""How fast a program gets faster: recorded curves of several tasks, replayed under different schedules.
+"""Progress of a program over time: recorded curves of several tasks, replayed under different schedules.
 
 A curve is the best time of a task over its trials, as a tuner has recorded it. A program is some tasks with weights, the
 number of their calls. A schedule gives out time. What counts is the time of the program, the sum of the best times of
@@ -72,7 +72,7 @@ class ReplayedTask:
         return self.curve.calls * self.progress.best_us
 
     def advance(self, pace: Pace) -> float:
-        """Tries a candidate; returns the seconds that it took, with those before the first one."""
+        """Try a candidate; return the seconds that it took, with those before the first one."""
         start = 0.0 if self.progress.trials else pace.start_seconds
         self.progress.seconds += pace.trial_seconds
         self.progress.add(self.curve.times[self.progress.trials])
@@ -84,7 +84,7 @@ Choice = tuple[ReplayedTask, float]
 
 
 def by_shares(tasks: Sequence[ReplayedTask], left: float, pace: Pace) -> Choice | None:
-    """Gives each task its share of the time in turn, the heaviest first."""
+    """Give each task its share of the time in turn, the heaviest first."""
     rest = [each for each in tasks if not each.progress.trials]
     if not rest:
         return None
@@ -96,7 +96,7 @@ def by_shares(tasks: Sequence[ReplayedTask], left: float, pace: Pace) -> Choice 
 def by_shares_until_converged(
     tasks: Sequence[ReplayedTask], left: float, pace: Pace
 ) -> Choice | None:
-    """Gives each task its share in turn; what is left then goes to the heaviest that has not converged."""
+    """Give each task its share in turn; the rest goes to the heaviest that has not converged."""
     choice = by_shares(tasks, left, pace)
     if choice is not None:
         return choice
@@ -105,7 +105,7 @@ def by_shares_until_converged(
 
 
 def by_gain(tasks: Sequence[ReplayedTask], _: float, pace: Pace) -> Choice | None:
-    """Chooses the task with the largest expected gain, as the tuner does."""
+    """Choose the task with the largest expected gain, as the tuner does."""
     running = [each for each in tasks if not each.is_over and not each.progress.has_converged]
     if not running:
         return None
@@ -122,7 +122,7 @@ SCHEDULES = {
 
 
 def replay(curves: Sequence[Curve], schedule: str, seconds: float, pace: Pace) -> list[float]:
-    """Returns the program's time after each part of the budget, as a part of its time by default."""
+    """Return the program's time after each part of the budget, as a part of its time by default."""
     choose, stops = SCHEDULES[schedule]
     tasks = [ReplayedTask(each) for each in curves]
     default = sum(each.weight for each in tasks)
@@ -142,7 +142,7 @@ def replay(curves: Sequence[Curve], schedule: str, seconds: float, pace: Pace) -
 
 
 def load(path: Path, calls: float, chance: random.Random) -> Curve:
-    """Reads a table as a curve."""
+    """Read a table as a curve."""
     table = json.loads(path.read_text())
     times = [each.get("microseconds") for each in table["trials"]]
     if "knobs" not in table["default"]:  # drawn at random, and written in some order
@@ -151,7 +151,7 @@ def load(path: Path, calls: float, chance: random.Random) -> Curve:
 
 
 def main() -> None:
-    """Replays random programs of recorded tasks, and prints the medians."""
+    """Replay random programs of recorded tasks, and print the medians."""
     parser = argparse.ArgumentParser(description="Judges schedules by recorded curves.")
     tables = sorted((Path(__file__).parent / "tables").glob("*.json"))
     parser.add_argument("--table", type=Path, nargs="+", default=tables, metavar="FILE")

@@ -1,7 +1,7 @@
-"""How many measurements a search needs: recorded tables, replayed.
+"""The number of measurements that a search needs, from replayed tables.
 
-A search chooses among the configurations of a table without seeing their times, and is told the time of each that it
-chooses. What counts is how many it takes until one is within 5 % of the table's best. It sees what a search on a
+A search chooses among the configurations of a table without seeing their times, and receives the time of each chosen
+one. What counts is how many it takes until one is within 5 % of the table's best. It sees what a search on a
 device sees: the program, the target, the knobs and the time of the compiler's own choice.
 
     python benchmarks/search.py --table FILE...
@@ -38,10 +38,10 @@ GOAL = 1.05
 """A search has arrived at this many times the best time of the table."""
 
 AT_ONCE = 4
-"""How many candidates are asked for at a time, as a pool of compile workers would."""
+"""The number of candidates that are requested at a time, as by a pool of compile workers."""
 
 FIRST = 8
-"""After so many measurements it is looked at how much of the best speedup is there."""
+"""The number of measurements after which the share of the best speedup is taken."""
 
 
 @dataclass(frozen=True)
@@ -60,19 +60,19 @@ class Judged:
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """Reads a table."""
+        """Read a table."""
         table = load_table(path)
         return cls(path, table, RecordedPool(problem_of_table(table), table))
 
     def is_like(self, other: Judged) -> bool:
-        """Tells whether a search can learn from another table."""
+        """Return whether a search can learn from another table."""
         kinds = self.pool.problem.kind, other.pool.problem.kind
         return kinds[0] == kinds[1] and self.table.target == other.table.target
 
 
 @dataclass(frozen=True)
 class Replay:
-    """What a search found in a table.
+    """The result of a search in a table.
 
     Attributes:
         measured: how many measurements it took to arrive.
@@ -85,7 +85,7 @@ class Replay:
 
 @dataclass(frozen=True)
 class Replays:
-    """What a search found in a table with each seed."""
+    """The results of a search in a table, one for each seed."""
 
     found: tuple[Replay, ...]
 
@@ -110,7 +110,7 @@ class Replays:
 
 
 def replay(name: str, judged: Judged, seeds: int, prior: PriorData | None = None) -> Replays:
-    """Replays a table until a search has arrived, with each seed."""
+    """Replay a table until a search has arrived, with each seed."""
     known = [(each, None) for each in prior.winners(judged.pool)] if prior else []
     measured = prior.measured() if prior else []
     make = search_named(name)
@@ -124,7 +124,7 @@ def replay(name: str, judged: Judged, seeds: int, prior: PriorData | None = None
 
 
 def arrive(search: Search, table: RecordedTable) -> Replay:
-    """Answers a search until it has arrived."""
+    """Answer a search until it has arrived."""
     recorded = {each.candidate.key: each.microseconds for each in table.trials}
     goal = table.best_us * GOAL
     measured, first = 0, table.default_us
@@ -141,7 +141,7 @@ def arrive(search: Search, table: RecordedTable) -> Replay:
 
 
 def leave_one_out(tables: Sequence[Judged], alone: Mapping[Path, Replays], seeds: int) -> None:
-    """Prints what the model finds with the other tables in a database, as `tune --database` would."""
+    """Print the results of the model with the other tables in a database, as in `tune --database`."""
     print(
         f"\n{f'left out, after {FIRST} measurements':34} {'others':>6}  {'alone':>8} {'with':>8}"
         f"{'alone median (p90)':>24}{'with median (p90)':>24}"
@@ -171,7 +171,7 @@ def leave_one_out(tables: Sequence[Judged], alone: Mapping[Path, Replays], seeds
 
 
 def suggest(tables: Sequence[Judged], count: int) -> None:
-    """Prints the speed of the best of the configurations that are first by their estimates, against the table's best."""
+    """Print the speed of the best of the configurations that are first by their estimates, against the table's best."""
     shares = []
     for judged in tables:
         recorded = {trial.candidate.key: trial.microseconds for trial in judged.table.trials}
@@ -184,7 +184,7 @@ def suggest(tables: Sequence[Judged], count: int) -> None:
 
 
 def main() -> None:
-    """Replays tables and prints the ratios."""
+    """Replay tables and print the ratios."""
     parser = argparse.ArgumentParser(description="Judges searches by recorded tables.")
     parser.add_argument("--table", type=Path, nargs="+", required=True, metavar="FILE")
     parser.add_argument("--seeds", type=int, default=100)

@@ -44,7 +44,7 @@ def mobilenet() -> Functions:
 
 
 def small_llama() -> Functions:
-    """A small decoder after Llama with a prompt of 64 tokens, and one step behind it."""
+    """Return a small decoder after Llama with a prompt of 64 tokens, and one step behind it."""
     return llama(DecoderSizes(2, 512, 1408, 8, 4, vocabulary=8000, prompt=64))
 
 
@@ -88,7 +88,7 @@ class _UNet(nn.Module):
 
 
 def unet() -> Functions:
-    """A small U-Net for one image of 96x96."""
+    """Return a small U-Net for one image of 96x96."""
     return {"main": Function(_UNet(16), (torch.randn(1, 1, 96, 96),))}
 
 
@@ -120,7 +120,7 @@ class _Ranker(nn.Module):
 
 
 def ranker() -> Functions:
-    """A recommender after DLRM for 128 requests."""
+    """Return a recommender after DLRM for 128 requests."""
     categories = torch.randint(0, 1000, (128, 26))
     return {"main": Function(_Ranker(), (torch.randn(128, 13), categories))}
 

@@ -29,7 +29,7 @@ _WARM_UP: Final = 5
 
 
 def export(functions: Functions, path: Path) -> None:
-    """Writes a program with all functions of a model as bytecode."""
+    """Write a program with all functions of a model as bytecode."""
     if list(functions) == ["main"]:
         function = functions["main"]
         output = aot.export(function.module, args=function.inputs)
@@ -51,7 +51,7 @@ def export(functions: Functions, path: Path) -> None:
 
 
 def export_onnx(function: Function, path: Path) -> None:
-    """Writes a program with one function by way of ONNX."""
+    """Write a program with one function by way of ONNX."""
     with tempfile.TemporaryDirectory() as scratch:
         model = Path(scratch) / "model.onnx"
         exported = torch.onnx.export(function.module, function.inputs, dynamo=True, verbose=False)
@@ -62,7 +62,7 @@ def export_onnx(function: Function, path: Path) -> None:
 
 
 def _call(function: Function, device: str, dtype: torch.dtype) -> tuple[torch.nn.Module, Inputs]:
-    """Returns the module and the inputs of a function on a device, in a type."""
+    """Return the module and the inputs of a function on a device, in a type."""
     inputs = tuple(
         x.to(device, dtype) if x.is_floating_point() else x.to(device) for x in function.inputs
     )
@@ -70,7 +70,7 @@ def _call(function: Function, device: str, dtype: torch.dtype) -> tuple[torch.nn
 
 
 def outputs(function: Function, device: str, dtype: torch.dtype) -> list[np.ndarray]:
-    """Returns what PyTorch computes in a type."""
+    """Return PyTorch's outputs in a type."""
     module, inputs = _call(function, device, dtype)
     with torch.no_grad():
         result = module(*inputs)
@@ -79,7 +79,7 @@ def outputs(function: Function, device: str, dtype: torch.dtype) -> list[np.ndar
 
 
 def milliseconds(function: Function, device: str, dtype: torch.dtype) -> float:
-    """Returns the median time of a call in PyTorch's eager mode; on a GPU, as a replayed CUDA graph."""
+    """Return the median time of a call in PyTorch's eager mode; on a GPU, as a replayed CUDA graph."""
     module, inputs = _call(function, device, dtype)
 
     def call() -> None:
@@ -100,7 +100,7 @@ def milliseconds(function: Function, device: str, dtype: torch.dtype) -> float:
 
 
 def main() -> None:
-    """Exports one model and runs it."""
+    """Export one model and run it."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )

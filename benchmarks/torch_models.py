@@ -43,7 +43,7 @@ class _First(nn.Module):
         self.module = module
 
     def forward(self, value: torch.Tensor) -> torch.Tensor:
-        """Returns the first output."""
+        """Return the first output."""
         return self.module(value, return_dict=False)[0]
 
 
@@ -51,7 +51,7 @@ class _Masked(_First):
     """A decoder of `transformers` that gets the mask which it adds to scores; to make one, it uses ops that IREE lacks."""
 
     def forward(self, value: torch.Tensor) -> torch.Tensor:
-        """Returns the first output."""
+        """Return the first output."""
         length = value.shape[1]
         causal = torch.full(
             (length, length), -1e4, dtype=self.module.dtype, device=value.device
@@ -60,7 +60,7 @@ class _Masked(_First):
 
 
 def transformer(module: nn.Module, *inputs: torch.Tensor) -> Functions:
-    """Returns a model of `transformers` as a program of one function."""
+    """Return a model of `transformers` as a program of one function."""
     return {"main": Function(_First(module), inputs)}
 
 
@@ -112,7 +112,7 @@ def vit(layers: int = 12) -> Functions:
 
 
 def whisper() -> Functions:
-    """The encoder of Whisper tiny, 30 seconds of sound (Radford et al. 2022)."""
+    """Return the encoder of Whisper tiny, 30 seconds of sound (Radford et al. 2022)."""
     from transformers import WhisperConfig  # noqa: PLC0415
     from transformers.models.whisper.modeling_whisper import WhisperEncoder  # noqa: PLC0415
 
@@ -152,14 +152,14 @@ class _RMSNorm(nn.Module):
 
 
 def _angles(sizes: DecoderSizes) -> torch.Tensor:
-    """Returns the angles of rotary embeddings: (positions, half of a head's features)."""
+    """Return the angles of rotary embeddings: (positions, half of a head's features)."""
     half = sizes.head // 2
     rates = 10000.0 ** (-torch.arange(half, dtype=torch.float32) / half)
     return torch.outer(torch.arange(sizes.prompt + 1, dtype=torch.float32), rates)
 
 
 def _rotated(value: torch.Tensor, angles: torch.Tensor) -> torch.Tensor:
-    """Returns rotary embeddings of (batch, heads, tokens, features) by the angles of their positions."""
+    """Return rotary embeddings of (batch, heads, tokens, features) by the angles of their positions."""
     half = value.shape[-1] // 2
     cosine, sine = angles.cos().to(value.dtype), angles.sin().to(value.dtype)
     left, right = value[..., :half], value[..., half:]
@@ -228,7 +228,7 @@ class _Prefill(nn.Module):
         self.decoder = decoder
 
     def forward(self, tokens: torch.Tensor) -> Inputs:
-        """Returns the logits of the next token, and the keys and values of all layers."""
+        """Return the logits of the next token, and the keys and values of all layers."""
         value, cache = self.decoder.embedding(tokens), []
         for layer in self.decoder.layers:
             value, keys, values = layer(value, None)
@@ -242,7 +242,7 @@ class _Decode(nn.Module):
         self.decoder = decoder
 
     def forward(self, token: torch.Tensor, *cache: torch.Tensor) -> Inputs:
-        """Returns the logits of the next token, and its keys and values in all layers."""
+        """Return the logits of the next token, and its keys and values in all layers."""
         value, new = self.decoder.embedding(token), []
         for position, layer in enumerate(self.decoder.layers):
             old = cache[2 * position], cache[2 * position + 1]
@@ -252,7 +252,7 @@ class _Decode(nn.Module):
 
 
 def llama(sizes: DecoderSizes = DecoderSizes()) -> Functions:
-    """A decoder after Llama with a prompt of 512 tokens, and one step behind it."""
+    """Return a decoder after Llama with a prompt of 512 tokens, and one step behind it."""
     decoder = Decoder(sizes)
     cache = [
         torch.randn(1, sizes.key_heads, sizes.prompt, sizes.head) for _ in range(2 * sizes.layers)
@@ -295,7 +295,7 @@ class _SelfAttention(nn.Module):
 
 
 def unet_block() -> Functions:
-    """A block of a U-Net like SDXL's: 2x320x64x64, two residual blocks around self-attention (Podell et al. 2023)."""
+    """Return a block of a U-Net like SDXL's: 2x320x64x64, two residual blocks around self-attention (Podell et al. 2023)."""
     channels = 320
     block = nn.Sequential(
         _ResidualBlock(channels), _SelfAttention(channels, heads=5), _ResidualBlock(channels)
@@ -321,7 +321,7 @@ class _Bottleneck(nn.Module):
 
 
 def bottleneck() -> Functions:
-    """The first block of each of the last three stages of a ResNet-50, which halve the image."""
+    """Return the first block of each of the last three stages of a ResNet-50, which halve the image."""
     blocks = nn.Sequential(
         _Bottleneck(256, 128, 512), _Bottleneck(512, 256, 1024), _Bottleneck(1024, 512, 2048)
     )
@@ -371,7 +371,7 @@ def small_resnet() -> Functions:
 
 
 def narrow_llama() -> Functions:
-    """A decoder after Llama of other widths, with a prompt of 192 tokens, and one step behind it."""
+    """Return a decoder after Llama of other widths, with a prompt of 192 tokens, and one step behind it."""
     return llama(DecoderSizes(2, 1536, 4096, 12, 12, prompt=192))
 
 
@@ -395,7 +395,7 @@ HELD_OUT: Mapping[str, Callable[[], Functions]] = {
 
 
 def build(model: Callable[[], Functions], dtype: torch.dtype) -> Functions:
-    """Returns a model with weights that are always the same.
+    """Return a model with weights that are always the same.
 
     Args:
         model: makes it.

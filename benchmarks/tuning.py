@@ -1,12 +1,12 @@
-"""What `tuninglink tune` wins on a device: one line a problem, against the compiler's own choice.
+"""Speedups of `tuninglink tune` on a device over the compiler's own choice, one line a problem.
 
     python benchmarks/tuning.py --suite gpu --budget 60s --device cuda://0 --reports DIR -- \
         --iree-hal-target-device=cuda --iree-cuda-target=sm_80
     python benchmarks/tuning.py --suite cpu --budget 80s --trials 50 --remeasure -- --iree-hal-target-device=local \
         --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host
 
-Each problem is tuned by a command of its own, `tuninglink tune --no-model`. With --remeasure, `tuninglink retune` then
-measures what was won again, in three blocks of rounds and a process of its own. Not part of `make bench`: it needs a
+Each problem is tuned by its own command, `tuninglink tune --no-model`. With --remeasure, `tuninglink retune` then
+measures the speedups again, in three blocks of rounds and a separate process. Not part of `make bench`: it needs a
 quiet device, and minutes for each problem.
 
 In the CPU suite, weights have k rows, as `linalg.matmul` takes them. Llama 3 has 4,096 features; TinyLlama 2,048, and
@@ -57,11 +57,11 @@ SUITES: dict[str, tuple[Problem, ...]] = {
     ),
 }
 FEW_ROWS = 8
-"""Matmuls with at most so many rows have a mean of their own."""
+"""Matmuls with at most this number of rows have their own mean."""
 
 
 def run(*command: object) -> str:
-    """Runs a command and returns what it writes to standard output."""
+    """Run a command and return what it writes to standard output."""
     words = [str(each) for each in command]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -70,7 +70,7 @@ def run(*command: object) -> str:
 
 
 def tune(problem: Problem, directory: Path, options: Sequence[str]) -> dict[str, Any]:
-    """Tunes one problem and returns the report on its dispatch."""
+    """Tune one problem and return the report on its dispatch."""
     program, report = directory / f"{problem.name}.mlir", directory / problem.name
     program.write_text(problem.program)
     spec = report.with_suffix(".spec.mlir")
@@ -82,7 +82,7 @@ def tune(problem: Problem, directory: Path, options: Sequence[str]) -> dict[str,
 
 
 def remeasure(problem: Problem, directory: Path, options: Sequence[str]) -> dict[str, Any]:
-    """Measures what was won of one problem again, and returns the report on its entry."""
+    """Measure the speedup of one problem again, and return the report on its entry."""
     spec = directory / f"{problem.name}.spec.mlir"
     kept = ("-o", directory / f"{problem.name}.kept.mlir", "--no-improve", "--format", "json")
     found = json.loads(run("tuninglink", "retune", spec, *kept, *options))
@@ -91,13 +91,13 @@ def remeasure(problem: Problem, directory: Path, options: Sequence[str]) -> dict
 
 
 def mean(speedups: Sequence[float]) -> str:
-    """Returns the geometric mean in words."""
+    """Return the geometric mean in words."""
     value = math.exp(sum(map(math.log, speedups)) / len(speedups))
     return f"{value:.3f} of {len(speedups)}"
 
 
 def main() -> None:
-    """Tunes a suite and prints a table with the geometric means."""
+    """Tune a suite and print a table with the geometric means."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )

@@ -1,10 +1,10 @@
-"""How much of old specs works after `tuninglink upgrade`, and how fast it is.
+"""The share of old specs that works after `tuninglink upgrade`, and the time of upgrading.
 
     python benchmarks/upgrade.py SPEC... [--target gfx942] [--time MEGABYTES]
 
 For each entry of each upgraded spec a program is made that its matcher accepts, and compiled with that entry
-alone: it applies when the operation carries the entry's lowering config, and compiles when a `.vmfb` comes of
-it. The rows are the tables of docs/upgrade.md. With `--time`, a spec of that size is upgraded and timed.
+alone: it applies when the operation carries the entry's lowering config, and compiles when the result is a
+`.vmfb`. The rows are the tables of docs/upgrade.md. With `--time`, a spec of that size is upgraded and timed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ TARGET_FLAGS = ("--iree-hal-target-device=hip",)
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of an entry: whether it applies, whether the program compiles, and what is wrong."""
+    """The outcome for an entry: whether it applies, whether the program compiles, and the faults."""
 
     applies: bool
     compiles: bool
@@ -44,7 +44,7 @@ class Outcome:
 
 
 def main() -> None:
-    """Runs the benchmark."""
+    """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("specs", nargs="*", type=Path)
     parser.add_argument("--target", default="gfx942")
@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def _measure(path: Path, target: str) -> list[str]:
-    """Prints a row about a spec, and returns what is wrong with its entries."""
+    """Print a row about a spec, and return the faults of its entries."""
     upgraded = upgrade(path.read_text(), str(path))
     kept = [each for each in upgraded.entries if not each.kept_out]
     entries = Spec(
@@ -86,7 +86,7 @@ def _measure(path: Path, target: str) -> list[str]:
 
 
 def _try(entry: Entry, target: str, folder: Path) -> Outcome:
-    """Compiles a program made for an entry with this entry alone."""
+    """Compile a program made for an entry with this entry alone."""
     wanted = _lowering_config(entry)
     spec, program = folder / "spec.mlirbc", folder / "program.mlir"
     spec.write_bytes(spec_of(entry))
@@ -113,7 +113,7 @@ def _try(entry: Entry, target: str, folder: Path) -> Outcome:
 
 
 def _lowering_config(entry: Entry) -> str:
-    """Returns the lowering config that an entry's matcher or action holds, as text."""
+    """Return the lowering config that an entry's matcher or action holds, as text."""
     for name in (entry.matcher, entry.action):
         sequence = entry.anatomy.table.lookup(name)
         assert sequence is not None
@@ -125,7 +125,7 @@ def _lowering_config(entry: Entry) -> str:
 
 
 def _local(text: str) -> str:
-    """Returns a module with its aliases spelled out."""
+    """Return a module with its aliases spelled out."""
     command = [str(Path(sys.executable).with_name("iree-opt")), "--mlir-print-local-scope"]
     return subprocess.run(command, input=text, capture_output=True, text=True, check=False).stdout
 
@@ -165,7 +165,7 @@ ENTRY = """\
 
 
 def _time(size: int) -> None:
-    """Prints how long a spec of `size` bytes takes."""
+    """Print the time for a spec of `size` bytes."""
     count = size // len(ENTRY)
     action = (
         "  transform.named_sequence @apply(%op: !transform.any_op {transform.readonly}, "

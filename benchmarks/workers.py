@@ -1,4 +1,4 @@
-"""What the pool of workers costs: a job, a crash, the start of a process.
+"""The costs of the pool of workers: a job, a crash, the start of a process.
 
 The peers: `concurrent.futures.ProcessPoolExecutor`, which has no time limits and does not survive a crash, and
 pebble, where it is installed, which has and does. All of them start fresh interpreters. Jobs add two numbers and are
@@ -37,7 +37,7 @@ JOBS = 2000
 
 
 class Measured:
-    """A pool of one process, and what it took.
+    """A pool of one process, and its times.
 
     Args:
         name: the name of the pool.
@@ -56,13 +56,13 @@ class Measured:
         self._crashes: list[float] = []
 
     def run(self) -> None:
-        """Runs jobs, then one that crashes, and adds what a job and the crash took."""
+        """Run jobs, then one that crashes, and add the times of a job and of the crash."""
         self.jobs.append(self._seconds(lambda: [self._run_job() for _ in range(JOBS)]) / JOBS)
         if self._crash is not None:
             self._crashes.append(self._seconds(self._run_crash))
 
     def report(self) -> None:
-        """Prints a row, with medians."""
+        """Print a row, with medians."""
         crash = f"{statistics.median(self._crashes) * 1e3:.0f} ms" if self._crashes else "-"
         print(
             f"  {self._name:<20} job {statistics.median(self.jobs) * 1e6:4.0f} µs "
@@ -88,7 +88,7 @@ class Measured:
 
 
 def main() -> int:
-    """Runs the benchmark; the exit status says whether the target was met."""
+    """Run the benchmark; the exit status is 0 if the target was met."""
     runs = parse_runs(__doc__.partition("\n")[0])
     describe_machine()
     spawn = multiprocessing.get_context("spawn")

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from tuninglink.iree.dispatches import find_root_ops
-from tuninglink.mlir.diagnostics import Diagnostic, Severity, note, place_of
+from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity, note, place_of
 from tuninglink.mlir.passes import Pass, option
 from tuninglink.specs.spec import check_is_program
 
 if TYPE_CHECKING:
     from iree.compiler import ir as mlir
 
-    from tuninglink.mlir.diagnostics import DiagnosticSink
     from tuninglink.spaces.provider_registry import ProviderRegistry
 
 

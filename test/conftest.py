@@ -1,4 +1,4 @@
-"""What all tests share."""
+"""Fixtures of all tests."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ settings.load_profile("tuninglink")
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:  # noqa: ARG001
-    """Leaves what imports have made out of garbage collections, and has fewer: they took 3 to 8 % of the time."""
+    """Exclude imported objects from garbage collections, and make these rarer: they took 3 to 8 % of the time."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000)
 
 
 def pytest_unconfigure() -> None:
-    """Lets Python collect everything at its end again, where the bindings report what is left."""
+    """Let Python collect all objects at its end again, where the bindings report leaks."""
     gc.unfreeze()

@@ -13,48 +13,22 @@ Parameters (`--param name=value`):
 # mypy: disable-error-code="name-defined"
 
 import os
-import subprocess
 import sys
-from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
 
-import filecheck.main
 import lit.formats
 import lit.TestRunner
 from iree.compiler.tools.binaries import find_tool
 from iree.compiler.version import VERSION
 
-
-class Process(subprocess.Popen[str]):
-    """A process of a test. That of `filecheck` is a fork of lit, which has loaded it.
-
-    Starting Python and loading filecheck 450 times took a tenth of the processor time of lit's tests.
-    """
-
-    def __init__(self, args: list[str], **options: Any) -> None:
-        if args[0] == "filecheck":
-            options["preexec_fn"] = partial(run_filecheck, args)
-        super().__init__(args, **options)
-
-
-def run_filecheck(arguments: list[str]) -> NoReturn:
-    """Runs filecheck in this process, a fork, with its standard streams, and ends it."""
-    code: object = 1
-    try:
-        sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: SIM115
-        filecheck.main.main(arguments)
-    except SystemExit as end:
-        code = end.code
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(bool(code))
-
+source_root = Path(__file__).resolve().parent
+sys.path.insert(0, str(source_root / "support"))
+from lit_processes import Process, fork_commands  # noqa: E402
 
 lit.TestRunner.subprocess.Popen = Process
+if "tuninglink_bin" not in lit_config.params:
+    fork_commands()
 
-source_root = Path(__file__).resolve().parent
 tools = lit_config.params.get("tuninglink_bin") or str(Path(sys.executable).parent)
 # The commands that pip installs start Python before the compiler, which takes longer than most programs here.
 compiler_tools = lit_config.params.get("iree_bin") or str(Path(find_tool("iree-opt")).parent)

@@ -14,10 +14,10 @@ SPECS = Path(__file__).resolve().parent.parent / "specs"
 
 
 def assemble(out: Path, iree_opt: str) -> None:
-    """Writes the bytecode of `specs/FOLDER/NAME.mlir` to `OUT/FOLDER/NAME.mlirbc`.
+    """Write the bytecode of `specs/FOLDER/NAME.mlir` to `OUT/FOLDER/NAME.mlirbc`.
 
     Raises:
-        subprocess.CalledProcessError: a spec does not verify; the compiler has said why.
+        subprocess.CalledProcessError: a spec does not verify; the compiler has printed the reason.
     """
     with tempfile.TemporaryDirectory() as scratch:
         empty = Path(scratch) / "no_payload.mlir"
@@ -37,7 +37,7 @@ def assemble(out: Path, iree_opt: str) -> None:
 
 
 def bindings_iree_opt() -> str:
-    """Returns the `iree-opt` of the bindings of this Python."""
+    """Return the `iree-opt` of the bindings of this Python."""
     from iree.compiler.tools.binaries import find_tool  # noqa: PLC0415 - another one may be given
 
     found: str = find_tool("iree-opt")
@@ -45,7 +45,7 @@ def bindings_iree_opt() -> str:
 
 
 def main() -> int:
-    """Assembles the specs; returns the exit code."""
+    """Assemble the specs; return the exit code."""
     if len(sys.argv) not in (2, 3):
         print(__doc__, file=sys.stderr)
         return 2

@@ -11,14 +11,14 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 FOLDERS = {"examples": "examples", "passes": "passes", "specs": "shipped"}
-"""What a wheel holds beside `python/tuninglink`, and the folder of the package that it is in."""
+"""The folders of a wheel besides `python/tuninglink`, with their folders in the package."""
 
 
 class WheelFolders(BuildHookInterface):  # type: ignore[type-arg]
     """Adds to a wheel what an editable install finds through links, and the bytecode of the specs."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Assembles the specs, unless the install is editable."""
+        """Assemble the specs, unless the install is editable."""
         if version == "editable":
             return
         root, included = Path(self.root), build_data["force_include"]

@@ -16,23 +16,23 @@ _FAILURE: Final = re.compile(
 """The lines of pytest, lit, make and `tuninglink doctor` that name a failure."""
 
 _MOST: Final = 100
-"""How many failures are listed; an issue has a limit of 65,536 characters."""
+"""The maximum number of listed failures; an issue has a limit of 65,536 characters."""
 
 _LONGEST: Final = 300
-"""How many characters of a line are kept."""
+"""The maximum length of a kept line, in characters."""
 
 _TAIL: Final = 60
-"""How many of the last lines are quoted."""
+"""The number of last lines that are quoted."""
 
 
 def failures(log: str) -> list[str]:
-    """Returns the failures that a log names, without repetitions."""
+    """Return the failures that a log names, without repetitions."""
     lines = (match[0].removesuffix(" (").strip()[:_LONGEST] for match in _FAILURE.finditer(log))
     return list(dict.fromkeys(lines))
 
 
 def report(logs: list[str], run: str) -> str:
-    """Returns the text of an issue."""
+    """Return the text of an issue."""
     listed = [line for log in logs for line in failures(log)]
     more = f"\n\n{len(listed) - _MOST:,} more are in the log." if len(listed) > _MOST else ""
     names = "\n".join(f"- `{line}`" for line in listed[:_MOST]) or "The log names no test."
@@ -42,7 +42,7 @@ def report(logs: list[str], run: str) -> str:
 
 
 def main() -> None:
-    """Reads the logs that exist and prints the report."""
+    """Read the logs that exist and print the report."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("logs", nargs="+", type=Path)
     parser.add_argument("--run", default="")

@@ -1,8 +1,8 @@
 """Generates type stubs for the parts of IREE's bindings that Tuninglink uses.
 
 The wheel ships none, and without them a type checker sees `Any` everywhere. The stubs are made from the
-installed bindings, so that they cannot disagree with them, and are made anew only when the bindings or
-this script change. A module that is missing here is an error of the type checker: add it.
+installed bindings, so that they cannot disagree with them, and are made again only when the bindings
+or this script change. A module that is missing here is an error of the type checker: add it.
 
 Usage: generate_stubs.py DIRECTORY
 """
@@ -73,14 +73,14 @@ PURE = (
 
 
 def stamp() -> str:
-    """Returns what the stubs depend on: the versions of the bindings and the tools, and this script."""
+    """Return the inputs of the stubs: the versions of the bindings and the tools, and this script."""
     tools = ("iree-base-compiler", "nanobind", "mypy")
     versions = [f"# {tool} {importlib.metadata.version(tool)}" for tool in tools]
     return "\n".join([*versions, Path(__file__).read_text()])
 
 
 def place(directory: Path, module: str) -> Path:
-    """Returns the file for the stub of `module`, in a folder that is a package all the way up."""
+    """Return the file for the stub of `module`, in a folder that is a package all the way up."""
     path = directory.joinpath(*module.split(".")).with_suffix(".pyi")
     path.parent.mkdir(parents=True, exist_ok=True)
     folder = path.parent
@@ -91,12 +91,12 @@ def place(directory: Path, module: str) -> Path:
 
 
 def run(*arguments: str) -> None:
-    """Runs this Python with some arguments; raises CalledProcessError if it fails."""
+    """Run this Python with some arguments; raise CalledProcessError if it fails."""
     subprocess.run([sys.executable, *arguments], check=True)  # noqa: S603 - our own arguments
 
 
 def generate(directory: Path) -> None:
-    """Writes all stubs into an empty directory."""
+    """Write all stubs into an empty directory."""
     modules = [argument for module in PURE for argument in ("-m", module)]
     stubgen = "from mypy.stubgen import main; main()"
     run("-c", stubgen, "--quiet", "--include-private", *modules, "-o", str(directory))
@@ -110,7 +110,7 @@ def generate(directory: Path) -> None:
 
 
 def main() -> int:
-    """Brings the stubs up to date; returns the exit code."""
+    """Bring the stubs up to date; return the exit code."""
     if len(sys.argv) != 2:  # noqa: PLR2004 - the script and one argument
         print(__doc__, file=sys.stderr)
         return 2

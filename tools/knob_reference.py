@@ -55,7 +55,7 @@ stands for a value.
 
 
 def knobs() -> str:
-    """Returns the page: all knobs with their meanings, then the knobs and the rules of each pipeline."""
+    """Return the page: all knobs with their meanings, then the knobs and the rules of each pipeline."""
     rows = (f"| `{name}` | {each.meaning} | {each.unit or '-'} |" for name, each in KNOBS.items())
     return "\n".join((_INTRODUCTION, *rows, _PIPELINES, *_pipelines()))
 
@@ -82,7 +82,7 @@ def _pipelines() -> Iterator[str]:
 
 
 def _points(path: Path, target: Target) -> Iterator[StartingPoint]:
-    """Yields the root ops of a program, as they are configured for a target."""
+    """Yield the root ops of a program, as they are configured for a target."""
     flags = (*compile_flags(target), "--emit-mlir-bytecode")
     sources, configured = (
         tuninglink.compile(path, default_specs=False, flags=[*flags, f"--compile-to={phase}"])
@@ -114,7 +114,7 @@ def _space(space: Space, point: StartingPoint) -> Iterator[str]:
 
 
 def _place(name: str) -> str:
-    """Returns where a knob stands; one that counts subgroups or threads along a loop is part of a basis."""
+    """Return the place of a knob; one that counts subgroups or threads along a loop is part of a basis."""
     if name.endswith("_cnt"):
         return LANE_BASIS if name.startswith("lane") else SUBGROUP_BASIS
     return knob_place(name)

@@ -15,8 +15,8 @@ from knob_reference import knobs
 from mkdocs.structure.files import File
 
 import tuninglink
-from tuninglink.cli import command_reference
 from tuninglink.cli.usage import SUMMARIES, usage_of
+from tuninglink.opt import pass_reference
 from tuninglink.passes import PASSES
 
 if TYPE_CHECKING:
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds the generated pages to those of `docs/`."""
+    """Add the generated pages to those of `docs/`."""
     for name, make in _PAGES.items():
         files.append(File.generated(config, f"reference/{name}.md", content=make()))
     return files
 
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
-    """Takes off what is for readers of the repository: attributes of fences, and links out of `docs/`."""
+    """Remove parts for readers of the repository: attributes of fences, and links out of `docs/`."""
     text = re.sub(r"^```(shell|python) \S.*$", r"```\1", markdown, flags=re.MULTILINE)
     if "/" in page.file.src_uri:
         return text
@@ -43,7 +43,7 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
 
 
 def commands() -> str:
-    """Returns the help of every command."""
+    """Return the help of every command."""
     sections = [
         f"## tuninglink {name}\n\n```text\n{usage_of(name).text()}```\n" for name in SUMMARIES
     ]
@@ -51,12 +51,12 @@ def commands() -> str:
 
 
 def passes() -> str:
-    """Returns the reference of the passes."""
-    return command_reference.reference(PASSES.values())
+    """Return the reference of the passes."""
+    return pass_reference.reference(PASSES.values())
 
 
 def api() -> str:
-    """Returns the reference of what the public modules export."""
+    """Return the reference of the public modules."""
     return "\n".join(
         ("# Python API\n", *_exported(), *_functions("tuning.tune"), *_functions("torch"))
     )
@@ -71,7 +71,7 @@ def _exported() -> Iterator[str]:
 
 
 def _functions(module: str) -> Iterator[str]:
-    """Yields the public functions of a module from its source: what it imports need not be installed."""
+    """Yield the public functions of a module from its source: its imports need not be installed."""
     source = Path(tuninglink.__file__).parent.joinpath(*module.split(".")).with_suffix(".py")
     yield f"## tuninglink.{module}\n"
     for node in ast.parse(source.read_text()).body:

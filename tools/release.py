@@ -20,7 +20,7 @@ _DECLARED: Final = re.compile(r'^version = ".*"$', re.MULTILINE)
 
 
 def prepare(version: str, today: dt.date, root: Path = ROOT) -> None:
-    """Sets the version, and gives the unreleased changes to it."""
+    """Set the version, and give the unreleased changes to it."""
     project, changelog = root / "pyproject.toml", root / "CHANGELOG.md"
     text = _DECLARED.sub(f'version = "{version}"', project.read_text(), count=1)
     project.write_text(text)
@@ -29,7 +29,7 @@ def prepare(version: str, today: dt.date, root: Path = ROOT) -> None:
 
 
 def problems(version: str, root: Path = ROOT) -> list[str]:
-    """Returns what is missing for a release of a version."""
+    """Return the missing parts of a release."""
     if not _VERSION.fullmatch(version):
         return [f"expected a version such as 1.2.3 or 1.2.3rc1, not '{version}'"]
     project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
@@ -42,7 +42,7 @@ def problems(version: str, root: Path = ROOT) -> list[str]:
 
 
 def main() -> int:
-    """Prepares or checks a release; returns the exit code."""
+    """Prepare or check a release; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("version")
     parser.add_argument("--check", action="store_true", help="change nothing")

@@ -28,7 +28,7 @@ _KIND: Final = re.compile(r"linalg\.elementwise <")
 
 
 def respelled(text: str, release: tuple[int, int]) -> str:
-    """Returns text in the spelling of a release."""
+    """Return text in the spelling of a release."""
     if release >= (3, 13):
         return text
     text = _KIND.sub("linalg.elementwise kind=#linalg.elementwise_kind<", text)
@@ -36,7 +36,7 @@ def respelled(text: str, release: tuple[int, int]) -> str:
 
 
 def _without_properties(text: str) -> str:
-    """Makes the properties of attention ops attributes: `<{a}> {b}` becomes `{a, b}`."""
+    """Make the properties of attention ops attributes: `<{a}> {b}` becomes `{a, b}`."""
     parts, start = [], 0
     for match in _PROPERTIES.finditer(text):
         end = _end_of_braces(text, match.end(1))
@@ -50,7 +50,7 @@ def _without_properties(text: str) -> str:
 
 
 def _end_of_braces(text: str, start: int) -> int:
-    """Returns the position after the braces that open at `start`."""
+    """Return the position after the braces that open at `start`."""
     depth = 0
     for position in range(start, len(text)):
         depth += {"{": 1, "}": -1}.get(text[position], 0)
@@ -60,7 +60,7 @@ def _end_of_braces(text: str, start: int) -> int:
 
 
 def copy(release: tuple[int, int], out: Path) -> None:
-    """Copies the tree to `out`, in place of what is there."""
+    """Replace `out` by a copy of the tree."""
     shutil.rmtree(out, ignore_errors=True)
     shutil.copytree(ROOT, out, ignore=_NOT_COPIED, symlinks=True)
     for folder in _FOLDERS:
@@ -73,7 +73,7 @@ def copy(release: tuple[int, int], out: Path) -> None:
 
 
 def main() -> int:
-    """Copies the tree; returns the exit code."""
+    """Copy the tree; return the exit code."""
     if len(sys.argv) != 3:  # noqa: PLR2004 - the program, the release and the place
         print(__doc__, file=sys.stderr)
         return 2

@@ -16,7 +16,7 @@ COMMANDS = {"tuninglink": "tuninglink.cli.main", "tuninglink-opt": "tuninglink.c
 
 
 def write_command(place: Path, module: str) -> None:
-    """Writes an executable script that runs the `main` of `module`."""
+    """Write an executable script that runs the `main` of `module`."""
     program = (
         f'import sys; sys.argv[0] = "{place.name}"; from {module} import main; sys.exit(main())'
     )
@@ -31,7 +31,7 @@ exec {shlex.quote(sys.executable)} -c '{program}' "$@"
 
 
 def main() -> int:
-    """Writes the commands; returns the exit code."""
+    """Write the commands; return the exit code."""
     if len(sys.argv) != 2:  # noqa: PLR2004 - the script and one argument
         print(__doc__, file=sys.stderr)
         return 2

@@ -42,4 +42,4 @@ class PipelineError(TuninglinkError):
 
 
 class CompileError(TuninglinkError):
-    """The compiler reported an error, whatever its exit code."""
+    """The compiler reported an error, with any exit code."""

@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.interrupt_hooks import interrupt_hook
-from tuninglink.mlir.diagnostics import error
+from tuninglink.mlir.diagnostics import Diagnostic, error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from tuninglink.mlir.diagnostics import Diagnostic
 
 STANDARD_STREAM: Final = "-"
 """Denotes standard input or output in place of a path."""
@@ -154,7 +152,7 @@ def write_standard_output(content: bytes) -> None:
 
 
 def cannot(do: str, path: str | os.PathLike[str], failure: OSError) -> Diagnostic:
-    """Return the error that the file at `path` cannot be read, written or made, as `do` says."""
+    """Return the error that the file at `path` cannot be read, written or made, as named by `do`."""
     reason = (failure.strerror or str(failure)).lower()
     return error(f"cannot {do} '{os.fspath(path)}': {reason}")
 

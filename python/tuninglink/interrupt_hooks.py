@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 SYMBOLIZATION: Final = "LLVM_DISABLE_SYMBOLIZATION"
-"""The variable that makes LLVM's crash handler omit the names of functions, whatever its value is."""
+"""The variable that, with any value, makes LLVM's crash handler omit the names of functions."""
 
 _hooks: dict[object, Callable[[], object]] = {}
 

@@ -96,7 +96,7 @@ class Member:
 
 @cache
 def members(kind: type) -> tuple[Member, ...]:
-    """Return what is written of a data class: fields, then methods. Of two with one name, the later one holds."""
+    """Return the written members of a data class: fields, then methods. Of two with one name, the later one holds."""
     result: list[Member] = []
     for field in fields(kind):
         writing = field.metadata.get(_METADATA, Writing())

@@ -218,6 +218,7 @@ def backend(
         from iree.turbine.runtime import Launchable  # noqa: PLC0415 - takes long to import
         from iree.turbine.runtime.device import get_device_from_torch  # noqa: PLC0415 - as above
 
+        # Import and compile the graph, tuned if settings are given.
         device = next(value.device for value in inputs if isinstance(value, torch.Tensor))
         used = get_device_from_torch(device).compile_target_flags if flags is None else flags
         program = _imported(graph, inputs)
@@ -225,6 +226,7 @@ def backend(
         if settings is not None:
             chosen = [_tuned_spec(program, used, settings, specs, database)]
         image = tuninglink.compile(program, specs=chosen, flags=used).output
+        # Wrap the module as a callable on tensors.
         launch = Launchable.from_vm_module(
             lambda runtime: VmModule.copy_buffer(runtime.vm_instance, image)
         )

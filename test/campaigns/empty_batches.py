@@ -67,7 +67,7 @@ class Overheads:
 
 
 def compile_candidates(flags: Sequence[str], count: int) -> list[Benchmark]:
-    """Returns compiled candidates of a matmul, all different."""
+    """Return compiled candidates of a matmul, all different."""
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "matmul.mlir"
         element = "f16" if "--iree-hal-target-device=cuda" in flags else "f32"
@@ -82,7 +82,7 @@ def compile_candidates(flags: Sequence[str], count: int) -> list[Benchmark]:
 
 
 def measure(uri: str, benchmarks: Sequence[Benchmark], count: int) -> Overheads:
-    """Measures overheads on a device, of a fresh module each time."""
+    """Measure overheads on a device, of a fresh module each time."""
     device = open_device(uri)
     loader = Loader(device)
     layout = benchmarks[0].layout
@@ -104,7 +104,7 @@ def measure(uri: str, benchmarks: Sequence[Benchmark], count: int) -> Overheads:
 
 @contextmanager
 def loading(uri: str, benchmarks: Sequence[Benchmark], workers: int) -> Iterator[None]:
-    """Loads modules in other processes while the block runs."""
+    """Load modules in other processes while the block runs."""
     loader = AheadLoader(uri, workers, timeout=60.0)
     ended = threading.Event()
 
@@ -127,7 +127,7 @@ def loading(uri: str, benchmarks: Sequence[Benchmark], workers: int) -> Iterator
 
 
 def main() -> None:
-    """Runs the campaign."""
+    """Run the campaign."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--device", default="local-sync")
     parser.add_argument("--count", type=int, default=200)

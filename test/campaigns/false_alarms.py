@@ -65,7 +65,7 @@ def _maps(*results: str, loops: str) -> str:
 
 
 def product(chance: Random) -> str:
-    """Returns a product, maybe with an activation behind it."""
+    """Return a product, maybe with an activation behind it."""
     m, n, k = _sizes(chance, 3)
     element = chance.choice(FLOATS)
     a, b, c = _tensor(element, m, k), _tensor(element, k, n), _tensor("f32", m, n)
@@ -89,7 +89,7 @@ func.func @main(%a: {a}, %b: {b}) -> {c} {{
 
 
 def integer_product(chance: Random) -> str:
-    """Returns a product of bytes."""
+    """Return a product of bytes."""
     m, n, k = _sizes(chance, 3)
     a, b, c = _tensor("i8", m, k), _tensor("i8", k, n), _tensor("i32", m, n)
     return f"""
@@ -103,7 +103,7 @@ func.func @main(%a: {a}, %b: {b}) -> {c} {{
 
 
 def convolution(chance: Random) -> str:
-    """Returns a convolution with strides."""
+    """Return a convolution with strides."""
     height, width, channels, filters = (chance.choice((4, 7, 16, 24)) for _ in range(4))
     kernel, stride = chance.choice((1, 3)), chance.choice((1, 2))
     element = chance.choice(FLOATS[:2])
@@ -124,7 +124,7 @@ func.func @main(%image: {image}, %filter: {weights}) -> {result} {{
 
 
 def elementwise(chance: Random) -> str:
-    """Returns a chain of three functions of two tensors, one of them broadcast."""
+    """Return a chain of three functions of two tensors, one of them broadcast."""
     m, n = _sizes(chance, 2)
     element = chance.choice(FLOATS)
     x, y = _tensor(element, m, n), _tensor(element, n)
@@ -150,7 +150,7 @@ func.func @main(%x: {x}, %y: {y}) -> {x} {{
 
 
 def reduction(chance: Random) -> str:
-    """Returns a sum or a maximum of a function over one dimension."""
+    """Return a sum or a maximum of a function over one dimension."""
     m, n = _sizes(chance, 2)
     x, out = _tensor("f32", m, n), _tensor("f32", m)
     combiner, start = chance.choice((("addf", "0.0"), ("maximumf", "-1.0e+30")))
@@ -172,7 +172,7 @@ func.func @main(%x: {x}) -> {out} {{
 
 
 def softmax(chance: Random) -> str:
-    """Returns a softmax."""
+    """Return a softmax."""
     m, n = _sizes(chance, 2)
     x = _tensor("f32", m, n)  # in f16, the compiler calls a function that its linker does not find
     return f"""
@@ -184,7 +184,7 @@ func.func @main(%x: {x}) -> {x} {{
 
 
 def transposition(chance: Random) -> str:
-    """Returns a sum of a tensor and a transposed one."""
+    """Return a sum of a tensor and a transposed one."""
     m, n = _sizes(chance, 2)
     element = chance.choice(FLOATS)
     x, y = _tensor(element, m, n), _tensor(element, n, m)
@@ -213,7 +213,7 @@ KINDS: Final[tuple[Callable[[Random], str], ...]] = (
 
 
 def tasks(count: int, seed: int, flags: tuple[str, ...]) -> Iterator[tuple[str, TuningTask]]:
-    """Yields so many different dispatches with the kind of their program."""
+    """Yield this number of different dispatches with the kind of their program."""
     chance = Random(seed)
     keys: set[str] = set()
     with tempfile.TemporaryDirectory() as directory:
@@ -230,7 +230,7 @@ def tasks(count: int, seed: int, flags: tuple[str, ...]) -> Iterator[tuple[str, 
 def findings(
     task: TuningTask, device: Device, compiler: CandidateCompiler, references: References
 ) -> list[str]:
-    """Returns what the references object to; empty if both accept the result."""
+    """Return the objections of the references; empty if both accept the result."""
     compiled = compiler.submit_program(task.source, "", SECONDS).result()
     if isinstance(compiled, Failure):
         return [f"not compiled: {compiled.message}"]
@@ -255,7 +255,7 @@ def findings(
 
 
 def main() -> None:
-    """Runs the campaign; the exit code is 1 if a right result raised an alarm."""
+    """Run the campaign; the exit code is 1 if a right result raised an alarm."""
     parser = argparse.ArgumentParser(description="Compares right results with both references.")
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=21)

@@ -19,7 +19,7 @@ from tuning_programs import matmul
 
 
 def main() -> None:
-    """Runs the campaign; the exit code is 1 if something was lost, repeated or found differently."""
+    """Run the campaign; the exit code is 1 if something was lost, repeated or found differently."""
     parser = argparse.ArgumentParser(description="Kills a tuner and starts it again.")
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--trials", type=int, default=40)

@@ -31,18 +31,18 @@ QUESTIONS = ("matches_itself", "valid", "compiles")
 
 
 def row(*cells: object) -> str:
-    """Returns a row of the table."""
+    """Return a row of the table."""
     return f"| {' | '.join(map(str, cells))} |"
 
 
 def counted(report: SpecReport, question: str) -> str:
-    """Returns how many answers to a question are good, and how many are not."""
+    """Return the numbers of good and of other answers to a question."""
     found = Counter(each.answers[question].verdict for each in report.entries)
     return " / ".join(str(found[each]) for each in Verdict)
 
 
 def missing(name: str, report: SpecReport) -> list[str]:
-    """Returns what was not proven, and why."""
+    """Return the unproven entries, with reasons."""
     return [
         f"{name}: '{each.entry.matcher}': {question}: {answer.verdict.value}: {answer.reason}"
         for each in report.entries
@@ -52,7 +52,7 @@ def missing(name: str, report: SpecReport) -> list[str]:
 
 
 def main() -> None:
-    """Prints the table."""
+    """Print the table."""
     parser = argparse.ArgumentParser(description="Checks and compiles all shipped entries.")
     parser.add_argument("--spec", action="append", choices=NAMES)
     parser.add_argument("--jobs", type=int, default=1)

@@ -1,7 +1,7 @@
 """Compares every form that linking and the optimizations give random specs with the specs one by one.
 
-What comes out is compared with the meaning of linking in `test/support/sequential.py`, which asks the compiler's
-interpreter about each op and each matcher by itself. The seed and the number of a scenario tell it, so that
+The results are compared with the meaning of linking in `test/support/sequential.py`, which runs the compiler's
+interpreter on each op and each matcher separately. The seed and the number of a scenario determine it, so that
 
     python test/campaigns/linking.py --seed 1 --scenario 123
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 BATCH = 100
-"""How many scenarios a process compares: what the compiler keeps of programs grows with each of them."""
+"""The number of scenarios in one process: the compiler's memory grows with each program."""
 
 
 def run_batch(seed: int, first: int, count: int) -> Outcome:
-    """Compares on some scenarios."""
+    """Compare on some scenarios."""
     outcome = Outcome(Counter())
     for number in range(first, first + count):
         run_scenario(seed, number, outcome)
@@ -39,7 +39,7 @@ def run_batch(seed: int, first: int, count: int) -> Outcome:
 
 
 def outcomes(seed: int, jobs: int) -> Iterator[Outcome]:
-    """Yields what batches of scenarios give, in order, each from a process of its own."""
+    """Yield the results of batches of scenarios, in order, each from its own process."""
     first = 0
     while True:
         starts = range(first, first + jobs * BATCH, BATCH)
@@ -54,7 +54,7 @@ def outcomes(seed: int, jobs: int) -> Iterator[Outcome]:
 
 
 def main() -> None:
-    """Runs the campaign."""
+    """Run the campaign."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--comparisons", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=1)

@@ -65,7 +65,7 @@ class Judged:
     Attributes:
         problem: what it computes.
         pipeline: how it is compiled.
-        answer: what is said about its configuration.
+        answer: the verdict on its configuration.
     """
 
     problem: str
@@ -79,7 +79,7 @@ class Judged:
 
 
 def configured(model: str, target: str) -> str:
-    """Returns a model with the compiler's own configurations."""
+    """Return a model with the compiler's own configurations."""
     command = [Path(sys.executable).with_name("iree-compile"), *TARGETS[target]]
     result = subprocess.run(
         [*command, "--compile-to=executable-configurations", "-"],
@@ -94,7 +94,7 @@ def configured(model: str, target: str) -> str:
 
 
 def judge(text: str, seconds: int) -> Iterator[Judged]:
-    """Yields the answer about each configured root op of a program."""
+    """Yield the answer about each configured root op of a program."""
     registry = ProviderRegistry(lambda warning: print(warning, file=sys.stderr))
     module = mlir.Module.parse(text, mlir.Context())
     for found in find_root_ops(module.operation):
@@ -109,12 +109,12 @@ def judge(text: str, seconds: int) -> Iterator[Judged]:
 
 
 def row(*cells: object) -> str:
-    """Returns a row of the table."""
+    """Return a row of the table."""
     return f"| {' | '.join(map(str, cells))} |"
 
 
 def main() -> None:
-    """Prints the table."""
+    """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", action="append", choices=MODELS)
     parser.add_argument("--target", action="append", choices=TARGETS)

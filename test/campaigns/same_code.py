@@ -1,4 +1,4 @@
-"""How often does a race declare a winner among identical programs? At most 2 % of the times.
+"""Counts the winners that races declare among identical programs: at most 2 % of the races.
 
 Run by hand, on a busy machine, too. Each pair is a race of several finalists, all the same code as the
 default, so that the best of many is the luckiest, as in tuning:
@@ -67,7 +67,7 @@ class ProgramDevice(Device):
         return self._sped_up(answer) if isinstance(answer, Rounds) else answer
 
     def _sped_up(self, rounds: Rounds) -> Rounds:
-        """Returns rounds as they would be if all but the default were faster."""
+        """Return rounds as they would be if all but the default were faster."""
         samples = (
             (default, *(us / (1 + self._gain) for us in finalists))
             for default, *finalists in rounds.samples
@@ -76,7 +76,7 @@ class ProgramDevice(Device):
 
 
 def matmul(sizes: tuple[int, int, int], flags: Sequence[str]) -> CompiledProgram:
-    """Returns a compiled matmul."""
+    """Return a compiled matmul."""
     m, n, k = sizes
     left, right, result = (
         f"tensor<{rows}x{columns}xf32>" for rows, columns in ((m, k), (k, n), (m, n))
@@ -96,7 +96,7 @@ def matmul(sizes: tuple[int, int, int], flags: Sequence[str]) -> CompiledProgram
 
 
 def run(arguments: argparse.Namespace) -> list[RaceResult]:
-    """Runs the races and says what came of each."""
+    """Run the races and return their outcomes."""
     programs = {each: matmul(each, arguments.flags or HOST) for each in SIZES}
     results = []
     rules = RaceRules(gap_seconds=arguments.gap)
@@ -121,7 +121,7 @@ def run(arguments: argparse.Namespace) -> list[RaceResult]:
 
 
 def main() -> None:
-    """Runs the campaign; the exit code is 1 if there were too many winners."""
+    """Run the campaign; the exit code is 1 if there were too many winners."""
     parser = argparse.ArgumentParser(description="Races identical programs against each other.")
     parser.add_argument("--pairs", type=int, default=200)
     parser.add_argument("--finalists", type=int, default=4)

@@ -1,17 +1,17 @@
-"""How often does a configuration compile that is called valid, and one that is refuted?
+"""Counts the valid and the refuted configurations that compile.
 
 Makes random programs of a form, and for each tries the compiler's own choice, some of the valid configurations of each
 space, and some near them that break rules. Each is judged as `tuninglink-verify-configs` does, and compiled to the end
-in a process of its own:
+in a separate process:
 
     python test/campaigns/verdicts.py --target gfx942 --form matmul batched --samples 20 --seed 1 --output trials.jsonl
 
-Programs are tried in parallel, each in a process of its own that appends a line of JSON for each trial to the output.
+Programs are tried in parallel, each in a separate process that appends a line of JSON for each trial to the output.
 The tables are made from that file, with what earlier runs have left there; `--samples 0` makes them and tries nothing.
 
 `--judge-only` compiles no configuration, and counts the verdicts.
 
-The seed and the number of a sample tell its program: `--sample 7` repeats it. The exit code is 1 if a valid
+The seed and the number of a sample determine its program: `--sample 7` repeats it. The exit code is 1 if a valid
 configuration does not compile, or a refuted one does. Known targets and forms are in `test/support/verdict_trials.py`
 and `test/support/verdict_programs.py`.
 """
@@ -87,7 +87,7 @@ class Trial:
 
     @property
     def contradicts(self) -> bool:
-        """Whether the compiler says otherwise."""
+        """Whether the compiler contradicts the verdict."""
         if self.error is None:
             return False
         return (
@@ -108,7 +108,7 @@ class Trial:
 
 
 def verdict_of(answer: ConfigurationAnswer) -> str:
-    """Returns the column of an answer; a warning about what is valid counts as valid."""
+    """Return the column of an answer; a warning about a valid configuration counts as valid."""
     if answer.verdict is Verdict.PROVEN:
         return "valid"
     if answer.verdict is Verdict.REFUTED:
@@ -117,7 +117,7 @@ def verdict_of(answer: ConfigurationAnswer) -> str:
 
 
 def origins(trials: Trials, registry: ProviderRegistry, count: int, seed: int) -> Iterator[str]:
-    """Configures a dispatch in all ways that are tried, and yields where each comes from."""
+    """Configure a dispatch in all ways that are tried, and yield the origin of each."""
     own = trials.judge(registry)
     if own is not None:
         yield "the compiler's"
@@ -132,7 +132,7 @@ def origins(trials: Trials, registry: ProviderRegistry, count: int, seed: int) -
 
 
 def spaces_of(trials: Trials, registry: ProviderRegistry, pipeline: str) -> list[Space]:
-    """Returns the spaces in a pipeline whose configurations are known to compile."""
+    """Return the spaces in a pipeline whose configurations are known to compile."""
     try:
         spaces = registry.spaces(trials.workload, pipeline)
     except UndecidedError:
@@ -143,7 +143,7 @@ def spaces_of(trials: Trials, registry: ProviderRegistry, pipeline: str) -> list
 def try_sample(
     target: str, form: str, number: int, arguments: argparse.Namespace
 ) -> Iterator[Trial]:
-    """Tries configurations of one random program."""
+    """Try configurations of one random program."""
     source = FORMS[form](random.Random(f"{arguments.seed}/{form}/{number}"))
     registry = ProviderRegistry(lambda _: None, entry_points=tuple)
     trials = Trials.of(source, TARGETS[target], arguments.seconds)
@@ -166,7 +166,7 @@ def try_sample(
 
 
 def configuration_of(trials: Trials) -> str:
-    """Returns the attributes that configure the root op, as MLIR writes a dictionary."""
+    """Return the attributes that configure the root op, as MLIR writes a dictionary."""
     root, function = trials.workload.root.attributes, trials.workload.function.attributes
     found = {each: root[each] for each in ROOT_ATTRIBUTES if each in root}
     if names.TRANSLATION_INFO in function:
@@ -175,7 +175,7 @@ def configuration_of(trials: Trials) -> str:
 
 
 def run_sample(target: str, form: str, arguments: argparse.Namespace) -> None:
-    """Tries one program in this process, and appends each trial to the output."""
+    """Try one program in this process, and append each trial to the output."""
     label = f"--target {target} --form {form} --seed {arguments.seed} --sample {arguments.sample}"
     try:
         for trial in try_sample(target, form, arguments.sample, arguments):
@@ -190,7 +190,7 @@ def run_sample(target: str, form: str, arguments: argparse.Namespace) -> None:
 
 
 async def run_process(limiter: asyncio.Semaphore, command: Sequence[str]) -> None:
-    """Runs a command, and ends it with all that it has started when this is cancelled."""
+    """Run a command, and end it with all that it has started when this is cancelled."""
     async with limiter:
         process = await asyncio.create_subprocess_exec(*command, start_new_session=True)
         try:
@@ -202,7 +202,7 @@ async def run_process(limiter: asyncio.Semaphore, command: Sequence[str]) -> Non
 
 
 async def run_campaign(arguments: argparse.Namespace) -> None:
-    """Tries all programs, each in a process of its own, until the time is over."""
+    """Try all programs, each in a separate process, until the time is over."""
     limiter = asyncio.Semaphore(arguments.jobs)
     options = (
         "--quiet",
@@ -220,7 +220,7 @@ async def run_campaign(arguments: argparse.Namespace) -> None:
 
 
 def table(trials: Iterable[Trial], *fields: str) -> str:
-    """Returns a table in Markdown: for each value of the fields, how many compiled of how many.
+    """Return a table in Markdown: for each value of the fields, how many compiled of how many.
 
     Where nothing was compiled, the number of trials alone.
     """
@@ -244,7 +244,7 @@ def table(trials: Iterable[Trial], *fields: str) -> str:
 
 
 def report(trials: Sequence[Trial]) -> str:
-    """Returns what a campaign has found."""
+    """Return the results of a campaign."""
     reasons = Counter(each.answer[:200] for each in trials if each.verdict == "not decided")
     sections = [
         table(trials, "target", "pipeline"),
@@ -257,7 +257,7 @@ def report(trials: Sequence[Trial]) -> str:
 
 
 def main() -> None:
-    """Runs the campaign."""
+    """Run the campaign."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--target", nargs="+", choices=sorted(TARGETS), default=["gfx942"])
     parser.add_argument("--form", nargs="+", choices=sorted(FORMS), default=sorted(FORMS))

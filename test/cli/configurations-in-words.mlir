@@ -32,16 +32,16 @@
 
 // Sizes for another number of loops.
 // RUN: tuninglink compile %s --spec %t/rank.mlir --no-default-specs --iree-hal-target-device=hip --iree-rocm-target=gfx942 --compile-to=executable-configurations -o %t/out 2>&1 | filecheck %s --check-prefix=RANK
-// RANK: warning: entry 'match_matmul': 'workgroup' has 2 sizes for the 3 loops that the matcher asks for
+// RANK: warning: entry 'match_matmul': 'workgroup' has 2 sizes for the 3 loops that the matcher requires
 // RANK: note: there is one size for each loop, 0 for one that is not tiled
 
 // An intrinsic for other types: code generation fails.
 // RUN: not tuninglink compile %s --spec %t/type.mlir --no-default-specs --iree-hal-target-device=hip --iree-rocm-target=gfx942 -o %t/out 2>&1 | filecheck %s --check-prefix=TYPE
-// TYPE: {{error|warning}}: entry 'match_matmul': 'MFMA_F32_16x16x16_BF16' multiplies bf16·bf16, the matcher asks for f16·f16
+// TYPE: {{error|warning}}: entry 'match_matmul': 'MFMA_F32_16x16x16_BF16' multiplies bf16·bf16, the matcher requires f16·f16
 
 // An lhs of another type than the model has: the entry matches nothing, and what is wrong with it is said all the same.
 // RUN: tuninglink compile %s --spec %t/lhs.mlir --no-default-specs --iree-hal-target-device=hip --iree-rocm-target=gfx942 --compile-to=executable-configurations -o %t/out 2>&1 | filecheck %s --check-prefix=LHS
-// LHS: {{error|warning}}: entry 'match_matmul': 'MFMA_F32_16x16x16_F16' multiplies f16·f16, the matcher asks for bf16·f16
+// LHS: {{error|warning}}: entry 'match_matmul': 'MFMA_F32_16x16x16_F16' multiplies f16·f16, the matcher requires bf16·f16
 // LHS: note: choose an intrinsic for the types that are matched
 
 // An intrinsic of another vendor, of another architecture, and a pipeline of another backend.

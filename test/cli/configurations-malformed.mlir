@@ -35,7 +35,7 @@
 // CHECK-DAG: entry 'pipeline': VectorDistribute reads no 'subgroup', which is a knob of TileAndFuse
 // CHECK-DAG: note: VectorDistribute reads 'subgroup_basis' instead
 // CHECK-DAG: entry 'basis': TileAndFuse reads no 'subgroup_basis', which is a knob of VectorDistribute
-// CHECK-DAG: entry 'short': 'subgroup_basis' maps 2 loops for the 3 loops that the matcher asks for
+// CHECK-DAG: entry 'short': 'subgroup_basis' maps 2 loops for the 3 loops that the matcher requires
 // CHECK-DAG: entry 'index': 'lane_basis' is {{.*}}, whose second list names more than its 3 counts
 // CHECK-DAG: entry 'missing': its 'translation_info' has no 'workgroup_size'
 // CHECK-DAG: entry 'many': a workgroup of 4,096 threads is more than GPUs run
@@ -50,17 +50,17 @@
 // ANNOTATION: annotation.mlir:{{[0-9]+}}:{{[0-9]+}}: warning: entry 'annotation': 'lowering_config' is set to a '#iree_codegen.compilation_info', which code generation does not read
 // ANNOTATION: note: set it as 'compilation_info'
 
-// Tiles that are not lists of integers are missing for the compiler, which proves that they are invalid.
-// RUN: sed 's/workgroup = .64, 64, 0./workgroup = ["64", "64", "0"]/; s/@match_matmul/@strings/' %t/right.mlir > %t/strings.mlir
+// Tiles that are not lists of integers are missing for the compiler, which may prove that they are invalid.
+// RUN: sed 's/reduction = .0, 0, 4./reduction = ["0", "0", "4"]/; s/workgroup = .64, 64, 0./workgroup = [128, 128, 0]/; s/@match_matmul/@strings/' %t/right.mlir > %t/strings.mlir
 // RUN: sed 's/subgroup = .2, 2, 0./subgroup = [2.0, 2.0, 0.0]/; s/@match_matmul/@floats/' %t/right.mlir > %t/floats.mlir
-// RUN: sed 's/workgroup = .64, 64, 0./workgroup = 64/; s/@match_matmul/@scalar/' %t/right.mlir > %t/scalar.mlir
+// RUN: sed 's/subgroup = .2, 2, 0./subgroup = 2/; s/@match_matmul/@scalar/' %t/right.mlir > %t/scalar.mlir
 // RUN: not tuninglink check --target gfx942 %t/strings.mlir %t/floats.mlir %t/scalar.mlir 2>&1 | filecheck %s --check-prefix=LISTS
-// LISTS-DAG: strings.mlir:{{[0-9]+}}:{{[0-9]+}}: warning: entry 'strings': 'workgroup' is ["64", "64", "0"], which code generation does not read
-// LISTS-DAG: strings.mlir:{{[0-9]+}}:{{[0-9]+}}: note: it is a list of integers, none of them negative, such as [64, 64, 0]
-// LISTS-DAG: strings.mlir:{{[0-9]+}}:{{[0-9]+}}: error: entry 'strings' has an invalid configuration
+// LISTS-DAG: strings.mlir:{{[0-9]+}}:{{[0-9]+}}: warning: entry 'strings': 'reduction' is ["0", "0", "4"], which code generation does not read
+// LISTS-DAG: strings.mlir:{{[0-9]+}}:{{[0-9]+}}: note: it is a list of integers, none of them negative, such as [0, 0, 4]
+// LISTS-DAG: strings.mlir:{{[0-9]+}}:{{[0-9]+}}: error: entry 'strings' has an invalid configuration: shared memory must suffice
 // LISTS-DAG: floats.mlir:{{[0-9]+}}:{{[0-9]+}}: note: it is a list of integers, none of them negative, such as [2, 2, 0]
 // LISTS-DAG: floats.mlir:{{[0-9]+}}:{{[0-9]+}}: error: entry 'floats': TileAndFuse needs 'subgroup' with 'mma_kind', and it is missing
-// LISTS-DAG: scalar.mlir:{{[0-9]+}}:{{[0-9]+}}: error: entry 'scalar' has an invalid configuration
+// LISTS-DAG: scalar.mlir:{{[0-9]+}}:{{[0-9]+}}: error: entry 'scalar': TileAndFuse needs 'subgroup' with 'mma_kind', and it is missing
 
 // Words that the parser does not know, with those that are meant.
 // RUN: sed 's/MFMA_F32_16x16x16_F16/MFMA_F32_16x16x17_F16/' %t/right.mlir > %t/word.mlir

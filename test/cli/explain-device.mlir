@@ -1,15 +1,22 @@
 // `explain --device` runs the program, and shows the time of each dispatch inside it.
 
 // RUN: rm -rf %t && mkdir -p %t
-// RUN: tuninglink explain %s --no-project --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --device local-sync --input 32x64xf32=1 -o %t/explanation.json
+// RUN: env TUNINGLINK_CACHE_DIR=%t/cache tuninglink explain %s --no-project --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --device local-sync --input 32x64xf32=1 -o %t/explanation.json
 // RUN: filecheck %s --input-file %t/explanation.json --check-prefix=JSON
 // JSON: "device": "{{[^"]+}}"
+// JSON: "peaks": {"{{[^"]+}}": {{.*}}"tflops": {"fp32": 0.{{.*}}"measured": true
 // JSON: "measure": "time"
 // JSON: "microseconds": {{[0-9.]+}}
 // JSON: "gflops": {{[0-9.]+}}
 
+// The peak rates of the processor are measured once, and kept.
+// RUN: env TUNINGLINK_CACHE_DIR=%t/cache tuninglink doctor | filecheck %s --check-prefix=DOCTOR
+// DOCTOR: cache of URLs {{.*}} 0 files
+// DOCTOR: peak rates {{.*}}FLOP/s fp32, {{.*}}B/s (measured with 1 thread on
+
 // RUN: tuninglink explain %s --no-project --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --device local-task | filecheck %s
-// CHECK: cost {{.*}} 1 call, {{.*}} µs a call, {{.*}} GFLOP/s
+// CHECK: cost {{.*}} 1 call, {{.*}} µs a call, {{.*}} GFLOP/s, {{.*}} GB/s, {{[0-9]+}} % of the measured peak
+// CHECK: peak rates of {{.*}}FLOP/s fp32, {{.*}}B/s (measured with
 // CHECK: times are of {{.*}} (local-task), inside the program; the dispatches take {{.*}} in a run
 
 // What an entry saves is measured by a second run without specs.

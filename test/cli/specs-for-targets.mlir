@@ -10,7 +10,7 @@
 // RUN: filecheck %s --check-prefix=FOREIGN --input-file=%t/warning
 // RUN: filecheck %s --check-prefix=APPLIED --input-file=%t/unbound
 // FOREIGN: vmvx.mlir:{{[0-9]+}}:{{[0-9]+}}: warning: entry 'match_mine' of '{{.*}}vmvx.mlir' is not applied for x86_64: '#iree_codegen.vmvx_pipeline' is not a pipeline of llvm-cpu
-// FOREIGN: note: '--spec TARGET={{.*}}vmvx.mlir' binds a spec to what it is for
+// FOREIGN: note: '--spec TARGET={{.*}}vmvx.mlir' binds a spec to its target
 // APPLIED: hal.executable.variant public @embedded_elf_x86_64
 // APPLIED: translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline
 // APPLIED: hal.executable.variant public @vmvx_bytecode_fb

@@ -1,4 +1,4 @@
-"""An interrupted check writes what it knows."""
+"""An interrupted check writes its findings so far."""
 
 from __future__ import annotations
 

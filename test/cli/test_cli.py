@@ -1,4 +1,4 @@
-"""How the command behaves towards terminals, pipes and interrupts."""
+"""Behavior of the command with terminals, pipes and interrupts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PLAIN = {name: value for name, value in os.environ.items() if name not in {"NO_C
 
 
 def run_on_terminal(*arguments: str, **variables: str) -> tuple[int, str]:
-    """Runs the command with a terminal for its output; returns the exit code and what was shown."""
+    """Run the command with a terminal for its output; return the exit code and what was shown."""
     with TerminalCommand([TUNINGLINK, *arguments], {**PLAIN, **variables}) as command:
         return command.finish()
 
@@ -83,7 +83,7 @@ def test_a_closed_pipe_is_quiet(arguments: tuple[str, ...]) -> None:
 
 
 def interrupted(process: subprocess.Popen[bytes]) -> tuple[int, bytes]:
-    """Interrupts a process; returns its exit code and what it said."""
+    """Interrupt a process; return its exit code and its output."""
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=PATIENCE)
     return process.returncode, said
@@ -91,7 +91,7 @@ def interrupted(process: subprocess.Popen[bytes]) -> tuple[int, bytes]:
 
 @pytest.fixture(autouse=True)
 def _heed_interrupts() -> Iterator[None]:
-    """Undoes what a shell does to its background jobs, and they hand on to their children."""
+    """Handle interrupts again, which a shell makes its background jobs and their children ignore."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

@@ -33,13 +33,13 @@ def write_functions(path: Path, count: int) -> Path:
 
 @pytest.fixture
 def large_program(tmp_path: Path) -> Path:
-    """Takes the compiler a second."""
+    """Take the compiler a second."""
     return write_functions(tmp_path / "large.mlir", 200)
 
 
 @pytest.fixture
 def endless_program(tmp_path: Path) -> Path:
-    """Takes the compiler much longer than a test waits."""
+    """Take the compiler much longer than a test waits."""
     return write_functions(tmp_path / "endless.mlir", 4000)
 
 
@@ -48,7 +48,7 @@ def command(*arguments: str | Path) -> list[str]:
 
 
 def is_compiling(process: int) -> bool:
-    """Tells whether a command has got to the compiler's own threads, beside the one that awaits interrupts."""
+    """Return whether a command has reached the compiler's own threads, besides the one that awaits interrupts."""
     return any(len(list(Path(f"/proc/{each}/task").iterdir())) > 3 for each in children(process))
 
 

@@ -1,4 +1,4 @@
-"""The workflow, the action and the pre-commit hooks: their commands exist, and do what they are for."""
+"""The workflow, the action and the pre-commit hooks: their commands exist, and serve their purpose."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ def test_shell_examples_read_files_of_the_repository() -> None:
 
 
 def _commands(text: str) -> Iterator[list[str]]:
-    """Yields the words of each line; a string may have several lines."""
+    """Yield the words of each line; a string may have several lines."""
     lines = text.replace("\\\n", " ").replace("\n", "\n; ")
     for is_end, words in groupby(shlex.split(lines, comments=True), ";".__eq__):
         if not is_end:
@@ -161,7 +161,7 @@ def _commands(text: str) -> Iterator[list[str]]:
 
 
 def _written(text: str) -> Iterator[str]:
-    """Yields the files that commands write."""
+    """Yield the files that commands write."""
     for words in _commands(text):
         for word, following in zip(words, [*words[1:], ""], strict=True):
             name, _, value = word.partition("=")
@@ -171,7 +171,7 @@ def _written(text: str) -> Iterator[str]:
 
 
 def _read(text: str) -> Iterator[str]:
-    """Yields the files that commands name."""
+    """Yield the files that commands name."""
     for word in chain.from_iterable(_commands(text)):
         path = word.rpartition("=")[2].removeprefix("@")
         if Path(path).suffix in SUFFIXES and "://" not in path:
@@ -200,6 +200,6 @@ def _check_command(place: str, words: list[str]) -> None:
 
 
 def _flags(words: list[str]) -> set[str]:
-    """Returns the flags of a command."""
+    """Return the flags of a command."""
     name = next(name for name in SUMMARIES if words[: len(name.split())] == name.split())
     return {f"--{flag}" for flag in (*usage_of(name).flags, *COMMON_FLAGS)}

@@ -284,7 +284,7 @@ def test_reads_response_files_as_iree_opt_does(tmp_path: Path) -> None:
 
 
 def _endless(folder: Path) -> list[str]:
-    """Returns a command that is busy inside the compiler for a long time."""
+    """Return a command that is busy inside the compiler for a long time."""
     chain = "\n".join(f"%{index + 1} = arith.addi %{index}, %a : i32" for index in range(30_000))
     path = _write(
         folder,

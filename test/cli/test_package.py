@@ -58,14 +58,14 @@ def copy_source(place: Path) -> Path:
 
 
 def make_environment(place: Path) -> tuple[Path, Path]:
-    """Makes an empty virtual environment; returns its Python and its folder of packages."""
+    """Make an empty virtual environment; return its Python and its folder of packages."""
     venv.create(place, with_pip=False, symlinks=True)
     variables = {"base": str(place), "platbase": str(place)}
     return place / "bin" / "python", Path(sysconfig.get_path("purelib", vars=variables))
 
 
 def see_dependencies(packages: Path) -> None:
-    """Makes a folder of packages offer what is installed here, except Tuninglink."""
+    """Make a folder of packages offer the packages of this environment, except Tuninglink."""
     (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
 
 
@@ -76,7 +76,7 @@ def environment_with_dependencies(place: Path) -> Path:
 
 
 def link_requirements(requirements: Iterable[str], packages: Path) -> None:
-    """Links the installed distributions that requirements name, and what these require, into a folder of packages."""
+    """Link the installed distributions that requirements name, and what these require, into a folder of packages."""
     for each in map(Requirement, requirements):
         if each.marker and not each.marker.evaluate({"extra": ""}):
             continue
@@ -94,7 +94,7 @@ def install(python: Path, *arguments: str | Path) -> None:
 
 
 def check_installed(python: Path) -> list[str]:
-    """Checks that an installed package works, and returns the files of the default specs."""
+    """Check that an installed package works, and return the files of the default specs."""
     cwd = python.parent  # not the source tree
     found = json.loads(succeed(python, "-c", DESCRIBE, cwd=cwd))
     assert set(found["magic"]) <= {b"ML\xefR".hex()}
@@ -107,7 +107,7 @@ def check_installed(python: Path) -> list[str]:
 
 @pytest.fixture(scope="module")
 def distributions(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """The source distribution, and the wheel that was built from it."""
+    """Return the source distribution, and the wheel that was built from it."""
     place = tmp_path_factory.mktemp("distributions")
     source = copy_source(place / "source")
     succeed(sys.executable, "-m", "build", "--no-isolation", "--outdir", place, cwd=source)

@@ -31,7 +31,7 @@ def function_of(dispatch: str) -> str:
 @pytest.mark.parametrize("name", CASES)
 def test_every_form_is_configured_and_compiles(name: str) -> None:
     case = CASES[name]
-    result = compiled(case)
+    result = compiled(case, "--compile-to=executable-targets")
     assert {
         function_of(entry.dispatch): (entry.entry and entry.entry.matcher, entry.derivation)
         for entry in result.applied
@@ -43,7 +43,7 @@ def test_every_form_is_configured_and_compiles(name: str) -> None:
 
 
 def dispatches(text: bytes) -> dict[str, str]:
-    """Returns the code of dispatches by the functions that they come from."""
+    """Return the code of dispatches by the functions that they come from."""
     module = mlir.Module.parse(text, thread_context())
     return {
         function_of(dispatch.name): str(dispatch.module)

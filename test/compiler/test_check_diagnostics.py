@@ -122,7 +122,7 @@ MISTAKES = {
 
 
 def results(mistake: Mistake, path: Path) -> list[dict[str, Any]]:
-    """Returns the findings about an example with a mistake, as SARIF has them."""
+    """Return the findings about an example with a mistake, as SARIF has them."""
     text = (EXAMPLES / mistake.example).read_text()
     assert text.count(mistake.right) == 1
     path.write_text(text.replace(mistake.right, mistake.wrong))

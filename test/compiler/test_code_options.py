@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 from places import ROOT
 from programs import TARGETS
-from tuning_programs import matmul, prepared
+from tuning_programs import compiler_for, matmul, prepared
 
 from tuninglink.spaces.knobs import FixedKnob
 from tuninglink.spaces.selection import SelectionError, SpaceSelection
-from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.programs.benchmark import Benchmark
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ def attention() -> PreparedTask:
 
 
 def read_knobs(text: str) -> dict[str, int]:
-    """Returns knobs from words such as `wg_0=64`."""
+    """Return knobs from words such as `wg_0=64`."""
     pairs = (word.split("=") for word in text.split())
     return {name: int(value) for name, value in pairs}
 
@@ -55,14 +54,14 @@ ATTENTION_KNOBS = read_knobs(
 
 
 def candidate_of(task: PreparedTask, pipeline: str, knobs: dict[str, int]) -> Candidate:
-    """Returns the candidate with some knobs."""
+    """Return the candidate with some knobs."""
     candidate = task.spaces.candidate(f"#iree_gpu.pipeline<{pipeline}>", knobs)
     assert candidate is not None
     return candidate
 
 
 def changed(candidate: Candidate, variant: Candidate) -> dict[str, int]:
-    """Returns the options in which a variant differs."""
+    """Return the options in which a variant differs."""
     return {
         name: value for name, value in variant.knobs.items() if candidate.knobs.get(name) != value
     }
@@ -96,11 +95,11 @@ def test_each_option_changes_the_code(
     task: PreparedTask = request.getfixturevalue(name)
     candidate = candidate_of(task, pipeline, knobs)
     variants = task.spaces.variants(candidate)
-    with CandidateCompiler(TARGETS["hip"], jobs=2) as compiler:
-        jobs = {
-            each: compiler.submit(task.template, each, 120.0) for each in (candidate, *variants)
-        }
-        outcomes = {each.key: job.result() for each, job in jobs.items()}
+    compiler = compiler_for(TARGETS["hip"])
+    outcomes = {
+        option.key: compiler.submit(task.template, option, 120.0).result()
+        for option in (candidate, *variants)
+    }
     images = {
         key: outcome.image for key, outcome in outcomes.items() if isinstance(outcome, Benchmark)
     }

@@ -1,4 +1,4 @@
-"""Specs within a compilation: they take effect on every backend, and what is said of it is what happened."""
+"""Specs within a compilation: they take effect on every backend, and reports agree with the effects."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ VMVX = TARGETS["vmvx"]
 CPU = TARGETS["llvm-cpu"]
 X86_64 = (*CPU, "--iree-llvmcpu-target-triple=x86_64-linux-gnu")
 CONFIGURED = "--compile-to=executable-configurations"
+TRANSLATED = "--compile-to=executable-targets"
 TO_SOURCES = "--compile-to=executable-sources"
 FROM_SOURCES = "--compile-from=executable-sources"
 
@@ -44,7 +45,7 @@ def program(tmp_path: Path) -> Path:
 
 
 def who(compiled: Compilation) -> list[tuple[str, str | None, bool | None]]:
-    """Returns, for each operation that was configured: the spec, the entry, and whether it is its own."""
+    """Return, for each operation that was configured: the spec, the entry, and whether it is its own."""
     return [
         (each.spec_name, each.entry.matcher if each.entry else None, each.is_own)
         for each in compiled.applied
@@ -53,7 +54,7 @@ def who(compiled: Compilation) -> list[tuple[str, str | None, bool | None]]:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_a_spec_takes_effect_on_every_backend(target: str, program: Path, tmp_path: Path) -> None:
-    flags = TARGETS[target]
+    flags = (*TARGETS[target], TRANSLATED)
     mine = spec(target, "mine").encode()
     tuned = tuninglink.compile(program, specs=[mine], default_specs=False, flags=flags)
     (applied,) = tuned.applied
@@ -68,7 +69,7 @@ def test_a_spec_takes_effect_on_every_backend(target: str, program: Path, tmp_pa
     assert applied.target
     assert tuned.output != tuninglink.compile(program, default_specs=False, flags=flags).output
 
-    configured = tuninglink.compile(program, specs=[mine], flags=[*flags, CONFIGURED])
+    configured = tuninglink.compile(program, specs=[mine], flags=[*TARGETS[target], CONFIGURED])
     assert lowering_config(target) in configured.output.decode()
     assert b"tuninglink" not in configured.output
 
@@ -77,7 +78,7 @@ def test_a_spec_takes_effect_on_every_backend(target: str, program: Path, tmp_pa
     assert fewer.output == tuned.output
     sources = tmp_path / "sources.mlir"
     embedded = tuninglink.compile(
-        program, specs=[mine], default_specs=False, flags=[*flags, TO_SOURCES]
+        program, specs=[mine], default_specs=False, flags=[*TARGETS[target], TO_SOURCES]
     )
     sources.write_bytes(embedded.output)
     untagged = tuninglink.compile(sources, default_specs=False, flags=[*flags, FROM_SOURCES])
@@ -399,7 +400,7 @@ def test_specs_come_loaded_as_paths_or_as_contents(tmp_path: Path) -> None:
 
 
 def old_spec() -> str:
-    """Returns a spec of an older compiler, the second entry of which nothing today can do."""
+    """Return a spec of an older compiler, the second entry of which nothing today can do."""
     today = "pipeline = #iree_cpu.pipeline<DoubleTilingExpert>"
     good = matcher("match_old", "llvm-cpu").replace(today, "CPUDoubleTilingExpert")
     gone = matcher("match_gone", "llvm-cpu").replace(today, "LLVMGPUMatmulSimt")
@@ -467,7 +468,7 @@ func.func @f(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>) -> tensor<64xf32> {
 def test_two_entries_that_configure_one_dispatch_are_both_named(
     tmp_path: Path, *, trace: bool
 ) -> None:
-    """The compiler takes one configuration for a dispatch, and says at which operation it met the second."""
+    """The compiler takes one configuration for a dispatch, and reports the operation with the second."""
     packs = {f"pack{i}": matcher(f"pack{i}", "vmvx", "linalg.pack") for i in range(3)}
     fills = matcher("fills", "vmvx", "linalg.fill").replace(
         "distribution = [8]", "distribution = [16]"

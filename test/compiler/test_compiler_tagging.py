@@ -1,4 +1,4 @@
-"""A tagged spec configures what the spec does, and its tags tell who did."""
+"""A tagged spec configures the same as the spec, and its tags name the entries."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ LEVELS = st.fixed_dictionaries(
 def is_refused(
     configured: Workload, levels: dict[str, list[int]], pipeline: str = DOUBLE_TILING
 ) -> bool:
-    """Tells whether the compiler's verifier of configurations refuses one."""
+    """Return whether the compiler's verifier of configurations refuses one."""
     context = configured.root.context
     info = configuration_of(pipeline, levels, context)
     configured.root.attributes[names.LOWERING_CONFIG] = info.lowering_config

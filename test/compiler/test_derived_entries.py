@@ -32,10 +32,12 @@ if TYPE_CHECKING:
     from tuninglink.compiler import Compilation
 
 CONFIGURED = "--compile-to=executable-configurations"
+TRANSLATED = "--compile-to=executable-targets"
+"""Where LLVM's passes begin."""
 
 
 def program(element: str) -> bytes:
-    """Returns every form of a linear layer and of an attention."""
+    """Return every form of a linear layer and of an attention."""
     return "".join(
         (
             linear("nk", NK, element),
@@ -60,7 +62,7 @@ def compiled(source: bytes, content: bytes, target: FormTarget, *flags: str) -> 
 
 
 def derivations(result: Compilation) -> dict[str, tuple[str | None, str]]:
-    """Returns, by the function that a dispatch comes from, the entry that configured it and its derivation."""
+    """Return, by the function that a dispatch comes from, the entry that configured it and its derivation."""
     return {
         each.dispatch.partition("_dispatch")[0].removeprefix("@"): (
             each.entry and each.entry.matcher,
@@ -73,7 +75,7 @@ def derivations(result: Compilation) -> dict[str, tuple[str | None, str]]:
 @pytest.mark.parametrize("name", TARGETS)
 def test_an_entry_applies_to_every_form_and_compiles(name: str) -> None:
     target = TARGETS[name]
-    result = compiled(program(target.element), whole_spec(target), target)
+    result = compiled(program(target.element), whole_spec(target), target, TRANSLATED)
     assert derivations(result) == {
         "nk": ("nk", ""),
         "batch_nk": ("nk", "from @nk: unit batch added"),
@@ -90,7 +92,7 @@ def test_an_entry_applies_to_every_form_and_compiles(name: str) -> None:
 def test_an_entry_for_weights_with_k_rows_applies_to_its_forms_and_compiles(name: str) -> None:
     target = TARGETS[name]
     content = spec(linear_entry("kn", KN, target))
-    result = compiled(program(target.element), content, target)
+    result = compiled(program(target.element), content, target, TRANSLATED)
     assert derivations(result) == {
         "kn": ("kn", ""),
         "batch_kn": ("kn", "from @kn: unit batch added"),
@@ -112,7 +114,7 @@ def test_a_convolution_loses_its_batch_and_compiles(name: str) -> None:
     target = TARGETS[name]
     content = spec(convolution_entry("conv", target))
     source = convolution("image", is_batched=False).encode()
-    result = compiled(source, content, target)
+    result = compiled(source, content, target, TRANSLATED)
     assert derivations(result) == {"image": ("conv", "from @conv: unit loop removed")}
     text = compiled(source, content, target, CONFIGURED).output.decode()
     # The lists are for the loops of the matmul that it becomes, and one is for its own.
@@ -128,7 +130,7 @@ def test_the_image_of_a_convolution_has_the_size_of_the_entry() -> None:
 
 
 def test_a_configuration_that_the_backend_would_lose_is_not_derived() -> None:
-    """On llvm-cpu the compiler adds a batch loop after specs, and makes the op anew."""
+    """On llvm-cpu the compiler adds a batch loop after specs, and replaces the op."""
     cpu = TARGETS["llvm-cpu"]
     content = spec(convolution_entry("conv", TARGETS["gfx942"])).decode()
     begin, end = (
@@ -149,7 +151,7 @@ CPU = TARGETS["llvm-cpu"]
 
 
 def configured_forms(*specs: bytes, derived_entries: bool = True) -> dict[str, tuple[str, str]]:
-    """Returns what configures the forms of a linear layer on llvm-cpu: spec and derivation."""
+    """Return the origin of configurations for the forms of a linear layer on llvm-cpu: spec and derivation."""
     source = linear("batch_nk", BATCH_NK, "f32") + linear("nk", NK, "f32")
     result = tuninglink.compile(
         source.encode(),
@@ -206,7 +208,7 @@ def test_nothing_is_derived_where_that_is_turned_off() -> None:
 
 
 def with_condition(op: str) -> bytes:
-    """Returns the spec with one more condition in its matcher."""
+    """Return the spec with one more condition in its matcher."""
     return NK_SPEC.replace(
         b"    %configuration = transform.param",
         op.encode() + b"\n    %configuration = transform.param",
@@ -234,7 +236,7 @@ def test_nothing_is_derived_from_an_entry_with_a_condition(condition: str) -> No
 
 
 def behind_pass(name: str) -> bytes:
-    """Returns the spec with an entry point that runs a pass first, which makes it opaque."""
+    """Return the spec with an entry point that runs a pass first, which makes it opaque."""
     return (
         renamed(NK_SPEC, "opaque")
         .replace(

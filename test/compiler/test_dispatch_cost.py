@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from iree.compiler import ir as mlir
-from tuning_programs import ATTENTION, CONVOLUTION, REDUCTION, dispatched, matmul
+from tuning_programs import ATTENTION, CONVOLUTION, REDUCTION, TARGETS, dispatched, matmul
 
+from tuninglink.compiler.compile_options import Phase
+from tuninglink.compiler.program_sources import compiler_run
 from tuninglink.iree.dispatch_cost import DispatchCost, cost_of
 from tuninglink.iree.dispatches import find_dispatches
-from tuninglink.mlir.diagnostics import thread_context
 
 ELEMENTWISE = """
 func.func @main(%a: tensor<1024xf32>) -> tensor<1024xf32> {
@@ -54,8 +54,10 @@ func.func @softmax(%a: tensor<64x128xf32>) -> tensor<64x128xf32> {
 def test_the_cost_is_that_of_the_computation(
     source: str, flops: int | None, moved: int | None, element_type: str
 ) -> None:
-    module = mlir.Module.parse(dispatched(source, "hip").content, thread_context()).operation
-    (dispatch,) = find_dispatches(module)
-    cost = cost_of(dispatch.module)
+    saved = dispatched(source, "hip").saved
+    with compiler_run(saved.content, TARGETS["hip"]) as run:
+        run.advance(saved.phase, Phase.EXECUTABLE_SOURCES)
+        (dispatch,) = find_dispatches(run.module)
+        cost = cost_of(dispatch.module)
     assert cost == DispatchCost(flops, moved, element_type)
     assert cost.intensity == (flops / moved if flops and moved else None)

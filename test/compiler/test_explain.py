@@ -1,4 +1,4 @@
-"""Explanations: what they say of dispatches, specs and bad input, and that it is what happened."""
+"""Explanations: their contents on dispatches, specs and bad input, and their agreement with the compiler."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ SCHEMA = schema_of(Explanation)
 
 
 def explain(source: str, *specs: str, flags: tuple[str, ...] = HIP) -> Explanation:
-    """Explains a program, and checks that the explanation is of the documented form."""
+    """Explain a program, and check that the explanation is of the documented form."""
     explained = tuninglink.explain(
         source.encode(),
         specs=[each.encode() for each in specs],
@@ -215,7 +215,7 @@ def test_an_entry_that_can_never_be_reached_is_unreachable() -> None:
     first, again = spec_report.usages
     assert (first.unreachable, again.unreachable) == (
         "",
-        "'@first' comes first and matches whatever it matches",
+        "'@first' comes first and matches all ops that it matches",
     )
 
 

@@ -1,4 +1,4 @@
-"""Configurations that are foreign to a target, checked against what the compiler says of them."""
+"""Configurations that are foreign to a target, checked against the compiler's diagnostics."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tuninglink.mlir.diagnostics import thread_context
 
 TARGETS = ("gfx942", "sm_80", "x86_64", "vmvx")
 CONFIGURATIONS = {"hip": {"gfx942", "sm_80"}, "llvm-cpu": {"x86_64"}, "vmvx": {"vmvx"}}
-"""What a configuration is written for, with the targets whose backends take it."""
+"""Backends that configurations are written for, with the targets that accept these."""
 
 
 def described(name: str) -> Target:

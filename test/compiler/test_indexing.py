@@ -32,7 +32,7 @@ CORPUS = SHARED / "corpus"
 
 
 def indexed(spec: Spec, longest: int) -> tuple[Spec, int]:
-    """Returns a copy of a spec that is indexed, and the number of groups in it."""
+    """Return a copy of a spec that is indexed, and the number of groups in it."""
     module = spec.module.clone()
     groups = index_matchers(module, longest=longest).groups
     assert module.verify()
@@ -40,7 +40,7 @@ def indexed(spec: Spec, longest: int) -> tuple[Spec, int]:
 
 
 def configured(spec: Spec, payload: str) -> str:
-    """Returns what a spec makes of a payload, or the error that it is."""
+    """Return a payload after a spec was applied, or the error."""
     assert mlir.Module.parse(payload, spec.module.context)
     try:
         return str(apply_spec(spec, payload))
@@ -132,7 +132,7 @@ def test_published_specs(name: str) -> None:
 
 
 def entries_of(count: int, choice: Random) -> list[IndexEntry]:
-    """Returns entries of one structure, every tenth with a size of its own missing, and some that are opaque."""
+    """Return entries of one structure, every tenth with another size missing, and some that are opaque."""
     structure = Structure(Condition(names=frozenset({"linalg.matmul"})))
     entries = []
     for position in range(count):
@@ -156,7 +156,7 @@ def lists_in(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
 
 @pytest.mark.parametrize("count", [1_000, 8_000])
 def test_a_tree_grows_as_the_list_does(count: int) -> None:
-    """What stands in it more than once is bounded, and what an operation is compared with is short."""
+    """The number of repeated entries is bounded, and so is the number of entries that an operation is compared with."""
     lists = list(lists_in(plan_index(entries_of(count, Random(1)), 64)))
     assert sum(map(len, lists)) < 2 * count
     assert max(map(len, lists)) <= 200
@@ -181,7 +181,7 @@ def test_the_first_that_fits_is_the_same(seed: int) -> None:
 def first(
     items: Sequence[Item], operation: Mapping[tuple[int, int], int], opaque: frozenset[int]
 ) -> int | None:
-    """Returns the first entry that matches an operation of the structure; of the opaque ones, those given do."""
+    """Return the first entry that matches an operation of the structure; of the opaque ones, those given do."""
     for item in items:
         if isinstance(item, IndexGroup):
             check = item.check

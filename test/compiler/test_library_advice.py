@@ -1,4 +1,4 @@
-"""Which shipped library would help, and `library:auto`, which applies all that fit."""
+"""Advice on shipped libraries, and `library:auto`, which applies all that fit."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def flags(cpu: str) -> list[str]:
 
 
 def bert_layer() -> bytes:
-    """Returns a linear layer of BERT without a batch, as JAX exports it, and one of another size."""
+    """Return a linear layer of BERT without a batch, as JAX exports it, and one of another size."""
     layer = linear("other", KN, "f32")
     sizes = {"tensor<32x64x": "tensor<384x768x", "tensor<64x64x": "tensor<768x768x"}
     bert = layer.replace("@other", "@bert")

@@ -70,7 +70,7 @@ def test_which_targets_are_alike(
 
 
 def bound(name: str, target: str) -> bytes:
-    """Returns a spec for the linear layer that is bound to a target."""
+    """Return a spec for the linear layer that is bound to a target."""
     content = spec(linear_entry("nk", NK, CPU)).decode()
     return content.replace(
         "module @forms attributes {",
@@ -79,7 +79,7 @@ def bound(name: str, target: str) -> bytes:
 
 
 def configured(cpu: str, *specs: bytes) -> tuple[list[tuple[str, int, str]], list[str]]:
-    """Returns what configures the linear layer on a CPU, and what was said."""
+    """Return the entry that configures the linear layer on a CPU, and the diagnostics."""
     result = tuninglink.compile(
         linear("nk", NK, "f32").encode(),
         specs=specs,

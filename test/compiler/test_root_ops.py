@@ -90,7 +90,7 @@ SELECTIONS = {
 
 
 def _marks(module: mlir.Operation) -> dict[str, list[tuple[str, int]]]:
-    """Returns, for each function, its marked operations: name, and how many of that name come before."""
+    """Return, for each function, its marked operations: name, and how many of that name come before."""
     marks: dict[str, list[tuple[str, int]]] = {}
     for function in collect(module, names.FUNCTION):
         seen: list[str] = []
@@ -145,7 +145,7 @@ def test_knows_which_operations_can_be_tiled(context: mlir.Context) -> None:
 
 
 def roots(source: str) -> list[list[str]]:
-    """Returns the attribute `name` of each root op, function by function."""
+    """Return the attribute `name` of each root op, function by function."""
     module = mlir.Module.parse(source).operation
     return [
         [str(root.attributes["name"]).strip('"') for root in function.roots]
@@ -157,7 +157,7 @@ ROWS = "tensor<4x4xf32>"
 
 
 def operation(name: str, *attributes: str) -> str:
-    """Returns an elementwise operation and its attributes, as text."""
+    """Return an elementwise operation and its attributes, as text."""
     listed = ", ".join((f'name = "{name}"', *attributes))
     return f"""%{name} = linalg.generic {{
         indexing_maps = [affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}}

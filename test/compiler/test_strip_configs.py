@@ -50,7 +50,7 @@ def strip(module: mlir.Operation, *keep: str) -> None:
 
 
 def check_nothing_is_left(module: mlir.Operation) -> None:
-    """Looks for configurations in what is written, too: in attributes of attributes, for example."""
+    """Look for configurations in what is written, too: in attributes of attributes, for example."""
     text = str(module)
     for trace in (
         "lowering_config",
@@ -68,7 +68,7 @@ def check_nothing_is_left(module: mlir.Operation) -> None:
 
 
 def reconfigure(module: mlir.Operation, *flags: str) -> list[Configured]:
-    """Returns what the compiler chooses for executables that stand at executable-sources."""
+    """Return the compiler's choices for executables at executable-sources."""
     return configured_functions(parse(configure(separate_if_split(module), FROM_SOURCES, *flags)))
 
 
@@ -78,7 +78,7 @@ def separate_if_split(module: mlir.Operation) -> str:
 
 
 def effective(functions: list[Configured]) -> list[Configured]:
-    """Leaves out the annotations of specs that the compiler did not follow."""
+    """Leave out the annotations of specs that the compiler did not follow."""
     ignored = f": {names.COMPILATION_INFO} = "
     return [
         Configured(each.function, tuple(choice for choice in each.choices if ignored not in choice))
@@ -237,7 +237,7 @@ def test_ukernels_that_are_functions_are_chosen_anew() -> None:
 def test_a_spec_takes_effect_on_a_stripped_benchmark(tmp_path: Path) -> None:
     """The compiler's dispatch benchmarks are configured, which wins over a spec in silence.
 
-    The spec annotates the operation, and then nobody looks at the annotation.
+    The spec annotates the operation, and then the compiler ignores the annotation.
     """
     dump = f"--iree-hal-dump-executable-benchmarks-to={tmp_path}"
     configure(EXAMPLE.read_text(), *TARGETS["hip"], dump)
@@ -301,7 +301,7 @@ def test_keeps_what_it_is_told_to(kept: ConfigurationKind) -> None:
 
 
 def _head(operation: mlir.Operation) -> str:
-    """Returns an operation's name and attributes, without what is inside and without aliases."""
+    """Return an operation's name and attributes, without what is inside and without aliases."""
     attributes = (f"{name} = {value}" for name, value in operation.attributes.items())
     listed = [each.partition("<")[0] for each in attributes]
     return f"{operation.name} {', '.join(listed)}"

@@ -29,12 +29,12 @@ func.func @double(%a: tensor<16xf32>) -> tensor<16xf32> {
 
 
 def compiled_target(*flags: str) -> Target:
-    """Returns the target of the one dispatch that the compiler makes of a program with `flags`."""
+    """Return the target of the one dispatch that the compiler makes of a program with `flags`."""
     return read_target(Target.from_attribute, *flags)
 
 
 def read_target(read: Callable[[mlir.Attribute], T], *flags: str) -> T:
-    """Returns what is read from the attribute of that target, which does not outlive its session."""
+    """Return the target that is read from its attribute, which does not outlive its session."""
     session = Session()
     session.set_flags(*flags)
     invocation = session.invocation()
@@ -201,7 +201,7 @@ DEVICES = {
 
 
 def compiled_units(target: mlir.Attribute) -> int:
-    """Returns the compute units of a target."""
+    """Return the compute units of a target."""
     info = iree_gpu.TargetInfo.get_gpu_target_info(target)
     is_rdna = info.arch.startswith(("gfx11", "gfx12"))  # counted in pairs
     return info.workgroup_count * (2 if is_rdna else 1)

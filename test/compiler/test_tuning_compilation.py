@@ -37,7 +37,7 @@ def task() -> PreparedTask:
 
 
 def refused(task: PreparedTask) -> Candidate:
-    """Returns a candidate with vectors that are too large for the compiler."""
+    """Return a candidate with vectors that are too large for the compiler."""
     default = task.spaces.default
     configuration = default.configuration.replace(
         "vector_common_parallel = [8, 16, 0]", "vector_common_parallel = [8, 256, 0]"

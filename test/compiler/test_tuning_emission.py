@@ -64,7 +64,8 @@ def test_a_spec_gives_the_binary_that_was_measured(source: str, target: str, for
 
     # It takes effect in the program itself.
     loaded = tuninglink.load_spec(spec.encode())
-    (applied,) = apply_specs(dispatched(source, target).content, flags, [loaded]).applied
+    saved = dispatched(source, target).saved
+    (applied,) = apply_specs(saved.content, flags, [loaded], saved.phase).applied
     assert applied.is_own
 
 
@@ -182,8 +183,11 @@ def test_an_entry_for_ranges_applies_within_them(
     def counts(sizes: SizeRange) -> list[int]:
         entry = replace(exact, ranges={loop: sizes})
         spec = tuninglink.load_spec(write_spec("ranges", [entry]).encode())
-        programs = [dispatched(each, target).content for each in (source, other)]
-        return [len(apply_specs(each, TARGETS[target], [spec]).applied) for each in programs]
+        programs = [dispatched(text, target).saved for text in (source, other)]
+        return [
+            len(apply_specs(saved.content, TARGETS[target], [spec], saved.phase).applied)
+            for saved in programs
+        ]
 
     assert counts(SizeRange(size, 2 * size, size)) == [1, 1]
     assert counts(SizeRange(size, 2 * size - 1)) == [1, 0]
@@ -200,5 +204,5 @@ def test_entries_of_the_same_name_are_kept_apart() -> None:
 def test_a_spec_without_entries_configures_nothing() -> None:
     spec = tuninglink.load_spec(write_spec("tuned", []).encode())
     assert spec.entries == ()
-    program = dispatched(matmul(8, 256, 512), "llvm-cpu")
-    assert apply_specs(program.content, TARGETS["llvm-cpu"], [spec]).applied == ()
+    saved = dispatched(matmul(8, 256, 512), "llvm-cpu").saved
+    assert apply_specs(saved.content, TARGETS["llvm-cpu"], [spec], saved.phase).applied == ()

@@ -1,4 +1,4 @@
-"""What tests on a device share: a compiler for llvm-cpu, the device that runs its code, and references."""
+"""Fixtures of tests on a device: a compiler for llvm-cpu, the device that runs its code, and references."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What entries configure computes the right numbers in every form, whether we derive it or a spec lists it."""
+"""Configured dispatches compute the right numbers in every form, whether it is derived or listed in a spec."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ def test_candidates_are_checked_at_sizes_that_were_not_given(
 def _at_all_sizes(
     compiler: CandidateCompiler, specialized: TuningTask, task: TuningTask
 ) -> Benchmark:
-    """Returns a specialized dispatch with the functions for all sizes of the dynamic one."""
+    """Return a specialized dispatch with the functions for all sizes of the dynamic one."""
     wide = specialize(replace(task, sized=tuple(
         replace(function, loops=(1, *function.loops[1:])) for function in task.sized
     )), specialized.bounds)  # fmt: skip
@@ -207,7 +207,7 @@ def test_a_size_that_is_not_measured_has_no_range(task: TuningTask) -> None:
 
 @pytest.fixture(scope="module")
 def spec(task: TuningTask, compiler: CandidateCompiler) -> str:
-    """Returns a spec with an entry for each range, and one for all sizes."""
+    """Return a spec with an entry for each range, and one for all sizes."""
     entries = []
     for box in BOXES[:2]:
         specialized = specialize(task, box)
@@ -293,5 +293,5 @@ def test_the_whole_program_runs_at_each_size(tmp_path: Path) -> None:
 
 
 def _is_default(trial: TrialResult) -> bool:
-    """Tells whether a part is left to the compiler: its entry keeps other entries away."""
+    """Return whether a part is left to the compiler: its entry keeps other entries away."""
     return trial.candidate.origin is CandidateOrigin.DEFAULT

@@ -1,4 +1,4 @@
-"""What NumPy computes of operations that move, order or choose elements, against the compiler's code for this CPU."""
+"""Operations that move, order or choose elements: NumPy's results against the compiler's code for this CPU."""
 
 from __future__ import annotations
 

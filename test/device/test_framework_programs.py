@@ -42,7 +42,7 @@ def numbers(*shape: int) -> np.ndarray:
 
 
 def perceptron() -> onnx.ModelProto:
-    """Returns two dense layers, 64 to 128 to 32, as a model of an older version of ONNX's operators."""
+    """Return two dense layers, 64 to 128 to 32, as a model of an older version of ONNX's operators."""
     weights = {"w1": numbers(64, 128), "b1": numbers(128), "w2": numbers(128, 32)}
     nodes = [
         helper.make_node("Gemm", ["x", "w1", "b1"], ["h"]),

@@ -30,7 +30,7 @@ SIZE = 64
 
 
 def layers(rows: int = 1, size: int = SIZE, count: int = LAYERS) -> str:
-    """Returns a program whose equal layers have weights of their own, which the compiler packs together."""
+    """Return a program whose equal layers have separate weights, which the compiler packs together."""
     kind, chance = f"tensor<{rows}x{size}xf32>", np.random.default_rng(0)
     lines = [
         f"func.func @main(%y0: {kind}) -> {kind} {{",
@@ -74,7 +74,7 @@ def test_on_a_cpu_packed_weights_stay_where_they_are(tmp_path: Path) -> None:
 
 @pytest.fixture
 def rotated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TuningTask:
-    """Returns the task as for a GPU, with code for the CPU."""
+    """Return the task as for a GPU, with code for the CPU."""
     for module in (dispatches, program_caches):
         monkeypatch.setattr(module, "CPU", "none")
     return task_of(layers(), "llvm-cpu", tmp_path)
@@ -89,7 +89,7 @@ def test_variants_compute_what_the_layers_do(
     run = Loader(device).load(compiled.image, rotated.function)
 
     def written(sets: int, batch: int) -> bytes:
-        """Returns what a batch writes, which is what its last iteration does."""
+        """Return the data that a batch writes: those of its last iteration."""
         before = make_inputs(layout)
         buffer = to_device(device, before)
         run((buffer, sets, layout.stride, batch))

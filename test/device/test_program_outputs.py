@@ -1,4 +1,4 @@
-"""What whole programs compute, against a reference and against what a user expects."""
+"""Outputs of whole programs, against a reference and against a user's expected values."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def case(
         path = tmp_path / "program.mlir"
         path.write_text(source or matmul(64, 64, 64))
         program = read_program(str(path), FLAGS, options=options)
-        reference = ProgramReference(program.content, "llvm-cpu", 0, seconds)
+        reference = ProgramReference(program.saved, "llvm-cpu", 0, seconds)
         opened.append(reference)
         runs = ModelRuns(program, compiler, device, seed=0, seconds=0.2)
         first = runs._image("")

@@ -10,15 +10,17 @@ import pytest
 from programs import TARGETS
 
 from tuninglink.cli.compile import specs_of
-from tuninglink.cli.explain_device import DeviceOptions, Measurement
+from tuninglink.cli.explain_device import DeviceOptions, ProgramMeasurement
 from tuninglink.compiler.compile_options import CompileOptions
 from tuninglink.errors import TuninglinkError
 from tuninglink.explaining import explain, explain_file, read_profile, until_configured
-from tuninglink.explaining.profiles import runtime_tool
+from tuninglink.explaining.profiles import DispatchEvent, Profile, runtime_tool
+from tuninglink.iree.given_sizes import GivenSizes
 from tuninglink.plain_data import to_json_by_line
-from tuninglink.tuning import program_profiles
-from tuninglink.tuning.devices import Settings
+from tuninglink.tuning import dispatch_times, program_profiles
+from tuninglink.tuning.devices import Settings, Timing
 from tuninglink.tuning.devices.device import DeviceError
+from tuninglink.tuning.devices.device_process import DeviceProcess
 from tuninglink.tuning.dispatch_times import time_dispatches
 from tuninglink.tuning.program_profiles import record_profile, weighed
 from tuninglink.tuning.programs import ALL_CALLS, CallOptions, GivenInput
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tuninglink.tuning.candidates.compilation import CandidateCompiler
+    from tuninglink.tuning.programs.benchmark import Benchmark
 
 FLAGS = TARGETS["llvm-cpu"]
 ROUNDS = 25
@@ -52,7 +55,20 @@ func.func @main(%x: tensor<48x48xf32>, %y: tensor<96x48xf32>, %rounds: index) ->
   return %r : tensor<96x48xf32>
 }
 """
-"""The small product runs as often as the caller says, and has less work than the large one."""
+"""The small product runs a given number of times, and has less work than the large one."""
+
+DYNAMIC = """
+func.func @main(%l: tensor<?x32xf32>, %r: tensor<32x16xf32>) -> tensor<?x16xf32> {
+  %c0 = arith.constant 0 : index
+  %rows = tensor.dim %l, %c0 : tensor<?x32xf32>
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty(%rows) : tensor<?x16xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%empty : tensor<?x16xf32>) -> tensor<?x16xf32>
+  %m = linalg.matmul ins(%l, %r : tensor<?x32xf32>, tensor<32x16xf32>)
+      outs(%f : tensor<?x16xf32>) -> tensor<?x16xf32>
+  return %m : tensor<?x16xf32>
+}
+"""
 
 INPUTS = ("48x48xf32=0.01", "96x48xf32=1", str(ROUNDS))
 
@@ -74,7 +90,7 @@ def notes_of(failure: TuninglinkError) -> str:
 
 
 def image_of(program: DispatchedProgram, compiler: CandidateCompiler) -> bytes:
-    compiled = compiler.submit_whole(program.content, "", 600.0).result()
+    compiled = compiler.submit_whole(program.saved, "", 600.0).result()
     return compiled.image  # type: ignore[union-attr]
 
 
@@ -143,6 +159,13 @@ def test_an_explanation_with_times_is_a_profile(
     assert [dispatch.weight for dispatch in again.dispatches] == [
         dispatch.weight for dispatch in explained.dispatches
     ]
+    dispatches = tuple(
+        replace(dispatch, default_microseconds=dispatch.microseconds)
+        for dispatch in explained.dispatches
+    )
+    path.write_text(to_json_by_line(replace(explained, dispatches=dispatches)))
+    defaults = read_profile(str(path)).defaults
+    assert defaults == {dispatch.name: dispatch.microseconds for dispatch in dispatches}
     path.write_text(to_json_by_line(explain(str(program), flags=FLAGS)))
     with pytest.raises(TuninglinkError, match="has no times of dispatches"):
         read_profile(str(path))
@@ -212,6 +235,24 @@ def test_random_inputs_and_weights_reach_the_program(
     assert sum(profile.counts.values()) >= 1
 
 
+@pytest.mark.parametrize(("microseconds", "runs"), [(10.0, [1, 201]), (5e5, [1, 7]), (4e6, [1])])
+def test_a_program_runs_for_seconds(microseconds: float, runs: list[int]) -> None:
+    """The start of the runtime's tool does not count, which takes longer than most programs."""
+    counts = []
+
+    class Recorded(program_profiles._Recorder):
+        def __init__(self) -> None:
+            pass
+
+        def _run(self, runs: int) -> list[DispatchEvent]:
+            counts.append(runs)
+            return [DispatchEvent("main_dispatch_0", microseconds, is_of_device=False)] * runs
+
+    (total,) = Recorded().totals().values()
+    assert counts == runs
+    assert (total.microseconds, total.calls) == (microseconds, 1)
+
+
 def test_a_function_that_cannot_be_called_is_named(dispatched: DispatchedProgram) -> None:
     calls = dispatched.calls
     assert calls is not None
@@ -233,12 +274,54 @@ def test_without_profiles_each_dispatch_is_measured_alone(
     monkeypatch.setattr(program_profiles, "_RECORDED", {})
     options = CompileOptions(input=str(program), flags=tuple(FLAGS))
     choice = specs_of(options, ())
-    measurement = Measurement(str(program), options, DeviceOptions(device="local-sync"))
+    measurement = ProgramMeasurement(str(program), options, DeviceOptions(device="local-sync"))
     assert not measurement.is_profiled
     _, before = explain_file(str(program), until_configured(options), choice, FLAGS)
-    after = measurement.add_times(before, b"", choice, lambda _: None)
+    # What other sources know does not matter where all is measured.
+    after = measurement.add_times(before, b"", choice, lambda _: None, [Profile({})])
     assert after.measure == "time"
+    assert not any("no time is known" in note for note in after.notes)
     assert any("of each dispatch alone" in note for note in after.notes)
+
+
+@pytest.mark.parametrize("has_profiles", [True, False])
+def test_a_program_without_dispatches_has_no_times(
+    has_profiles: bool,  # noqa: FBT001
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if not has_profiles:
+        monkeypatch.setattr(program_profiles, "_RECORDED", {})
+    path = tmp_path / "empty.mlir"
+    path.write_text(
+        "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }"
+    )
+    options = CompileOptions(input=str(path), flags=tuple(FLAGS))
+    choice = specs_of(options, ())
+    _, before = explain_file(str(path), until_configured(options), choice, FLAGS)
+    measurement = ProgramMeasurement(str(path), options, DeviceOptions(device="local-sync"))
+    assert measurement.add_times(before, b"", choice, lambda _: None) == before
+
+
+def test_the_time_of_a_dynamic_dispatch_is_the_mean_over_its_sizes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its cost is this mean, too: a geometric mean of the times gave rates above the peaks."""
+
+    class TimedByBytes(DeviceProcess):
+        def measure(self, benchmark: Benchmark, *_: object) -> Timing:
+            return Timing((float(benchmark.layout.binding_bytes),), 1)
+
+    monkeypatch.setattr(dispatch_times, "DeviceProcess", TimedByBytes)
+    path = tmp_path / "dynamic.mlir"
+    path.write_text(DYNAMIC)
+    program = read_program(str(path), FLAGS, sizes=[GivenSizes.parse("0.0=8:3,64")])
+    (task,) = program.tasks
+    bytes_of = {size.sizes: size.layout.binding_bytes for size in task.sized if size.weight}
+    small, large = sorted(bytes_of.values())
+    assert small < large
+    profile, _ = time_dispatches(program, lambda source, _: source, "local-sync", Settings())
+    assert list(profile.by_name.values()) == [(3 * small + large) / 4]
 
 
 def test_a_device_that_does_not_run_the_code_is_an_error(dispatched: DispatchedProgram) -> None:
@@ -253,4 +336,4 @@ def test_a_device_that_does_not_run_the_code_is_an_error(dispatched: DispatchedP
 
 def test_a_missing_device_is_an_error_before_the_program_is_compiled() -> None:
     with pytest.raises(DeviceError, match="there is no driver 'local-taks'"):
-        Measurement("missing.mlir", CompileOptions(), DeviceOptions(device="local-taks"))
+        ProgramMeasurement("missing.mlir", CompileOptions(), DeviceOptions(device="local-taks"))

@@ -1,4 +1,4 @@
-"""References: what dispatches should compute, and what they say about right, wrong and undecidable results."""
+"""References: the expected outputs of dispatches, and verdicts on right, wrong and undecidable results."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def reference_of(references: References, task: TuningTask) -> Reference:
 
 
 def outputs_of(reference: Reference, task: TuningTask) -> Outputs:
-    """Returns what a right kernel writes."""
+    """Return the outputs of a right kernel."""
     bindings = {
         tensor.binding: np.zeros(task.layout.bindings[tensor.binding].byte_length, np.uint8)
         for tensor, _ in reference.outputs
@@ -77,7 +77,7 @@ def outputs_of(reference: Reference, task: TuningTask) -> Outputs:
 
 
 def wrong(outputs: Outputs, dtype: type, part: float = 0.5) -> Outputs:
-    """Returns outputs of which every seventh element is off by a part of its value, by default a half."""
+    """Return outputs of which every seventh element is off by a part of its value, by default a half."""
     bindings = {number: content.copy() for number, content in outputs.bindings.items()}
     for content in bindings.values():
         content.view(dtype)[::7] *= dtype(1 + part)
@@ -180,7 +180,7 @@ class WrongDefault(Device):
         return self.device.description
 
     def ask(self, request: Any) -> Any:
-        """Changes outputs, and leaves all else alone."""
+        """Change outputs, and leave all else alone."""
         answer = self.device.ask(request)
         is_wrong = any(
             isinstance(part, Benchmark) and part.image in self.wrong for part in request.arguments

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from programs import TARGETS
 from recorded_tuning import DESCRIPTION, RecordedDevices, without_pauses
-from tuning_programs import dispatched, matmul, prepared
+from tuning_programs import depthwise, dispatched, matmul, prepared
 
 import tuninglink
 from tuninglink.emission.spec_writer import SpecEntry, write_spec
@@ -55,7 +55,7 @@ ENTRY = """
 
 
 def spec(**sizes: int) -> Spec:
-    """Returns a spec with an entry for each size."""
+    """Return a spec with an entry for each size."""
     entries = [ENTRY.replace("NAME", name).replace("[N]", f"[{n}]") for name, n in sizes.items()]
     pairs = ", ".join(f"@match_{name} -> @configure" for name in sizes)
     text = f"""
@@ -76,7 +76,7 @@ module @entries attributes {{transform.with_named_sequence, iree_codegen.tuning_
 
 @dataclass
 class Devices(RecordedDevices):
-    """Devices on which the compiler's choice takes 200 us, and whatever else what the size of its output says.
+    """Devices on which the compiler's choice takes 200 us, and other code a time that the size of its output determines.
 
     Attributes:
         times: the microseconds by the columns of the output; two of them come in turn.
@@ -180,7 +180,7 @@ def test_what_wins_is_improved_where_something_is_faster(compiler: CandidateComp
 
 
 def test_the_dispatches_of_a_model_count(compiler: CandidateCompiler) -> None:
-    """The model's matmul is the payload's size, but compiled as it stands there."""
+    """The model's matmul is the payload's size, but compiled as in the model."""
     model = dispatched(matmul(8, 32, 128), "llvm-cpu")
     result = retune(spec(first=32, other=64), Devices(), compiler, improves=False, model=model)
     sources = [[each.task.source.value for each in entry.comparisons] for entry in result.entries]
@@ -230,6 +230,37 @@ def test_a_configuration_is_changed_for_one_entry_only() -> None:
     assert "distribution = [8, 32, 0]" not in entries.text()
 
 
+def test_entries_that_unroll_windows_are_measured_like_others(compiler: CandidateCompiler) -> None:
+    """They are in a list of their own, before the one of the configurations."""
+    unrolled, other = (
+        prepared(depthwise(stride=2), "llvm-cpu"),
+        prepared(matmul(8, 32, 128), "llvm-cpu"),
+    )
+    neighbor = other.spaces.neighbors(other.spaces.default)[0]
+    entries = tuninglink.load_spec(
+        write_spec(
+            "both",
+            [unrolled.entry(unrolled.spaces.given[0], {}), other.entry(neighbor, {})],
+        ).encode()
+    )
+    assert [len(alone(entries, position).entries) for position in (0, 1)] == [1, 1]
+    windows, products = 16, 32  # the columns of their outputs
+    for slow, fast in ((windows, products), (products, windows)):
+        devices = Devices(times={slow: (300.0,), fast: (100.0,)})
+        result = retune(entries, devices, compiler, budget=Budget(60))
+        verdicts = {each.entry.action: each.verdict for each in result.entries}
+        (action,) = (name for name in verdicts if name.startswith("unroll"))
+        is_kept = verdicts.pop(action) is EntryVerdict.KEPT
+        assert is_kept is (fast == windows)
+        (verdict,) = verdicts.values()
+        assert (verdict is EntryVerdict.DROPPED) is is_kept
+        written = tuninglink.load_spec(retuned_spec(entries, result.entries).encode())
+        (kept,) = written.entries
+        assert (kept.action == action) is is_kept
+        provenance = provenance_of(written.anatomy.table, kept.matcher)
+        assert provenance["default_us"] == 200.0
+
+
 def test_ranges_of_sizes_end_where_the_configuration_loses(compiler: CandidateCompiler) -> None:
     """It is slow for 128 columns, so that only the rows get a range."""
     task = prepared(matmul(8, 64, 128), "llvm-cpu")
@@ -247,5 +278,6 @@ def test_ranges_of_sizes_end_where_the_configuration_loses(compiler: CandidateCo
 
     written = tuninglink.load_spec(write_spec("general", [general]).encode())
     for sizes, is_configured in (((12, 64), True), ((10, 64), False), ((12, 96), False)):
-        program = dispatched(matmul(*sizes, 128), "llvm-cpu")
-        assert bool(apply_specs(program.content, FLAGS, [written]).applied) == is_configured
+        saved = dispatched(matmul(*sizes, 128), "llvm-cpu").saved
+        configured = apply_specs(saved.content, FLAGS, [written], saved.phase)
+        assert bool(configured.applied) == is_configured

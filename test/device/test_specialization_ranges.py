@@ -1,8 +1,9 @@
-"""Ranges that a spec carries: a dynamic op gets code of its own for each, and computes the same at all sizes."""
+"""Ranges that a spec carries: a dynamic op gets separate code for each, and computes the same at all sizes."""
 
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -14,6 +15,11 @@ from tuninglink.errors import SpecError
 from tuninglink.mlir.diagnostics import Severity
 from tuninglink.specs.linking.linker import link_specs
 from tuninglink.specs.spec import load_spec
+from tuninglink.tuning.candidates.compilation import Compiled, compile_program
+from tuninglink.tuning.programs.dispatches import read_program
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 FLAGS = [
     "--iree-hal-target-device=local",
@@ -42,7 +48,7 @@ RANGES = (
 
 
 def matcher(name: str, condition: str, tiles: str, ranges: str = "") -> str:
-    """Returns a matcher of the layer with a condition on its rows."""
+    """Return a matcher of the layer with a condition on its rows."""
     attributes = f" attributes {{tuninglink.specialization_ranges = {ranges}}}" if ranges else ""
     return f"""
   transform.named_sequence @{name}(%op: !transform.any_op {{transform.readonly}})
@@ -101,7 +107,7 @@ module @ranges attributes {{
 
 @pytest.fixture(scope="module")
 def linked() -> tuninglink.Spec:
-    """Returns the spec, linked behind another one."""
+    """Return the spec, linked behind another one."""
     first = spec("").replace(b"module @ranges", b"module @first").replace(f"[{N}]".encode(), b"[7]")
     return link_specs([load_spec(first), load_spec(spec())]).spec
 
@@ -123,6 +129,24 @@ def test_all_sizes_compute_the_same(compiled: tuninglink.Compilation, rows: int)
     lhs = random.standard_normal((rows, K), dtype=np.float32)
     rhs = random.standard_normal((K, N), dtype=np.float32)
     np.testing.assert_allclose(module.layer(lhs, rhs).to_host(), lhs @ rhs, rtol=1e-4, atol=1e-4)
+
+
+def test_weights_of_the_program_survive(tmp_path: Path) -> None:
+    weights = np.random.default_rng(0).standard_normal((K, N), dtype=np.float32)
+    path = tmp_path / "program.mlir"
+    constant = f"arith.constant dense_resource<weights> : tensor<{K}x{N}xf32>"
+    text = PROGRAM.decode().replace(f", %rhs: tensor<{K}x{N}xf32>", "")
+    path.write_text(
+        text.replace("%c0 =", f"%rhs = {constant}\n  %c0 =")
+        + "{-# dialect_resources: { builtin: { weights: "
+        + f'"0x04000000{weights.tobytes().hex().upper()}" }} }} #-}}'
+    )
+    saved = read_program(str(path), FLAGS).saved
+    compiled = compile_program(saved.content, spec().decode(), saved.phase)
+    assert isinstance(compiled, Compiled), compiled
+    module = runtime.load_vm_flatbuffer(compiled.image, driver="local-sync")
+    lhs = np.random.default_rng(1).standard_normal((16, K), dtype=np.float32)
+    np.testing.assert_allclose(module.layer(lhs).to_host(), lhs @ weights, rtol=1e-4, atol=1e-4)
 
 
 def test_without_ranges_the_open_entry_has_the_op_to_itself() -> None:

@@ -1,4 +1,4 @@
-"""Models of PyTorch compute what they compute in PyTorch, before and after tuning."""
+"""Models of PyTorch give PyTorch's results, before and after tuning."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ SETTINGS = TuningSettings(trials=6, search="random", runs_model=False)
 
 @pytest.fixture(autouse=True)
 def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Waits for a scheduler on a busy machine."""
+    """Wait for a scheduler on a busy machine."""
     monkeypatch.setattr(cluster_workers, "_CONNECT_SECONDS", PATIENCE)
 
 

@@ -1,4 +1,4 @@
-"""The process of a device: what it measures, and what hanging, crashing and wrong benchmarks cost."""
+"""The process of a device: its measurements, and the costs of hanging, crashing and wrong benchmarks."""
 
 from __future__ import annotations
 

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from tuninglink.compiler.program_sources import SavedProgram
     from tuninglink.tuning.candidates import Candidate
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.programs.compiled_program import CompiledProgram
@@ -87,8 +88,8 @@ class RememberingCompiler(CandidateCompiler):
         super().__init__(flags, jobs)
         self.specs: dict[bytes, str] = {}
 
-    def submit_whole(self, source: bytes, spec: str, seconds: float) -> Future:
-        job = super().submit_whole(source, spec, seconds)
+    def submit_whole(self, program: SavedProgram, spec: str, seconds: float) -> Future:
+        job = super().submit_whole(program, spec, seconds)
         compiled = job.result()
         assert isinstance(compiled, Compiled), compiled
         self.specs[compiled.image] = spec
@@ -157,7 +158,7 @@ INJECTED: dict[str, Benchmark | Failure] = {
 
 @dataclass
 class InjectingCompiler:
-    """Gives out what is to be injected, one candidate after the other."""
+    """Returns injected candidates, one after the other."""
 
     jobs: int = 1
     injected: dict[str, str] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Whole programs without a spec and with one: what they compute, and how long they take."""
+"""Whole programs without a spec and with one: their outputs and their times."""
 
 from __future__ import annotations
 

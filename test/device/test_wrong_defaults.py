@@ -55,7 +55,7 @@ func.func @main(%a: tensor<32x256xf32>, %b: tensor<256x64xf32>, %c: tensor<64x16
 """
 HEAVY = "@main_dispatch_0"
 TRIALS = 80
-"""Trials after which a run is stopped at the latest: the heavy dispatch alone would take them all."""
+"""The maximum number of trials of a run: the heavy dispatch alone would use all of them."""
 
 
 class RemoteDescription(DeviceDescription):
@@ -72,7 +72,7 @@ class WrongDevices(RecordedDevices):
 
     Attributes:
         device: computes.
-        is_right: tells whether a candidate of a small dispatch is computed right, by its number.
+        is_right: returns whether a candidate of a small dispatch is computed right, by its number.
     """
 
     device: DeviceProcess | None = None
@@ -98,7 +98,7 @@ def _is_heavy(benchmark: Benchmark) -> bool:
 
 
 def _shifted(outputs: Outputs) -> Outputs:
-    """Returns outputs of which a part is wrong."""
+    """Return outputs of which a part is wrong."""
     bindings = {}
     for number, content in outputs.bindings.items():
         values = content.view(np.float32).copy()

@@ -40,7 +40,7 @@ module @narrower attributes {transform.with_named_sequence, iree_codegen.tuning_
     transform.iree.match.dims_equal %n, [1280] : !transform.param<i64>
     transform.yield %op : !transform.any_op
   }
-  // expected-remark @below {{dropped: '@narrow -> @apply_narrow' is never reached: '@wide' comes first and matches whatever it matches}}
+  // expected-remark @below {{dropped: '@narrow -> @apply_narrow' is never reached: '@wide' comes first and matches all ops that it matches}}
   transform.named_sequence @narrow(%op: !transform.any_op {transform.readonly}) -> !transform.any_op {
     transform.include @only_dead failures(propagate) (%op) : (!transform.any_op) -> ()
     transform.include @shared failures(propagate) (%op) : (!transform.any_op) -> ()

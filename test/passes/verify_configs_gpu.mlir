@@ -297,7 +297,7 @@ func.func @too_few_threads(%lhs: tensor<4x64x128xf32>, %rhs: tensor<4x128x96xf32
   %zero = arith.constant 0.0 : f32
   %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<4x64x96xf32>) -> tensor<4x64x96xf32>
   // expected-note@+2 {{the nearest valid configuration changes thread_1 from 1 to 2}}
-  // expected-warning@+1 {{the compiler's own constraints would not choose the configuration in pipeline #iree_gpu.pipeline<TileAndFuse>: a workgroup must have the threads that its tiles ask for (32 == 64) [wg_0 = 1, thread_0 = 1, wg_1 = 8, thread_1 = 1, wg_2 = 32, thread_2 = 4, wg_size_x = 32]}}
+  // expected-warning@+1 {{the compiler's own constraints would not choose the configuration in pipeline #iree_gpu.pipeline<TileAndFuse>: a workgroup must have the threads that its tiles need (32 == 64) [wg_0 = 1, thread_0 = 1, wg_1 = 8, thread_1 = 1, wg_2 = 32, thread_2 = 4, wg_size_x = 32]}}
   %result = linalg.generic {
       indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "parallel", "reduction"]
     } ins(%lhs, %rhs : tensor<4x64x128xf32>, tensor<4x128x96xf32>) outs(%init : tensor<4x64x96xf32>)

@@ -12,7 +12,7 @@
 // Threads read the tile of an operand together: 64 cannot share 320 columns of the filters.
 func.func @uneven_filters(%image: !image, %filters: !filters, %init: !feature) -> !feature
     attributes {hal.executable.target = #target, translation_info = #vector_distribute} {
-  // expected-note@+2 {{what else code generation needs of a convolution in VectorDistribute is not known}}
+  // expected-note@+2 {{further requirements of code generation on a convolution in VectorDistribute are unknown}}
   // expected-error@+1 {{the 64 threads must be able to share reading the tile 1x1x32x320 of operand 1 evenly}}
   %result = linalg.conv_2d_nhwc_hwcf {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<NV_MMA_SYNC_F32_16x8x16_F16>, promote_operands = [0, 1], reduction = [0, 0, 0, 0, 1, 1, 32], subgroup_basis = [[1, 1, 1, 2, 1, 1, 1], [0, 1, 2, 3, 4, 5, 6]], workgroup = [1, 1, 32, 320, 0, 0, 0]}>}
       ins(%image, %filters : !image, !filters) outs(%init : !feature) -> !feature
@@ -22,7 +22,7 @@ func.func @uneven_filters(%image: !image, %filters: !filters, %init: !feature) -
 // They can share 128. Whether that is enough is not known.
 func.func @even_filters(%image: !image, %filters: !filters, %init: !feature) -> !feature
     attributes {hal.executable.target = #target, translation_info = #vector_distribute} {
-  // expected-remark@+1 {{what else code generation needs of a convolution in VectorDistribute is not known}}
+  // expected-remark@+1 {{further requirements of code generation on a convolution in VectorDistribute are unknown}}
   %result = linalg.conv_2d_nhwc_hwcf {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<NV_MMA_SYNC_F32_16x8x16_F16>, promote_operands = [0, 1], reduction = [0, 0, 0, 0, 1, 1, 32], subgroup_basis = [[1, 1, 1, 2, 1, 1, 1], [0, 1, 2, 3, 4, 5, 6]], workgroup = [1, 1, 32, 128, 0, 0, 0]}>}
       ins(%image, %filters : !image, !filters) outs(%init : !feature) -> !feature
   return %result : !feature

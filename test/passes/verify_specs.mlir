@@ -422,7 +422,7 @@ module attributes {transform.with_named_sequence} {
     transform.yield
   }
   transform.named_sequence @asks_itself(%op: !transform.any_op {transform.readonly}) {
-    // expected-error @+1 {{'transform.get_consumers_of_result' cannot stand in matcher '@asks_itself': the compiler refuses to run it there; put it into a sequence that the matcher includes}}
+    // expected-error @+1 {{'transform.get_consumers_of_result' cannot be in matcher '@asks_itself': the compiler refuses to run it there; put it into a sequence that the matcher includes}}
     %user = transform.get_consumers_of_result %op[0] : (!transform.any_op) -> !transform.any_op
     transform.match.operation_name %user ["linalg.matmul"] : !transform.any_op
     transform.yield
@@ -445,7 +445,7 @@ module attributes {transform.with_named_sequence} {
 // A typed matcher fails the compilation; where it is only asked about the root, its author may know better.
 
 module attributes {transform.with_named_sequence} {
-  // expected-error @+1 {{matcher '@typed' takes only 'linalg.matmul', and the first other operation that it is asked about fails the compilation; take '!transform.any_op' and match the name with 'transform.match.operation_name'}}
+  // expected-error @+1 {{matcher '@typed' takes only 'linalg.matmul', and the first other operation that it is tried on fails the compilation; take '!transform.any_op' and match the name with 'transform.match.operation_name'}}
   transform.named_sequence @typed(%op: !transform.op<"linalg.matmul"> {transform.readonly}) {
     transform.yield
   }
@@ -564,7 +564,7 @@ module attributes {transform.with_named_sequence} {
       -> !transform.any_param
     transform.yield %op, %config : !transform.any_op, !transform.any_param
   }
-  // expected-warning @+1 {{entry '@other_constant -> @apply' is unreachable: '@first' comes first and matches whatever it matches; remove it, or move it before '@first'}}
+  // expected-warning @+1 {{entry '@other_constant -> @apply' is unreachable: '@first' comes first and matches all ops that it matches; remove it, or move it before '@first'}}
   transform.named_sequence @other_constant(%matmul: !transform.any_op {transform.readonly})
       -> (!transform.any_op, !transform.any_param) {
     %config = transform.param.constant #iree_codegen.compilation_info<
@@ -615,7 +615,7 @@ module attributes {transform.with_named_sequence} {
   transform.named_sequence @anything(%op: !transform.any_op {transform.readonly}) -> !transform.any_op {
     transform.yield %op : !transform.any_op
   }
-  // expected-warning @+1 {{entry '@fill -> @apply' is unreachable: '@anything' comes first and matches whatever it matches; remove it, or move it before '@anything'}}
+  // expected-warning @+1 {{entry '@fill -> @apply' is unreachable: '@anything' comes first and matches all ops that it matches; remove it, or move it before '@anything'}}
   transform.named_sequence @fill(%op: !transform.any_op {transform.readonly}) -> !transform.any_op {
     transform.match.operation_name %op ["linalg.fill"] : !transform.any_op
     transform.yield %op : !transform.any_op
@@ -759,9 +759,9 @@ module attributes {transform.with_named_sequence, iree_codegen.tuning_spec_with_
     %configuration = transform.param.constant #iree_codegen.compilation_info<
       lowering_config = #iree_gpu.lowering_config<{
         // expected-warning @+5 {{entry 'match': code generation reads no 'promot_operands'; did you mean 'promote_operands'?}}
-        // expected-warning @+5 {{entry 'match': 'workgroup' has 2 sizes for the 3 loops that the matcher asks for}}
+        // expected-warning @+5 {{entry 'match': 'workgroup' has 2 sizes for the 3 loops that the matcher requires}}
         // expected-note @+4 {{there is one size for each loop, 0 for one that is not tiled, such as [64, 64, 0]}}
-        // expected-error @+2 {{entry 'match': 'MFMA_F32_16x16x16_BF16' multiplies bf16·bf16, the matcher asks for f16·f16}}
+        // expected-error @+2 {{entry 'match': 'MFMA_F32_16x16x16_BF16' multiplies bf16·bf16, the matcher requires f16·f16}}
         // expected-note @+1 {{choose an intrinsic for the types that are matched, such as 'MFMA_F32_16x16x16_F16'}}
         mma_kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_BF16>, promot_operands = [0, 1],
         reduction = [0, 0, 4], subgroup = [2, 2, 0], workgroup = [64, 64]}>,

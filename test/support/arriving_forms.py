@@ -48,7 +48,7 @@ class Arrival:
 
     Attributes:
         entry: the entry for its problem.
-        change: what `explain` says about its derivation; empty if the entry matches it as written.
+        change: the text of `explain` on its derivation; empty if the entry matches it as written.
         is_listed: whether `link --expand-forms` writes it out.
         product: the form of a linear layer.
     """
@@ -153,7 +153,7 @@ CASES: Final[Mapping[str, Case]] = {
 
 
 def configured_by_stock(case: Case, directory: Path) -> bytes:
-    """Returns the program as the compiler itself configures it, given the spec with all forms that can be listed.
+    """Return the program as the compiler itself configures it, given the spec with all forms that can be listed.
 
     Args:
         case: the program and the spec.
@@ -180,7 +180,7 @@ def configured_by_stock(case: Case, directory: Path) -> bytes:
 
 
 def finished(case: Case, configured: bytes) -> bytes:
-    """Returns the module that the compiler makes of a configured program."""
+    """Return the module that the compiler makes of a configured program."""
     flags = (*case.target.flags, "--compile-from=executable-configurations")
     return _answer(flags, configured)
 

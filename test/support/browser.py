@@ -46,7 +46,7 @@ AS_IT_SHOULD_BE = {"clipped": [], "overlaps": [], "words": 0}
 
 
 def of_width(page: str, width: int) -> str:
-    """Returns a page whose content has a width; a window of Chromium is at least 500 pixels wide."""
+    """Return a page whose content has a width; a window of Chromium is at least 500 pixels wide."""
     return page.replace("</style>", f"body {{ width: {width}px; }}</style>", 1)
 
 
@@ -59,7 +59,7 @@ FLAGS = (
 
 
 def browse(page: str, directory: Path, *flags: str, ask: str) -> Any:
-    """Opens a page, and returns the value of an expression in it; fails on any error in the page's script."""
+    """Open a page, and return the value of an expression in it; fail on any error in the page's script."""
     assert CHROMIUM is not None
     before = (
         "<script>window.failures = []; onerror = (m) => { failures.push(String(m)); };</script>"

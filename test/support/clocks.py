@@ -1,4 +1,4 @@
-"""Time limits that do not depend on what else the machine does."""
+"""Time limits that do not depend on other work on the machine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def limits_in_processor_time() -> Iterator[None]:
-    """Has the limits of jobs count the processor time of the workers that start in the block.
+    """Have the limits of jobs count the processor time of the workers that start in the block.
 
     A job that spins reaches its limit, and one that waits for a busy machine does not.
     """

@@ -34,7 +34,7 @@ _ONE_THREAD: Final = "--mlir-disable-threading"
 
 
 class Answer(NamedTuple):
-    """What a tool answered: its exit code, its output and its errors."""
+    """The result of a tool: its exit code, its output and its errors."""
 
     code: int
     output: bytes
@@ -42,7 +42,7 @@ class Answer(NamedTuple):
 
 
 def compiler_tool(name: str) -> str:
-    """Returns a tool of the compiler; the command of its name starts Python, which takes longer than most programs."""
+    """Return a tool of the compiler; the command of its name starts Python, which takes longer than most programs."""
     path: str = find_tool(name)
     return path
 
@@ -50,7 +50,7 @@ def compiler_tool(name: str) -> str:
 def run_compiler(
     tool: str, arguments: Sequence[str], source: bytes, seconds: float = PATIENCE
 ) -> Answer:
-    """Returns what a tool of the compiler answers, from an earlier run if there was one.
+    """Return the result of a tool of the compiler, from an earlier run if there was one.
 
     A run whose arguments name files is made each time, as the files may change, and may be what it is for.
 
@@ -89,14 +89,14 @@ def _run(tool: str, arguments: Sequence[str], source: bytes, seconds: float) -> 
 
 @cache
 def _identity(tool: str) -> tuple[object, ...]:
-    """Returns what changes when the compiler does."""
+    """Return a value that changes with the compiler."""
     path = Path(compiler_tool(tool)).resolve()
     status = path.stat()
     return str(path), status.st_size, status.st_mtime_ns
 
 
 def _write(place: Path, content: bytes) -> None:
-    """Writes a file at once: a process that ends on the way leaves no part of it."""
+    """Write a file at once: a process that ends on the way leaves no part of it."""
     with tempfile.NamedTemporaryFile(dir=place.parent, delete=False) as file:
         file.write(content)
     Path(file.name).replace(place)

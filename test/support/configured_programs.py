@@ -32,7 +32,7 @@ _kept: list[mlir.Module] = []
 
 
 def configured(program: str, target: str, *flags: str) -> mlir.Module:
-    """Returns a program at executable-configurations, in a context of its own."""
+    """Return a program at executable-configurations, in a separate context."""
     source = (PROGRAMS / f"{program}.mlir").read_text()
     module = mlir.Module.parse(
         configured_bytecode(source, *TARGETS[target], *flags), mlir.Context()
@@ -42,12 +42,12 @@ def configured(program: str, target: str, *flags: str) -> mlir.Module:
 
 
 def constraints_ops(module: mlir.Module) -> Sequence[mlir.Operation]:
-    """Returns the compiler's constraints in a program."""
+    """Return the compiler's constraints in a program."""
     return collect(module.operation, names.CONSTRAINTS)
 
 
 def only_dispatch(module: mlir.Module) -> Workload:
-    """Returns the dispatch of a program with one root op."""
+    """Return the dispatch of a program with one root op."""
     (root,) = (
         (root, each.function) for each in find_root_ops(module.operation) for root in each.roots
     )

@@ -1,4 +1,4 @@
-"""Constraint sets for tests: random ones, and what Z3 alone says about them."""
+"""Constraint sets for tests: random ones, and Z3's own answers about them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 PROBLEM = Problem(OpKind.OTHER)
 RESOURCES = 20_000_000
-"""What Z3 may spend on a question, in its own unit: the same questions are given up on every machine."""
+"""The limit of a query to Z3 in its own unit, so that it gives up on the same queries on every machine."""
 LOW, HIGH = -3, 4
 
 # An expression is drawn as a tree, and built for a set or for Z3.
@@ -44,7 +44,7 @@ def _numbers() -> st.SearchStrategy[Tree]:
 
 
 def truths() -> st.SearchStrategy[Tree]:
-    """Returns a strategy for boolean expressions."""
+    """Return a strategy for boolean expressions."""
     comparisons = st.tuples(st.sampled_from(["<=", "<", "==", "!="]), _numbers(), _numbers())
     divisible = st.tuples(
         st.just("=="), st.tuples(st.just("mod"), _numbers(), _numbers()), st.just(("number", 0))
@@ -92,7 +92,7 @@ _OF_Z3 = {
 
 
 def build(trees: list[Tree]) -> ConstraintSet:
-    """Returns a set with the knobs a, b and c, a hidden unknown, and an assertion for each tree."""
+    """Return a set with the knobs a, b and c, a hidden unknown, and an assertion for each tree."""
     builder = ConstraintSetBuilder()
     unknowns: dict[str, Any] = {
         "a": builder.knob(IntegerKnob("a", LOW, HIGH)),
@@ -110,7 +110,7 @@ def build(trees: list[Tree]) -> ConstraintSet:
 
 
 def written_for_z3(trees: list[Tree], context: z3.Context) -> list[z3.BoolRef]:
-    """Returns the same conditions, written with the operators of Z3 itself."""
+    """Return the same conditions, written with the operators of Z3 itself."""
     return [
         _expression(
             tree,
@@ -138,14 +138,14 @@ def _expression(
 
 
 def is_valid(constraints: ConstraintSet, assignment: dict[str, int]) -> bool | None:
-    """Returns what Z3 says about an assignment; None if it gives up."""
+    """Return Z3's verdict on an assignment; None if it gives up."""
     return satisfiable(constraints, range(len(constraints)), assignment)
 
 
 def satisfiable(
     constraints: ConstraintSet, chosen: Iterable[int], fixed: Mapping[str, int]
 ) -> bool | None:
-    """Returns whether some assertions can hold together with values of knobs; None if Z3 gives up."""
+    """Return whether some assertions can hold together with values of knobs; None if Z3 gives up."""
     context, exported = _exported(constraints)
     solver = z3.Solver(ctx=context)
     solver.set("rlimit", RESOURCES)
@@ -162,7 +162,7 @@ def _exported(constraints: ConstraintSet) -> tuple[z3.Context, list[z3.BoolRef]]
 
 
 def all_valid(constraints: ConstraintSet) -> set[tuple[int, ...]] | None:
-    """Returns every valid assignment, found by blocking those found before; None if Z3 gives up."""
+    """Return every valid assignment, found by blocking those found before; None if Z3 gives up."""
     context = z3.Context()
     solver = z3.Solver(ctx=context)
     solver.set("rlimit", RESOURCES)
@@ -179,6 +179,6 @@ def all_valid(constraints: ConstraintSet) -> set[tuple[int, ...]] | None:
 
 
 def box() -> list[dict[str, int]]:
-    """Returns every assignment within the bounds of the knobs, and some outside."""
+    """Return every assignment within the bounds of the knobs, and some outside."""
     ranges = [range(LOW - 1, HIGH + 2), range(HIGH + 2), range(4)]
     return [dict(zip("abc", values, strict=True)) for values in itertools.product(*ranges)]

@@ -39,7 +39,7 @@ CPUS = {
 
 
 def flags_for(cpu: str) -> list[str]:
-    """Returns the flags that compile for a CPU."""
+    """Return the flags that compile for a CPU."""
     name, triple = CPUS[cpu]
     return [
         "--iree-hal-target-device=local",
@@ -50,12 +50,12 @@ def flags_for(cpu: str) -> list[str]:
 
 
 def sources_for(program: str, cpu: str) -> str:
-    """Returns a program at executable-sources."""
+    """Return a program at executable-sources."""
     return run("iree-compile", "--compile-to=executable-sources", *flags_for(cpu), source=program)
 
 
 def dispatch_of(sources: str) -> Workload:
-    """Returns the dispatch of a program that has one."""
+    """Return the dispatch of a program that has one."""
     module = mlir.Module.parse(sources, mlir.Context())
     (found,) = (
         (root, each.function) for each in find_root_ops(module.operation) for root in each.roots
@@ -64,12 +64,12 @@ def dispatch_of(sources: str) -> Workload:
 
 
 def registry() -> ProviderRegistry:
-    """Returns the provider for CPUs alone."""
+    """Return the provider for CPUs alone."""
     return ProviderRegistry(lambda _: None, own=[CpuProvider()], entry_points=tuple)
 
 
 def judge(dispatch: Workload, compilation_info: mlir.Attribute) -> ConfigurationAnswer:
-    """Returns what the constraints say about a configuration, which stays on the root op."""
+    """Return the verdict of the constraints on a configuration, which stays on the root op."""
     info = mlir.Attribute.parse(str(compilation_info), dispatch.root.context)
     dispatch.root.attributes[names.COMPILATION_INFO] = info
     configuration = read_configuration(dispatch.root, dispatch.function)
@@ -79,7 +79,7 @@ def judge(dispatch: Workload, compilation_info: mlir.Attribute) -> Configuration
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a compilation.
+    """The outcome of a compilation.
 
     Attributes:
         result: `compiled`, `refused`, `crashed` or `not in time`.
@@ -93,7 +93,7 @@ class Outcome:
 def compile_configured(
     sources: str, cpu: str, compilation_info: mlir.Attribute, seconds: float = PATIENCE
 ) -> Outcome:
-    """Compiles a program at executable-sources with a configuration on its root op, to the end."""
+    """Compile a program at executable-sources with a configuration on its root op, to the end."""
     dispatch = dispatch_of(sources)
     info = mlir.Attribute.parse(str(compilation_info), dispatch.root.context)
     dispatch.root.attributes[names.COMPILATION_INFO] = info
@@ -113,7 +113,7 @@ def compile_configured(
 def configuration_of(
     pipeline: str, levels: dict[str, Sequence[int]], context: mlir.Context, options: str = ""
 ) -> mlir.Attribute:
-    """Returns a `compilation_info`."""
+    """Return a `compilation_info`."""
     text = ", ".join(f"{level} = {list(sizes)}" for level, sizes in levels.items())
     rest = f", {{{options}}}" if options else ""
     return mlir.Attribute.parse(
@@ -124,7 +124,7 @@ def configuration_of(
 
 
 def matmul(m: int, n: int, k: int, types: tuple[str, str] = ("f32", "f32"), batch: int = 0) -> str:
-    """Returns a program with a matmul, or a batched one."""
+    """Return a program with a matmul, or a batched one."""
     element, out = types
     outer = f"{batch}x" if batch else ""
     lhs, rhs = f"tensor<{outer}{m}x{k}x{element}>", f"tensor<{outer}{k}x{n}x{element}>"

@@ -16,7 +16,7 @@ _COMMAND = (sys.executable, "-m", "dask")
 
 
 class DaskProcesses:
-    """Starts a scheduler, and workers where they are asked for; ends them all.
+    """Starts a scheduler, and workers on request; ends them all.
 
     Args:
         directory: where they write.
@@ -41,7 +41,7 @@ class DaskProcesses:
         self._stack.close()
 
     def worker(self, resources: str = "", threads: int = 1) -> subprocess.Popen[bytes]:
-        """Starts a worker, and waits until the scheduler knows it."""
+        """Start a worker, and wait until the scheduler knows it."""
         self._count += 1
         options = ["--nthreads", str(threads), "--no-nanny"]
         options += ["--resources", resources] if resources else []

@@ -79,7 +79,7 @@ FAULT: Final = """
 
 
 def benchmark(element: str) -> Benchmark:
-    """Returns a benchmark whose iterations run `element` for each element of the input."""
+    """Return a benchmark whose iterations run `element` for each element of the input."""
     return Benchmark(
         compiled(f"""
     scf.for %iteration = %zero to %batch step %one : i32 {{
@@ -100,13 +100,13 @@ def benchmark(element: str) -> Benchmark:
 
 
 def straight(body: str) -> Benchmark:
-    """Returns a benchmark with this body, whatever the batch."""
+    """Return a benchmark with this body, for any batch."""
     return Benchmark(compiled(body), "benchmark", LAYOUT)
 
 
 @cache
 def compiled(body: str) -> bytes:
-    """Returns the module of a function with this body."""
+    """Return the module of a function with this body."""
     source, result = LAYOUT.bindings
     text = f"""
 util.func public @benchmark(%buffer: !hal.buffer, %sets: i32, %stride: i32, %batch: i32) {{
@@ -124,7 +124,7 @@ util.func public @benchmark(%buffer: !hal.buffer, %sets: i32, %stride: i32, %bat
 
 
 def compile_program(text: str, *flags: str) -> bytes:
-    """Returns the module that `iree-compile` makes of a program."""
+    """Return the module that `iree-compile` makes of a program."""
     answer = run_compiler("iree-compile", (*flags, "-", "-o", "-"), text.encode())
     assert answer.code == 0, answer.errors.decode()
     return answer.output

@@ -2,7 +2,7 @@
 
 A pytest plug-in, which `test/conftest.py` loads. The record, `test/durations.json`, has each test function that takes
 0.3 seconds of processor time or longer, with the seconds of its slowest case. The processes that a test starts are
-included, those of fixtures in the first test that uses them. Unlike the time on the clock, processor time hardly depends on what else the machine does.
+included, those of fixtures in the first test that uses them. Unlike the time on the clock, processor time hardly depends on other work on the machine.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ _START: Final = pytest.StashKey[float]()
 
 
 def function_of(node: str) -> str:
-    """Returns the name of a test without its parameters."""
+    """Return the name of a test without its parameters."""
     return node.partition("[")[0]
 
 
 @cache
 def read_record() -> dict[str, float]:
-    """Returns the seconds of each slow test function."""
+    """Return the seconds of each slow test function."""
     seconds: dict[str, float] = json.loads(RECORD.read_text())
     return seconds
 
 
 def functions_in(path: Path) -> list[str]:
-    """Returns the names of the test functions of a file."""
+    """Return the names of the test functions of a file."""
     file = path.relative_to(ROOT)
     return [f"{file}::{name}" for name in _FUNCTION.findall(path.read_text())]
 
@@ -72,7 +72,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leaves out files without a fast test: some import what takes a second."""
+    """Leave out files without a fast test: some have imports that take a second."""
     if config.getoption("fast") and collection_path.match("test_*.py"):
         return read_record().keys() >= set(functions_in(collection_path)) or None
     return None
@@ -124,7 +124,7 @@ class _Measurements:
                 terminalreporter.line(f"{value:5.1f} s {name}")
 
     def _record(self, slow: Mapping[str, float]) -> None:
-        """Replaces what is recorded of the functions that ran, or that are gone."""
+        """Replace the records of the functions that ran, or that are gone."""
         kept = {
             name: value
             for name, value in read_record().items()

@@ -43,12 +43,12 @@ _CONFIGURE = """
 
 
 def lowering_config(backend: str) -> str:
-    """Returns the lowering configuration that the specs for a backend give."""
+    """Return the lowering configuration that the specs for a backend give."""
     return _SETTINGS[backend][0]
 
 
 def configuration(backend: str) -> str:
-    """Returns the configuration that the specs for a backend give."""
+    """Return the configuration that the specs for a backend give."""
     lowering, pipeline = _SETTINGS[backend]
     return (
         f"#iree_codegen.compilation_info<lowering_config = {lowering}, "
@@ -57,7 +57,7 @@ def configuration(backend: str) -> str:
 
 
 def matcher(name: str, backend: str, operation: str = "linalg.generic") -> str:
-    """Returns a matcher for all operations of a kind that yields the backend's configuration."""
+    """Return a matcher for all operations of a kind that yields the backend's configuration."""
     return f"""
   transform.named_sequence @{name}(%op: !transform.any_op {{transform.readonly}})
       -> (!transform.any_op, !transform.any_param) {{
@@ -68,7 +68,7 @@ def matcher(name: str, backend: str, operation: str = "linalg.generic") -> str:
 
 
 def matcher_list(name: str, matchers: dict[str, str]) -> str:
-    """Returns a spec in default-entrypoint form.
+    """Return a spec in default-entrypoint form.
 
     Args:
         name: the name of the module.
@@ -89,13 +89,13 @@ module @{name} attributes {{
 
 
 def spec(backend: str, name: str, operation: str = "linalg.generic") -> str:
-    """Returns a spec with one entry, `@match_NAME`, for all operations of a kind."""
+    """Return a spec with one entry, `@match_NAME`, for all operations of a kind."""
     entry = f"match_{name}"
     return matcher_list(name, {entry: matcher(entry, backend, operation)})
 
 
 def marking(name: str, operation: str = "linalg.generic") -> bytes:
-    """Returns a spec that marks all operations of a name with its own."""
+    """Return a spec that marks all operations of a name with its own."""
     return f"""
 module @{name} attributes {{transform.with_named_sequence}} {{
   transform.named_sequence @match(%op: !transform.any_op {{transform.readonly}}) -> !transform.any_op {{

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Ending(NamedTuple):
-    """How a command ended: its exit code, and what it wrote to its errors."""
+    """The end of a command: its exit code and its standard error."""
 
     code: int
     errors: str
@@ -26,7 +26,7 @@ class Ending(NamedTuple):
 
 @contextmanager
 def forked_commands() -> Iterator[Callable[[Sequence[str]], Ending]]:
-    """Hands over a function that runs `tuninglink` with arguments, in the folder where the block was entered."""
+    """Yield a function that runs `tuninglink` with arguments, in the folder where the block was entered."""
     server = subprocess.Popen(
         [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
@@ -43,15 +43,25 @@ def forked_commands() -> Iterator[Callable[[Sequence[str]], Ending]]:
         server.stdin.close()
 
 
-def _serve() -> None:
+def load_commands() -> None:
+    """Load what the commands load; NumPy and Z3 on their first use, as in a command."""
+    from tuninglink.lazy import load_on_use  # noqa: PLC0415
+
+    load_on_use("z3")
+    load_on_use("numpy")
     import tuninglink.checking.checker  # noqa: PLC0415
-    import tuninglink.cli.tuning  # noqa: F401, PLC0415
-    from tuninglink.cli import process  # noqa: PLC0415
-    from tuninglink.cli.commands import run  # noqa: PLC0415
+    import tuninglink.cli.tuning  # noqa: PLC0415
+    import tuninglink.opt.command  # noqa: F401, PLC0415
     from tuninglink.cli.usage import SUMMARIES, module_of  # noqa: PLC0415
 
     for command in SUMMARIES:
         module_of(command)
+
+
+def _serve() -> None:
+    load_commands()
+    from tuninglink.cli import process  # noqa: PLC0415
+    from tuninglink.cli.commands import run  # noqa: PLC0415
 
     for line in sys.stdin:
         reader, writer = os.pipe()

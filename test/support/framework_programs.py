@@ -16,11 +16,11 @@ CPU = (
     "--iree-llvmcpu-target-cpu=host",
 )
 CLOSE = {"rtol": 1e-4, "atol": 1e-4}
-"""How far results may be from the framework's."""
+"""The tolerance against the framework's results."""
 
 
 def run(program: bytes, arguments: Sequence[np.ndarray], function: str = "main") -> np.ndarray:
-    """Returns what a function of a compiled program returns."""
+    """Return the results of a function of a compiled program."""
     config = runtime.Config("local-sync")
     module = runtime.VmModule.copy_buffer(config.vm_instance, program)
     context = runtime.SystemContext(vm_modules=[module], config=config)

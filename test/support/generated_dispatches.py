@@ -151,7 +151,7 @@ ALIASES = """
 
 
 def random_functions(random: Random, count: int, target: str) -> str:
-    """Returns `count` functions, each a chain of up to five random pieces, compiled for `target`."""
+    """Return `count` functions, each a chain of up to five random pieces, compiled for `target`."""
     functions = [
         _function(f"f{number}", random.choices(list(PIECES), k=random.randint(1, 5)), target)
         for number in range(count)

@@ -18,7 +18,6 @@ ELEMENTS = (
     ("f16", "f32", "f32"),
 )
 SIZES = (1, 1, 2, 3, 4, 8, 16, 16, 32, 64, 128, 48)
-WIDER = {"f16": "f32", "bf16": "f32", "f32": "f64", "i8": "i32", "i32": "i64"}
 NARROWER = {"f32": ("f16", "bf16"), "f16": ("i8", "i4", "i1"), "i32": ("i8", "i4", "i1"), "i8": ("i4", "i1"), "bf16": ("i8",)}  # fmt: skip
 
 
@@ -46,7 +45,7 @@ def tensor(sizes: list[int], element: str) -> str:
 
 
 def cast(source: str, target: str, value: str) -> str:
-    """Returns the text that converts a scalar."""
+    """Return the text that converts a scalar."""
     if source == target:
         return f"arith.select %true, {value}, {value} : {source}"
     if source[0] == "i":
@@ -57,7 +56,7 @@ def cast(source: str, target: str, value: str) -> str:
 
 
 def random_program(random: Random, *, formed: bool) -> str:
-    """Returns a module with one function.
+    """Return a module with one function.
 
     Args:
         random: where choices come from.
@@ -92,7 +91,7 @@ def _zero(function: _Function, sizes: list[int], element: str) -> str:
 
 
 def _operand(function: _Function, sizes: list[int], element: str) -> str:
-    """Returns a tensor: an argument, or one converted from a narrower type, or reshaped."""
+    """Return a tensor: an argument, or one converted from a narrower type, or reshaped."""
     random = function.random
     choice = random.random()
     if choice < 0.3 and element in NARROWER:
@@ -218,7 +217,7 @@ def _attention(function: _Function) -> tuple[str, list[int], str]:
 def _elementwise(
     function: _Function, value: str, sizes: list[int], element: str
 ) -> tuple[str, str]:
-    """Adds an operation on every element of a value: to itself, or with a bias."""
+    """Add an operation on every element of a value: to itself, or with a bias."""
     rank = len(sizes)
     same = _map(rank, range(rank))
     kind = tensor(sizes, element)

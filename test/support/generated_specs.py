@@ -13,7 +13,7 @@ ANY_OP = "!transform.any_op"
 
 
 class Shape(Enum):
-    """What the entry point of a generated spec looks like."""
+    """The form of the entry point of a generated spec."""
 
     DEFAULT = "default-entrypoint form"
     UNMARKED_LIST = "a matcher list under another name"
@@ -33,7 +33,7 @@ class GeneratedEntry:
 
     Attributes:
         operations: the names that the matcher accepts.
-        through_helper: the symbol of a helper that the matcher asks, or None.
+        through_helper: the symbol of a helper that the matcher includes, or None.
         value: what the action sets `lowering_config` to, or None if it configures nothing.
         action_helper: whether the action annotates through an include.
         reaches: whether the entry configures the producer of the first operand instead.
@@ -61,18 +61,18 @@ class GeneratedSpec:
         return self.shape.is_list and not any(entry.can_fail for entry in self.entries)
 
     def marking(self) -> GeneratedSpec:
-        """Returns the same spec with actions that mark whatever they were called for."""
+        """Return the same spec with actions that mark all ops that they were called for."""
         return replace(
             self, entries=tuple(replace(each, value=each.value or 0) for each in self.entries)
         )
 
     @staticmethod
     def silent(entry: GeneratedEntry) -> GeneratedEntry:
-        """Returns an entry that matches the same and configures nothing."""
+        """Return an entry that matches the same and configures nothing."""
         return replace(entry, value=None)
 
     def text(self) -> str:
-        """Returns the spec as MLIR."""
+        """Return the spec as MLIR."""
         sequences = [self._helper(name) for name in sorted(self._helper_names())]
         for index, entry in enumerate(self.entries):
             sequences += [_matcher(index, entry), *_action(index, entry)]
@@ -93,7 +93,7 @@ class GeneratedSpec:
         return {each.through_helper for each in self.entries if each.through_helper}
 
     def _helper(self, name: str) -> str:
-        """Every helper accepts the operations of the first entry that asks it."""
+        """Every helper accepts the operations of the first entry that includes it."""
         entry = next(each for each in self.entries if each.through_helper == name)
         return f"""transform.named_sequence @{name}(%op: {ANY_OP} {{transform.readonly}}) -> {ANY_OP} {{
   transform.match.operation_name %op [{_names(entry.operations)}] : {ANY_OP}
@@ -101,7 +101,7 @@ class GeneratedSpec:
 }}"""
 
     def accepts(self, entry: GeneratedEntry) -> tuple[str, ...]:
-        """Returns what the matcher of `entry` accepts, its helper considered."""
+        """Return the names that the matcher of `entry` accepts, its helper considered."""
         if entry.through_helper is None:
             return entry.operations
         asked = next(e for e in self.entries if e.through_helper == entry.through_helper)
@@ -204,7 +204,7 @@ def _action(index: int, entry: GeneratedEntry) -> list[str]:
 
 
 def entries(*, reaches: bool = False, can_fail: bool = False) -> st.SearchStrategy[GeneratedEntry]:
-    """Draws entries whose `value` is not set yet."""
+    """Draw entries whose `value` is not set yet."""
     return st.builds(
         GeneratedEntry,
         operations=st.lists(st.sampled_from(OPERATIONS), min_size=1, max_size=2, unique=True).map(
@@ -226,7 +226,7 @@ def spec_lists(
     reaches: bool = False,
     can_fail: bool = False,
 ) -> list[GeneratedSpec]:
-    """Draws one to four specs; every action that configures sets a value of its own."""
+    """Draw one to four specs; every action that configures sets its own value."""
     specs: list[GeneratedSpec] = []
     value = 0
     for _ in range(draw(st.integers(1, 4))):
@@ -242,7 +242,7 @@ def spec_lists(
 
 @st.composite
 def payloads(draw: st.DrawFn) -> str:
-    """Draws a function with a chain of numbered linalg operations."""
+    """Draw a function with a chain of numbered linalg operations."""
     kind = "tensor<4x4xf32>"
     lines = [f"func.func @payload(%v0: {kind}, %e: {kind}, %c: f32) -> {kind} {{"]
     drawn = draw(st.lists(st.sampled_from(OPERATIONS), min_size=1, max_size=6))

@@ -28,7 +28,7 @@ def matmul(
     batch: int = 0,
     transposed: bool = False,
 ) -> str:
-    """Returns a matmul of `operand` elements into `result` elements; `transposed` is the right side."""
+    """Return a matmul of `operand` elements into `result` elements; `transposed` is the right side."""
     lead, loops = ([batch], "b, ") if batch else ([], "")
     right = (n, k) if transposed else (k, n)
     types = [
@@ -63,7 +63,7 @@ func.func @matmul(%lhs: {types[0]}, %rhs: {types[1]}) -> {types[2]} {{
 
 
 def attention(*sizes: int, element: str = "f16") -> str:
-    """Returns an attention of sizes b, m, n, k1 and k2."""
+    """Return an attention of sizes b, m, n, k1 and k2."""
     batch, m, n, k1, k2 = sizes
     query, key, value, result = (
         f"tensor<{'x'.join(map(str, shape))}x{element}>"
@@ -85,7 +85,7 @@ func.func @attention(%query: {query}, %key: {key}, %value: {value}) -> {result} 
 
 
 def configured_source(source: str, target: str, flags: Sequence[str] = ()) -> Workload:
-    """Returns the only dispatch of a program, as the compiler configures it, in a context of its own."""
+    """Return the only dispatch of a program, as the compiler configures it, in a separate context."""
     module = mlir.Module.parse(
         configured_bytecode(source, *TARGETS[target], *flags), mlir.Context()
     )

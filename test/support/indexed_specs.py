@@ -40,7 +40,7 @@ ACTIONS = {
 
 
 def random_spec(random: Random, count: int) -> str:
-    """Returns a spec in default-entrypoint form; most entries are contractions of one kind."""
+    """Return a spec in default-entrypoint form; most entries are contractions of one kind."""
     marks = "transform.with_named_sequence, iree_codegen.tuning_spec_with_default_entrypoint"
     lines = [f"module attributes {{{marks}}} {{", HELPER, *ACTIONS.values()]
     pairs = []
@@ -70,7 +70,7 @@ def random_spec(random: Random, count: int) -> str:
 
 
 def _structured(random: Random, maps: str, element: str) -> str:
-    """Returns the operations of a matcher of contractions."""
+    """Return the operations of a matcher of contractions."""
     if random.random() < 0.3:
         maps, element = random.choice(list(MAPS)), random.choice(("f16", "f32"))
     kind = random.choice((_contraction, _contraction, _contraction, _typed, _graph))
@@ -127,7 +127,7 @@ def _graph(random: Random, maps: str, element: str) -> str:
 
 
 def _other(random: Random) -> tuple[str, str]:
-    """Returns matchers of any operation, of several, of those in regions, and ones that reach elsewhere."""
+    """Return matchers of any operation, of several, of those in regions, and ones that reach elsewhere."""
     producer = f"  %p = transform.get_producer_of_operand %op[{random.randrange(3)}] : ({ANY_OP}) -> {ANY_OP}\n"
     parent = f"  %p = transform.get_parent_op %op : ({ANY_OP}) -> {ANY_OP}\n"
     named = "  transform.match.operation_name %op [{}] : !transform.any_op\n"
@@ -156,7 +156,7 @@ def _other(random: Random) -> tuple[str, str]:
 
 
 def random_payload(random: Random, count: int) -> str:
-    """Returns a function with contractions of a few sizes, some dynamic and some inside of another."""
+    """Return a function with contractions of a few sizes, some dynamic and some inside of another."""
     lines: list[str] = []
     arguments: dict[str, str] = {}
     for number in range(count):

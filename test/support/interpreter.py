@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from tuninglink.specs import Spec
 
 NUMBER = "number"
-"""The attribute by which tests tell the operations of a payload apart."""
+"""The attribute by which tests distinguish the operations of a payload."""
 
 
 def apply_spec(spec: Spec, payload: str) -> mlir.Operation:
-    """Applies `spec`, which must have a current `@__kernel_config`, to a copy of `payload`.
+    """Apply `spec`, which must have a current `@__kernel_config`, to a copy of `payload`.
 
     Raises:
         MLIRError: the interpreter fails.
@@ -38,7 +38,7 @@ def apply_spec(spec: Spec, payload: str) -> mlir.Operation:
 
 
 def numbered_attributes(module: mlir.Operation, name: str) -> dict[int, str]:
-    """Returns the attribute `name`, as text, of each numbered operation that has it."""
+    """Return the attribute `name`, as text, of each numbered operation that has it."""
     found: dict[int, str] = {}
 
     def visitor(operation: mlir.Operation) -> None:

@@ -1,4 +1,4 @@
-"""What dimensions of operations can be: of a size, or dynamic with something that is known of them."""
+"""Dimensions of operations: static, or dynamic with known bounds and divisors."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Known:
-    """What the compiler knows of a dynamic dimension."""
+    """The facts that the compiler has about a dynamic dimension."""
 
     low: float
     high: float
     divisor: int
 
     def text(self, size: str) -> str:
-        """Returns an operation that tells the compiler about a size."""
+        """Return an operation that states a fact about a size."""
         told = [("umin", self.low), ("umax", self.high), ("udiv", self.divisor)]
         text = ", ".join(
             f"{name} = {value}" for name, value in told if value not in (-math.inf, math.inf, 1)
@@ -35,7 +35,7 @@ NOTHING = Known(-math.inf, math.inf, 1)
 
 
 def holds(fact: HasExtent, dimension: int | Known) -> bool:
-    """Tells whether the interpreter finds that a fact holds for a dimension."""
+    """Return whether the interpreter finds that a fact holds for a dimension."""
     asked = fact.extent
     low = high = divisor = dimension
     if isinstance(dimension, Known):

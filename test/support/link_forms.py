@@ -45,12 +45,12 @@ COMBINED = [
     for count in range(1, len(OPTIMIZATIONS) + 1)
     for chosen in combinations(OPTIMIZATIONS, count)
 ]
-"""Which optimizations are applied, in order; what comes before the last one comes earlier in the list."""
+"""The combinations of optimizations, in order; all but the last one of a combination occur earlier in the list."""
 
 
 @dataclass
 class Outcome:
-    """What comparisons have found.
+    """The results of comparisons.
 
     Attributes:
         counts: how much was compared, and how often nothing could be.
@@ -62,7 +62,7 @@ class Outcome:
 
 
 def optimized(spec: Spec, optimization: str) -> Spec:
-    """Returns a copy of a spec with an optimization applied."""
+    """Return a copy of a spec with an optimization applied."""
     module = spec.module.clone()
     OPTIMIZATIONS[optimization](module)
     assert module.verify()
@@ -70,7 +70,7 @@ def optimized(spec: Spec, optimization: str) -> Spec:
 
 
 def all_optimized(spec: Spec) -> list[Spec]:
-    """Returns a copy of a spec for each combination of optimizations, as `COMBINED` lists them."""
+    """Return a copy of a spec for each combination of optimizations, as `COMBINED` lists them."""
     done = {(): spec}
     for chosen in COMBINED:
         done[chosen] = optimized(done[chosen[:-1]], chosen[-1])
@@ -78,7 +78,7 @@ def all_optimized(spec: Spec) -> list[Spec]:
 
 
 def forms(specs: Sequence[Spec], program: mlir.Operation) -> Iterator[tuple[str, Spec | None]]:
-    """Yields what the specs become: linked in every way, optimized before or behind that, and linked again."""
+    """Yield all forms of the specs: linked in every way, optimized before or after that, and linked again."""
     result = link_specs(specs)
     linked = result.spec
     yield f"{result.form.value}", linked
@@ -102,7 +102,7 @@ def forms(specs: Sequence[Spec], program: mlir.Operation) -> Iterator[tuple[str,
 
 
 def nested(specs: Sequence[Spec]) -> Spec:
-    """Links specs that are nested in one module."""
+    """Link specs that are nested in one module."""
     with thread_context(), mlir.Location.unknown():
         container = mlir.Module.create().operation
         container.attributes["sym_name"] = mlir.StringAttr.get("outer")
@@ -122,7 +122,7 @@ def nested(specs: Sequence[Spec]) -> Spec:
 
 
 def compare(specs: Sequence[GeneratedSpec], program: str, outcome: Outcome) -> None:
-    """Compares all forms of some specs with the specs one by one, on one program."""
+    """Compare all forms of some specs with the specs one by one, on one program."""
     counts = outcome.counts
     module = mlir.Module.parse(program, thread_context()).operation
     before = attributes_of(module)
@@ -171,7 +171,7 @@ def _shown(attributes: dict[str, mlir.Attribute]) -> str:
 
 
 def run_scenario(seed: int, number: int, outcome: Outcome) -> None:
-    """Compares on one random scenario, which the seed and the number tell."""
+    """Compare on the random scenario with this seed and number."""
     random = Random(f"{seed}/{number}")
     program = random_program(random)
     specs = random_specs(random)

@@ -41,7 +41,7 @@ LIKELY = NAMES[:4]
 
 
 class Shape(Enum):
-    """What the entry point of a generated spec looks like."""
+    """The form of the entry point of a generated spec."""
 
     DEFAULT = "default-entrypoint form"
     UNMARKED = "a matcher list under another name"
@@ -154,7 +154,7 @@ class Program:
         )
 
     def piece(self) -> None:
-        """Adds an op, and often its producers."""
+        """Add an op, and often its producers."""
         size = self.random.choice(SIZES)
         kind = square(size)
         prefix = f"p{len(self.lines)}"
@@ -218,7 +218,7 @@ class Program:
 
 
 def random_program(random: Random) -> str:
-    """Returns a function with some ops that are producers of each other, some of which are configured."""
+    """Return a function with some ops that are producers of each other, some of which are configured."""
     program = Program(random)
     for _ in range(random.randint(1, 4)):
         program.piece()
@@ -288,7 +288,7 @@ def _attention(random: Random) -> str:
 
 
 def _graph(random: Random) -> str:
-    """A graph of one op, of one and its producers, or of one whose producer is shared."""
+    """Return a graph of one op, of one and its producers, or of one whose producer is shared."""
     kind = square(random.choice((*SIZES, "?", "?")))
     hint = random.choice(("", "", "", " {hint = @helper}"))
     lines, operands = [], ["%a", "%b", "%e"]
@@ -347,7 +347,7 @@ def _unconfigured(random: Random) -> str:
 
 
 def _of_producer(random: Random) -> str:
-    """Asks something of a producer."""
+    """Add a requirement on a producer."""
     name = ", ".join(map(_string, random.sample(LIKELY, 2)))
     check = random.choice(
         (
@@ -448,7 +448,7 @@ class _Writer:
         return Pair(f"@{name}", action, tuple(kinds), further, first, nested)
 
     def _walking_action(self, number: int, kinds: list[str], nested: Nested) -> str:
-        """Adds an action that includes the one of an entry, and then walks a list."""
+        """Add an action that includes the one of an entry, and then walks a list."""
         ownership = "readonly" if nested.is_in_parent else "consumed"
         taken = ", ".join(
             f"%x{each}: {kind} {{transform.{'readonly' if each else ownership}}}"
@@ -528,7 +528,7 @@ def _body_without_includes(random: Random) -> str:
 def random_spec(
     random: Random, number: int, shapes: tuple[Shape, ...] = tuple(Shape)
 ) -> GeneratedSpec:
-    """Returns a spec of one to four entries; what they configure tells the spec and the entry."""
+    """Return a spec of one to four entries; their configurations identify the spec and the entry."""
     shape = random.choice(shapes)
     writer = _Writer(random, number * 1000)
     parameter = writer._configuration() if shape is Shape.PARAMETER else None
@@ -601,6 +601,6 @@ def _entry_point(
 
 
 def random_specs(random: Random) -> list[GeneratedSpec]:
-    """Returns one to three specs."""
+    """Return one to three specs."""
     count = random.choice((1, 2, 2, 2, 3))
     return [random_spec(random, number + 1) for number in range(count)]

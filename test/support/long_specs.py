@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def long_spec(sizes: Sequence[int], tile: int = 128) -> str:
-    """Returns the spec of an example with its entry many times.
+    """Return the spec of an example with its entry many times.
 
     Args:
         sizes: m for each entry.

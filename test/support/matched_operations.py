@@ -1,6 +1,6 @@
-"""What matchers see in the dispatches of a program, and entries that match just that.
+"""The ops that matchers see in the dispatches of a program, and entries that match exactly these.
 
-The compiler itself is asked: its IR is printed before the pass in which it applies specs.
+They come from the compiler itself: its IR is printed before the pass in which it applies specs.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Seen:
         name: the name of its function.
         source: its module at `executable-sources`.
         prepared: its module as matchers see it.
-        program: what `source` stands in, which lives as long as this.
+        program: the owner of `source`, which lives as long as this.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Seen:
 
 
 def compile_with_dumps(tool: str, *arguments: str, source: str) -> tuple[str, list[mlir.Operation]]:
-    """Runs a tool on `source`; returns its output, and each module that specs were about to be applied to."""
+    """Run a tool on `source`; return its output, and each module that specs were about to be applied to."""
     flags = (f"--mlir-print-ir-before={APPLYING_PASS}", "--mlir-disable-threading")
     answer = run_compiler(tool, (*arguments, *flags, "-"), source.encode())
     errors = answer.errors.decode()
@@ -56,7 +56,7 @@ def compile_with_dumps(tool: str, *arguments: str, source: str) -> tuple[str, li
 
 
 def seen(sources: str, flags: Sequence[str]) -> list[Seen]:
-    """Returns the dispatches of a program at `executable-sources`."""
+    """Return the dispatches of a program at `executable-sources`."""
     phases = ("--compile-from=executable-sources", "--compile-to=executable-configurations")
     _, prepared = compile_with_dumps("iree-compile", *flags, *phases, "-o=-", source=sources)
     program = mlir.Module.parse(sources, thread_context()).operation
@@ -75,7 +75,7 @@ def seen(sources: str, flags: Sequence[str]) -> list[Seen]:
 
 
 def matchable(module: mlir.Operation) -> Iterator[mlir.Operation]:
-    """Yields the operations that `match.contraction` and the like can match."""
+    """Yield the operations that `match.contraction` and the like can match."""
     found: list[mlir.Operation] = []
 
     def visitor(operation: mlir.Operation) -> None:
@@ -92,7 +92,7 @@ def matchable(module: mlir.Operation) -> Iterator[mlir.Operation]:
 
 
 def matchers_for(operation: mlir.Operation) -> Iterator[str]:
-    """Yields the bodies of matchers, in several styles, that match an operation and as little else as can be."""
+    """Yield the bodies of matchers, in several styles, that match an operation and as little else as can be."""
     kind = _kind(operation)
     types = [operand.type for operand in operation.operands]
     elements = [str(each.element_type) for each in types if isinstance(each, mlir.ShapedType)]
@@ -154,7 +154,7 @@ def _match(kind: str, demands: str) -> str:
 
 
 def _sizes(operation: mlir.Operation, kind: str) -> str:
-    """Demands the sizes of the loops in each role."""
+    """Require the sizes of the loops in each role."""
     maps = [each.value for each in linalg.get_indexing_maps(operation)]
     sizes: dict[int, int] = {}
     for each, operand in zip(maps, operation.operands, strict=True):
@@ -178,7 +178,7 @@ def _sizes(operation: mlir.Operation, kind: str) -> str:
 
 
 def spec_of(matchers: Sequence[str]) -> str:
-    """Returns a spec with these matchers, each of which gives a configuration of its own."""
+    """Return a spec with these matchers, each with its own configuration."""
     lines = [
         "module attributes {transform.with_named_sequence, iree_codegen.tuning_spec_with_default_entrypoint} {",
         f"transform.named_sequence @set(%op: {ANY_OP} {{transform.readonly}}, %c: !transform.any_param {{transform.readonly}}) {{",

@@ -49,13 +49,13 @@ class Function:
         self._count = 0
 
     def argument(self, *sizes: int | None, element: str = "f32") -> Tensor:
-        """Adds an argument."""
+        """Add an argument."""
         found = Tensor(f"%arg{len(self._arguments)}", sizes, element)
         self._arguments.append(found)
         return found
 
     def text(self, result: Tensor) -> str:
-        """Returns the function, which returns `result`."""
+        """Return the function, which returns `result`."""
         arguments = ", ".join(f"{each.name}: {each}" for each in self._arguments)
         body = "\n".join(f"  {each}" for each in self._lines)
         return (
@@ -71,7 +71,7 @@ class Function:
         element: str | None = None,
         start: float | None = None,
     ) -> Tensor:
-        """Adds a `linalg.generic`.
+        """Add a `linalg.generic`.
 
         Args:
             accesses: the loops of each operand, as in `mk,kn->mn`; loops of inputs alone are reductions.
@@ -122,7 +122,7 @@ class Function:
     def contraction(
         self, accesses: str, lhs: Tensor, rhs: Tensor, element: str | None = None
     ) -> Tensor:
-        """Adds a contraction that starts from zero."""
+        """Add a contraction that starts from zero."""
         return self.generic(accesses, lhs, rhs, body=MULTIPLY_ADD, element=element, start=0)
 
     def named(
@@ -133,23 +133,23 @@ class Function:
         element: str,
         start: float,
     ) -> Tensor:
-        """Adds an operation with a name, such as `linalg.conv_2d_nhwc_hwcf {strides = …}`."""
+        """Add an operation with a name, such as `linalg.conv_2d_nhwc_hwcf {strides = …}`."""
         init = self._fill(self._empty(sizes, element), start)
         return self._add(f"{operation} {_operands(inputs, init)} -> {init}", sizes, element)
 
     def window(self, *sizes: int) -> Tensor:
-        """Adds the tensor that says how large the window of a pooling is."""
+        """Add the tensor with the size of a pooling's window."""
         return self._empty(sizes, "f32")
 
     def softmax(self, tensor: Tensor) -> Tensor:
-        """Adds a softmax over the last dimension."""
+        """Add a softmax over the last dimension."""
         init = self._empty(tensor.sizes, tensor.element)
         last = len(tensor.sizes) - 1
         text = f"linalg.softmax dimension({last}) {_operands([tensor], init)} -> {init}"
         return self._add(text, tensor.sizes, tensor.element)
 
     def pad(self, tensor: Tensor, margins: Sequence[int], value: float = 0.0) -> Tensor:
-        """Adds margins on both sides of each dimension."""
+        """Add margins on both sides of each dimension."""
         sizes = tuple(
             None if size is None else size + 2 * margin
             for size, margin in zip(tensor.sizes, margins, strict=True)
@@ -168,7 +168,7 @@ class Function:
     def attention(
         self, accesses: str, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
     ) -> Tensor:
-        """Adds an attention; `accesses` lists the loops of query, key, value, mask and result, as for `generic`."""
+        """Add an attention; `accesses` lists the loops of query, key, value, mask and result, as for `generic`."""
         tensors = [query, key, value]
         listed, _, output = accesses.partition("->")
         loops = listed.split(",")
@@ -250,7 +250,7 @@ def _cast(result: str, name: str, element: str, wanted: str) -> str:
 
 
 def width(element: str) -> int:
-    """Returns the bits of an element, such as 8 for `f8E4M3FN`."""
+    """Return the bits of an element, such as 8 for `f8E4M3FN`."""
     return int(re.match(r"\D+(\d+)", element)[1])  # type: ignore[index]
 
 

@@ -1,6 +1,6 @@
 """The dispatches of some models: ResNet-50, BERT, a Llama layer, a block of the UNet of SDXL, a Whisper layer.
 
-The sizes are those of the published models; layers that repeat are listed once. Element-wise operations stand beside the
+The sizes are those of the published models; layers that repeat are listed once. Element-wise operations are next to the
 operation that they are fused with.
 """
 
@@ -56,7 +56,7 @@ def linear(
     *,
     batch: int = 0,
 ) -> Tensor:
-    """A layer of sizes m, n and k, with weights of n rows, and what follows with its bias."""
+    """Return a layer of sizes m, n and k, with weights of n rows, and what follows with its bias."""
     m, n, k = sizes
     lead, loops = ((batch,), "b") if batch else ((), "")
     lhs = function.argument(*lead, m, k, element=element)
@@ -83,7 +83,7 @@ def product(
     sizes: dict[str, int | None],
     element: str = "f32",
 ) -> Tensor:
-    """A product of two computed tensors, such as the scores of an attention."""
+    """Return a product of two computed tensors, such as the scores of an attention."""
     lhs, rhs = (
         function.argument(*map(sizes.__getitem__, each), element=element)
         for each in accesses.partition("->")[0].split(",")
@@ -102,7 +102,7 @@ def convolution(
     element: str = "f32",
     after: str = _ADD,
 ) -> Tensor:
-    """A convolution over two dimensions, padded to keep its size, with a bias.
+    """Return a convolution over two dimensions, padded to keep its size, with a bias.
 
     Args:
         function: where it is added.
@@ -148,7 +148,7 @@ def convolution(
 def pooling(
     function: Function, name: str, image: tuple[int, ...], kernel: int, stride: int
 ) -> Tensor:
-    """A pooling of an image in nhwc layout by windows of `kernel` rows and columns, `stride` apart."""
+    """Return a pooling of an image in nhwc layout by windows of `kernel` rows and columns, `stride` apart."""
     count, rows, columns, channels = image
     is_max = name.endswith("max")
     found = function.argument(*image)
@@ -165,7 +165,7 @@ def pooling(
 def convolution_1d(
     function: Function, length: int, channels: tuple[int, int], stride: int, element: str
 ) -> Tensor:
-    """A convolution of three taps over one dimension, in channels-first layout, with a bias and a GELU."""
+    """Return a convolution of three taps over one dimension, in channels-first layout, with a bias and a GELU."""
     inputs, outputs = channels
     image = function.pad(function.argument(1, inputs, length, element=element), (0, 0, 1))
     weights = function.argument(outputs, inputs, 3, element=element)
@@ -176,7 +176,7 @@ def convolution_1d(
 
 
 def layer_norm(function: Function, sizes: tuple[int, ...], element: str = "f32") -> Tensor:
-    """A layer normalization over the last dimension, with weights and a bias."""
+    """Return a layer normalization over the last dimension, with weights and a bias."""
     rows = "abc"[: len(sizes) - 1]
     tensor = function.argument(*sizes, element=element)
     mean = function.generic(f"{rows}d->{rows}", tensor, body=_SUM, element="f32", start=0)
@@ -192,7 +192,7 @@ def layer_norm(function: Function, sizes: tuple[int, ...], element: str = "f32")
 
 
 def group_norm(function: Function, sizes: tuple[int, ...], element: str) -> Tensor:
-    """A group normalization over channels of a group, rows and columns, followed by a SiLU."""
+    """Return a group normalization over channels of a group, rows and columns, followed by a SiLU."""
     tensor = function.argument(*sizes, element=element)
     mean = function.generic("ngchw->ng", tensor, body=_SUM, element="f32", start=0)
     variance = function.generic(
@@ -208,7 +208,7 @@ def group_norm(function: Function, sizes: tuple[int, ...], element: str) -> Tens
 
 
 def rms_norm(function: Function, rows: int | None, size: int, element: str) -> Tensor:
-    """A normalization by the root of the mean square."""
+    """Return a normalization by the root of the mean square."""
     tensor = function.argument(rows, size, element=element)
     squares = function.generic("ad->a", tensor, body=_SQUARE, element="f32", start=0)
     weights = function.argument(size, element=element)
@@ -216,7 +216,7 @@ def rms_norm(function: Function, rows: int | None, size: int, element: str) -> T
 
 
 def softmax(function: Function, sizes: tuple[int | None, ...], element: str = "f32") -> Tensor:
-    """A softmax over the last dimension."""
+    """Return a softmax over the last dimension."""
     return function.softmax(function.argument(*sizes, element=element))
 
 
@@ -229,7 +229,7 @@ def attention(
     shared: str = "b",
     masked: bool = False,
 ) -> Tensor:
-    """An attention.
+    """Return an attention.
 
     Args:
         function: where it is added.
@@ -251,7 +251,7 @@ def elementwise(
     body: str,
     element: str = "f32",
 ) -> Tensor:
-    """An operation on elements that is fused with nothing."""
+    """Return an operation on elements that is fused with nothing."""
     inputs = [
         function.argument(*map(sizes.__getitem__, each), element=element)
         for each in accesses.partition("->")[0].split(",")
@@ -313,7 +313,7 @@ def _bert() -> list[Op]:
 
 
 def _llama() -> list[Op]:
-    """A layer of 4,096 features and 32 heads, 8 of them for keys and values: a prompt, one of any length, a token."""
+    """Return a layer of 4,096 features and 32 heads, 8 of them for keys and values: a prompt, one of any length, a token."""
     ops = []
     for rows in (512, None, 1):
         ops += [
@@ -339,7 +339,7 @@ def _llama() -> list[Op]:
 
 
 def _unet() -> list[Op]:
-    """The second level of the UNet down: 640 channels on 64x64, for two images at once."""
+    """Return the second level of the UNet down: 640 channels on 64x64, for two images at once."""
     rows, half = 4096, "f16"
     return [
         _op(group_norm, (2, 32, 10, 128, 128), half),
@@ -375,7 +375,7 @@ def _unet() -> list[Op]:
 
 
 def _whisper() -> list[Op]:
-    """The large model: the convolutions before the encoder, a layer of it, a layer of the decoder at one token."""
+    """Return the large model: the convolutions before the encoder, a layer of it, a layer of the decoder at one token."""
     rows, half = 1500, "f16"
     ops = [
         _op(convolution_1d, 3000, (128, 1280), 1, half),
@@ -406,7 +406,7 @@ MODELS: Final = {
 
 
 def program(model: str) -> list[str]:
-    """Returns the dispatches of a model as functions."""
+    """Return the dispatches of a model as functions."""
     found = []
     for number, op in enumerate(MODELS[model]()):
         function = Function(f"dispatch{number}")

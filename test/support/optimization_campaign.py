@@ -1,7 +1,7 @@
 """Compares specs that are pruned, indexed, and rid of copies with specs as they are.
 
-Programs are random, specs are written for what the compiler shows to matchers in them. Run it by hand for as many
-programs as there is time for: `python test/support/optimization_campaign.py --programs 500`. A folder of specs can be
+Programs are random, specs are written for what the compiler shows to matchers in them. Run it by hand for any
+number of programs: `python test/support/optimization_campaign.py --programs 500`. A folder of specs can be
 given as well: `--specs FOLDER` compares each on payloads of all its entries.
 """
 
@@ -14,7 +14,7 @@ import sys
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from generated_programs import random_program
 from interpreter import apply_spec
@@ -43,7 +43,7 @@ BACKENDS = ("hip", "cuda", "llvm-cpu", "vmvx", "vulkan")
 
 @dataclass
 class Outcome:
-    """What a comparison has found.
+    """The result of a comparison.
 
     Attributes:
         counts: how much was compared.
@@ -55,12 +55,12 @@ class Outcome:
 
 
 def sources_of(program: str, target: str) -> str:
-    """Returns a program at `executable-sources`."""
+    """Return a program at `executable-sources`."""
     return run("iree-compile", SOURCES, *TARGETS[target], "-o=-", source=program)
 
 
 def matchers_of(dispatches: Sequence[Seen]) -> list[str]:
-    """Returns matchers for all that matchers see in these dispatches, each body once."""
+    """Return matchers for all that matchers see in these dispatches, each body once."""
     return list(
         dict.fromkeys(
             matcher
@@ -72,7 +72,7 @@ def matchers_of(dispatches: Sequence[Seen]) -> list[str]:
 
 
 def check_matchers(dispatches: Sequence[Seen], outcome: Outcome) -> None:
-    """Checks that whatever would match in a dispatch is among the candidates for it."""
+    """Check that all entries that would match in a dispatch are among its candidates."""
     for dispatch in dispatches:
         signature = SignatureReader().read(dispatch.source)
         outcome.counts["dispatches"] += 1
@@ -89,11 +89,11 @@ def check_matchers(dispatches: Sequence[Seen], outcome: Outcome) -> None:
 
 
 MOST_MISSES = 2
-"""How many near misses of a matcher stand in a spec."""
+"""The maximum number of near misses of a matcher in a spec."""
 
 
 def near_misses(matcher: str, choice: random.Random) -> list[str]:
-    """Returns the matcher with one of its sizes, or of its types, changed, in a few ways."""
+    """Return the matcher with one of its sizes, or of its types, changed, in a few ways."""
     numbers = list(re.finditer(r"(?<=\[)\d+(?=[\],])|(?<=[<x])\d+(?=x)", matcher))[:6]
     kinds = list(re.finditer(r"(?<=_type = )(f16|f32|i8|i32)\b", matcher))[:3]
     changes = [(each.span(), str(int(each[0]) + 8)) for each in numbers]
@@ -108,7 +108,7 @@ OPAQUE_MATCHER = (
 
 
 def specs_for(matchers: Sequence[str], choice: random.Random) -> list[str]:
-    """Returns one to three specs with these matchers, near misses and others, in random order."""
+    """Return one to three specs with these matchers, near misses and others, in random order."""
     every = [*matchers, *(miss for matcher in matchers for miss in near_misses(matcher, choice))]
     if choice.random() < 0.3:
         every.append(OPAQUE_MATCHER)
@@ -122,7 +122,7 @@ def specs_for(matchers: Sequence[str], choice: random.Random) -> list[str]:
 
 
 def _as_opaque(text: str) -> str:
-    """Returns a spec that does the same with two `foreach_match` instead of one."""
+    """Return a spec that does the same with two `foreach_match` instead of one."""
     marker = "iree_codegen.tuning_spec_with_default_entrypoint"
     pairs = re.search(r"in %op (.*) : \(", text)
     assert pairs
@@ -133,13 +133,16 @@ def _as_opaque(text: str) -> str:
     return text.replace(f", {marker}", "").replace("  transform.yield %0", again)
 
 
-def optimized(spec: Spec) -> Iterator[tuple[str, Spec]]:
-    """Yields a spec without its copies, indexed, and both; each with what was done to it."""
-    for name, deduplicates, indexes in (
-        ("without copies", True, False),
-        ("indexed", False, True),
-        ("indexed without copies", True, True),
-    ):
+_OPTIMIZATIONS: Final = (
+    ("without copies", True, False),
+    ("indexed", False, True),
+    ("indexed without copies", True, True),
+)
+
+
+def optimized(spec: Spec, *, every: bool = True) -> Iterator[tuple[str, Spec]]:
+    """Yield a spec without its copies, indexed, and both, or both only; each with what was done to it."""
+    for name, deduplicates, indexes in _OPTIMIZATIONS[0 if every else -1 :]:
         module = spec.module.clone()
         if deduplicates:
             deduplicate_sequences(module)
@@ -152,7 +155,7 @@ def optimized(spec: Spec) -> Iterator[tuple[str, Spec]]:
 def check_output(
     sources: str, target: str, specs: Sequence[str], outcome: Outcome, *, every: bool = True
 ) -> None:
-    """Checks that a program is configured by optimized specs byte for byte as by the specs themselves.
+    """Check that a program is configured by optimized specs byte for byte as by the specs themselves.
 
     Args:
         sources: the program at `executable-sources`.
@@ -181,14 +184,14 @@ def check_output(
     linked = link_specs(given).spec
     if default_specs:
         expected = output([linked], prune=False, default_specs=False)
-    for what, spec in list(optimized(linked))[0 if every else -1 :]:
+    for what, spec in optimized(linked, every=every):
         outcome.counts[f"outputs {what}"] += 1
         if output([spec], prune=False, default_specs=False) != expected:
             outcome.failures.append(f"{target}: another output {what} with\n" + "\n".join(specs))
 
 
 def check_payloads(spec: Spec, outcome: Outcome) -> None:
-    """Checks that payloads of all entries are configured by an optimized spec as by the spec itself."""
+    """Check that payloads of all entries are configured by an optimized spec as by the spec itself."""
     whole = link_specs([spec]).spec
     copies = list(optimized(whole))
     for entry in spec.entries:
@@ -205,7 +208,7 @@ def check_payloads(spec: Spec, outcome: Outcome) -> None:
 
 
 def compare(seed: int, number: int, outcome: Outcome) -> None:
-    """Compares on one random program."""
+    """Compare on one random program."""
     choice = random.Random(f"{seed}/{number}")
     program = random_program(choice, formed=choice.random() < 0.5)
     target = choice.choice(BACKENDS)
@@ -225,7 +228,7 @@ def compare(seed: int, number: int, outcome: Outcome) -> None:
 
 
 def main() -> None:
-    """Runs a campaign."""
+    """Run a campaign."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--programs", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)

@@ -1,4 +1,4 @@
-"""Where the parts of the repository are."""
+"""Paths of the parts of the repository."""
 
 from __future__ import annotations
 
@@ -11,4 +11,4 @@ SHARED = ROOT.parent / "shared"
 """Inputs beside a checkout. Tests that use it are skipped where it is absent."""
 
 TOOLS = Path(sys.executable).parent
-"""Where the commands of the tested environment are."""
+"""The directory of the commands of the tested environment."""

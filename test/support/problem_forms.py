@@ -166,7 +166,7 @@ class Product:
         return self.operands.replace("->", ",").split(",")
 
     def types(self, element: str) -> list[str]:
-        """Returns the types of the operands and of the result."""
+        """Return the types of the operands and of the result."""
         kinds = (element, element, self.accumulator)
         return [
             f"tensor<{'x'.join(map(str, shape))}x{kind}>"
@@ -190,7 +190,7 @@ def _maps(loops: int, maps: tuple[str, ...]) -> str:
 
 
 def linear(name: str, form: Product, element: str) -> str:
-    """Returns a function with a linear layer in a form."""
+    """Return a function with a linear layer in a form."""
     lhs, rhs, out = form.types(element)
     operation = f"{form.op} indexing_maps = {form.maps}"
     body = ""
@@ -221,7 +221,7 @@ func.func @{name}(%lhs: {lhs}, %rhs: {rhs}) -> {out} {{
 
 
 def attention(name: str, form: tuple[str, str], element: str) -> str:
-    """Returns a function with an attention, with its loops in an order and its scale of a type."""
+    """Return a function with an attention, with its loops in an order and its scale of a type."""
     order, scale = form
     scale = scale or element
     written = ", ".join(
@@ -244,7 +244,7 @@ func.func @{name}(%query: {tensor}, %key: {tensor}, %value: {tensor}) -> {tensor
 
 
 def linear_entry(name: str, form: Product, target: FormTarget, configuration: str = "") -> str:
-    """Returns the matcher of a form of a linear layer; by default with the configuration for loops m, n, k."""
+    """Return the matcher of a form of a linear layer; by default with the configuration for loops m, n, k."""
     element = target.element
     sizes = "".join(
         f"\n    transform.iree.match.dims_equal %{role}, [{form.sizes[loop]}] : !transform.param<i64>"
@@ -265,7 +265,7 @@ def linear_entry(name: str, form: Product, target: FormTarget, configuration: st
 
 
 def attention_entry(name: str, target: FormTarget) -> str:
-    """Returns the matcher of the attention whose scale is of the element type."""
+    """Return the matcher of the attention whose scale is of the element type."""
     element = target.element
     maps = ("d0, d1, d2", "d0, d3, d2", "d0, d3, d4", "", "d0, d1, d4", "d0, d1", "d0, d1")
     return f"""
@@ -291,7 +291,7 @@ def attention_entry(name: str, target: FormTarget) -> str:
 
 
 def spec(*matchers: str) -> bytes:
-    """Returns a spec with matchers; those of attention are called `@attention…`."""
+    """Return a spec with matchers; those of attention are called `@attention…`."""
     names = [each.split("@", 1)[1].partition("(")[0] for each in matchers]
     pairs = ", ".join(
         f"@{name} -> @configure{'_attention' if name.startswith('attention') else ''}"
@@ -323,7 +323,7 @@ module @forms attributes {{
 
 
 def convolution(name: str, *, is_batched: bool) -> str:
-    """Returns a function with a 3x3 convolution of f16, NHWC, with a batch of 1 or without a batch."""
+    """Return a function with a 3x3 convolution of f16, NHWC, with a batch of 1 or without a batch."""
     image, filter_, output = "16x18x32", "3x3x32x32", "14x16x32"
     maps = ("(h + r, w + s, c)", "(r, s, c, f)", "(h, w, f)")
     loops = "h, w, f, r, s, c"
@@ -353,7 +353,7 @@ func.func @{name}(%image: tensor<{image}xf16>, %filter: tensor<{filter_}xf16>) -
 
 
 def convolution_entry(name: str, target: FormTarget, image: str = "1x16x18x32") -> str:
-    """Returns the matcher of the convolution with a batch of 1."""
+    """Return the matcher of the convolution with a batch of 1."""
     loops = "n, h, w, f, r, s, c"
     maps = ("(n, h + r, w + s, c)", "(r, s, c, f)", "(n, h, w, f)")
     written = ", ".join(f"affine_map<({loops}) -> {each}>" for each in maps)

@@ -26,7 +26,7 @@ def eventually(condition: Callable[[], bool]) -> bool:
 
 
 def state(pid: int) -> str | None:
-    """Returns the state of a process as the kernel calls it, `Z` for a zombie, or None if there is none."""
+    """Return the state of a process as the kernel calls it, `Z` for a zombie, or None if there is none."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:
@@ -34,17 +34,17 @@ def state(pid: int) -> str | None:
 
 
 def processor_seconds(pid: int) -> float:
-    """Returns the processor time of a process, zero if there is none."""
+    """Return the processor time of a process, zero if there is none."""
     return sum(_times(pid)[:2])
 
 
 def family_seconds(pid: int) -> float:
-    """Returns the processor time of a process and of those that it started, ended and running ones."""
+    """Return the processor time of a process and of those that it started, ended and running ones."""
     return sum(_times(pid)) + sum(map(family_seconds, children(pid)))
 
 
 def _times(pid: int) -> list[float]:
-    """Returns the seconds in user and system mode of a process, and of the ended ones that it waited for."""
+    """Return the seconds in user and system mode of a process, and of the ended ones that it waited for."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -53,12 +53,12 @@ def _times(pid: int) -> list[float]:
 
 
 def is_gone(pid: int) -> bool:
-    """Tells whether a process has ended, be it that nobody has asked for its exit status yet."""
+    """Return whether a process has ended, even if its exit status was not read yet."""
     return state(pid) in (None, "Z")
 
 
 def children(process: int) -> list[int]:
-    """Returns the processes that a process has started: of a command the one that does its work."""
+    """Return the processes that a process has started: of a command the one that does its work."""
     started: list[int] = []
     with suppress(OSError):  # it has ended, or a thread of it
         for thread in Path(f"/proc/{process}/task").iterdir():
@@ -67,7 +67,7 @@ def children(process: int) -> list[int]:
 
 
 def marked(marker: str) -> list[int]:
-    """Returns the processes that have a variable of this name in their environment, zombies left aside."""
+    """Return the processes that have a variable of this name in their environment, zombies left aside."""
     needle = f"{marker}=".encode()
     found = []
     for each in Path("/proc").iterdir():
@@ -80,7 +80,7 @@ def marked(marker: str) -> list[int]:
 
 
 def in_a_fork(action: Callable[[], str]) -> str:
-    """Returns what `action` returns in a process that is forked from this one, or how it failed there."""
+    """Return the result of `action` in a process that is forked from this one, or its failure there."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:

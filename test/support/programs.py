@@ -49,7 +49,7 @@ MARK_ROOT_OPS = "--iree-codegen-add-tuner-attributes"
 
 
 def run(tool: str, *arguments: str, source: str) -> str:
-    """Runs one of the compiler's tools or of ours on `source`, and returns what it writes."""
+    """Run one of the compiler's tools or of ours on `source`, and return its output."""
     arguments = (*arguments, "-")
     if tool.startswith("tuninglink"):
         command = [TOOLS / tool, *arguments]
@@ -62,18 +62,18 @@ def run(tool: str, *arguments: str, source: str) -> str:
 
 
 def iree_compile(program: Path, *flags: str) -> bytes:
-    """Returns what the compiler makes of a program."""
+    """Return the compiled form of a program."""
     command = [compiler_tool("iree-compile"), program, *flags, "-o", "-"]
     return subprocess.run(command, capture_output=True, check=True).stdout
 
 
 def configure(source: str, *flags: str) -> str:
-    """Compiles each part of `source` until the compiler has chosen configurations."""
+    """Compile each part of `source` until the compiler has chosen configurations."""
     return run("iree-compile", CONFIGURATIONS, "--split-input-file", *flags, "-o=-", source=source)
 
 
 def configured_bytecode(source: str, *flags: str) -> bytes:
-    """Returns the bytecode of a program for which the compiler has chosen configurations."""
+    """Return the bytecode of a program for which the compiler has chosen configurations."""
     arguments = (*flags, CONFIGURATIONS, "--emit-mlir-bytecode", "-o", "-", "-")
     answer = run_compiler("iree-compile", arguments, source.encode())
     assert answer.code == 0, answer.errors[:3000].decode()
@@ -81,13 +81,13 @@ def configured_bytecode(source: str, *flags: str) -> bytes:
 
 
 def all_programs() -> str:
-    """Returns the test programs, as parts of one input."""
+    """Return the test programs, as parts of one input."""
     return SEPARATOR.join(path.read_text() for path in sorted(PROGRAMS.glob("*.mlir")))
 
 
 @cache
 def program_sources(target: str) -> tuple[str, ...]:
-    """Returns the test programs at `executable-sources` for a target, in the order of `all_programs`.
+    """Return the test programs at `executable-sources` for a target, in the order of `all_programs`.
 
     What follows of a compilation takes a tenth of its time: tests of configurations start here.
     """
@@ -98,13 +98,13 @@ def program_sources(target: str) -> tuple[str, ...]:
 
 
 def configured_programs(target: str, *flags: str) -> str:
-    """Compiles the test programs for a target until the compiler has chosen configurations."""
+    """Compile the test programs for a target until the compiler has chosen configurations."""
     parts = SEPARATOR.join(program_sources(target))
     return configure(parts, FROM_SOURCES, *TARGETS[target], *flags)
 
 
 def separate(module: mlir.Operation) -> str:
-    """Returns the modules in `module`, as the compiler wrote one for each part, as parts of one input."""
+    """Return the modules in `module`, as the compiler wrote one for each part, as parts of one input."""
     return SEPARATOR.join(str(part) for part in module.regions[0].blocks[0].operations)
 
 
@@ -114,7 +114,7 @@ class Configured:
 
     Attributes:
         function: its name.
-        choices: its attributes and those of the operations in it that say how it is compiled, as text.
+        choices: its attributes and those of its operations that determine its compilation, as text.
     """
 
     function: str
@@ -131,7 +131,7 @@ CHOICES = (
 
 
 def configured_functions(module: mlir.Operation) -> list[Configured]:
-    """Returns how each function of each dispatch is configured."""
+    """Return the configuration of each function of each dispatch."""
     return [
         Configured(symbol_name(function) or "", tuple(_choices(function)))
         for variant in collect(module, names.EXECUTABLE_VARIANT)
@@ -152,7 +152,7 @@ def _choices(function: mlir.Operation) -> Iterable[str]:
 
 
 def numbered_marks(module: mlir.Operation) -> list[tuple[str, tuple[tuple[int, str, str], ...]]]:
-    """Returns, for each function of each dispatch, where a `root_op` stands: number and name of the op."""
+    """Return the place of `root_op` for each function of each dispatch: number and name of the op."""
     return [
         (symbol_name(function) or "", tuple(_marks(function)))
         for variant in collect(module, names.EXECUTABLE_VARIANT)
@@ -169,9 +169,9 @@ def _marks(function: mlir.Operation) -> Iterable[tuple[int, str, str]]:
 
 
 def listening(command: list[str]) -> list[str]:
-    """Returns a command that does the same and listens to interrupts.
+    """Return a command that does the same and listens to interrupts.
 
-    What is started in the background, as tests may be, ignores them, and so does whatever it starts.
+    Processes in the background, as tests may be, ignore them, and so do their children.
     """
     program = (
         "import os, signal, sys; "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -27,12 +26,6 @@ MAPS = {
     "nt": ("(m, n, k) -> (m, k)", "(m, n, k) -> (n, k)", "(m, n, k) -> (m, n)"),
     "nn": ("(m, n, k) -> (m, k)", "(m, n, k) -> (k, n)", "(m, n, k) -> (m, n)"),
 }
-KNOWN = [
-    Known(low, high, divisor)
-    for low in (-math.inf, 0, 32, 48)
-    for high in (math.inf, 64, 96)
-    for divisor in (1, 8, 16)
-]
 SIZES = (16, 32, 48, 64, 100, 128, None)
 
 
@@ -40,8 +33,8 @@ SIZES = (16, 32, 48, 64, 100, 128, None)
 class Matmul:
     """A payload operation; a size of None is dynamic.
 
-    `forgotten` are dimensions, as (operand, dimension), which are dynamic whatever runs over them elsewhere.
-    `known` is what the compiler is told of dynamic dimensions.
+    `forgotten` are dimensions, as (operand, dimension), which are dynamic even if their loops have sizes elsewhere.
+    `known` are the facts that the compiler has about dynamic dimensions.
     """
 
     maps: str
@@ -53,7 +46,7 @@ class Matmul:
     known: Mapping[tuple[int, int], Known] = field(default_factory=dict)
 
     def dimensions(self) -> dict[tuple[int, int], int | Known]:
-        """Returns each dimension of each operand: its size, or what is known of it."""
+        """Return each dimension of each operand: its size, or the known facts about it."""
         rhs = (self.n, self.k) if self.maps == "nt" else (self.k, self.n)
         found: dict[tuple[int, int], int | Known] = {}
         for operand, sizes in enumerate(((self.m, self.k), rhs, (self.m, self.n))):
@@ -73,7 +66,7 @@ class Matmul:
         return shapes[0], shapes[1], shapes[2]
 
     def text(self, number: int) -> str:
-        """Returns a function with the operation, whose operands are made of what is known of them."""
+        """Return a function with the operation, whose operands follow from the known facts."""
         lines, operands = [], []
         for operand, shape in enumerate(self.shapes()):
             sizes = []
@@ -111,7 +104,7 @@ class Matmul:
 
 
 def contraction(element: str, maps: str | None, *facts: str) -> str:
-    """Returns the body of a matcher of contractions."""
+    """Return the body of a matcher of contractions."""
     wanted = ""
     if maps:
         wanted = ", indexing_maps = [" + ", ".join(f"affine_map<{m}>" for m in MAPS[maps]) + "]"
@@ -125,7 +118,7 @@ def contraction(element: str, maps: str | None, *facts: str) -> str:
 
 
 def graph(matmul: Matmul) -> str:
-    """Returns the body of a matcher of one operation, written out."""
+    """Return the body of a matcher of one operation, written out."""
     lhs, rhs, out = matmul.shapes()
     return f"""
       %ins, %outs = transform.iree.match.cast_compatible_dag_from_root %op {{
@@ -166,7 +159,7 @@ RESULT = """
 
 
 def of_result(fact: str, name: str = "result") -> str:
-    """Returns what asks for a fact about the result, under a name."""
+    """Return the matcher op that requires a fact about the result, under a name."""
     return f"""
       %{name} = transform.include @library::@result failures(propagate) (%op)
         : (!transform.any_op) -> !transform.any_value
@@ -224,11 +217,11 @@ PLACES = {
     "nt": {"m": [(0, 0), (2, 0)], "n": [(1, 0), (2, 1)], "k": [(0, 1), (1, 1)]},
     "nn": {"m": [(0, 0), (2, 0)], "n": [(1, 1), (2, 1)], "k": [(0, 1), (1, 0)]},
 }
-"""Which dimensions of operands run over a loop, in order."""
+"""The dimensions of operands that run over a loop, in order."""
 
 
 def payload_of(maps: str, witness: Mapping[Dimension, int | None], condition: Condition) -> Matmul:
-    """Returns a payload with the sizes of a witness; of dynamic ones no more is known than a condition asks for."""
+    """Return a payload with the sizes of a witness; dynamic ones only have the facts that a condition requires."""
     sizes: dict[str, int] = {"m": 16, "n": 16, "k": 16}
     forgotten = set()
     known = {}
@@ -246,7 +239,7 @@ def payload_of(maps: str, witness: Mapping[Dimension, int | None], condition: Co
 
 
 def spec_text(bodies: Sequence[str], values: Sequence[str] | None = None, helpers: str = "") -> str:
-    """Returns a spec in default-entrypoint form.
+    """Return a spec in default-entrypoint form.
 
     Args:
         bodies: those of the matchers, which look at `%op`.
@@ -285,12 +278,12 @@ def spec_text(bodies: Sequence[str], values: Sequence[str] | None = None, helper
 
 
 def payload_text(payloads: Sequence[Matmul]) -> str:
-    """Returns a program with a function for each of them."""
+    """Return a program with a function for each of them."""
     return "\n".join(each.text(number) for number, each in enumerate(payloads))
 
 
 def decisions(spec: Spec, payloads: Sequence[Matmul]) -> dict[int, str]:
-    """Returns what the interpreter sets `who` to on each of the payloads that it finds to match."""
+    """Return the value of `who` that the interpreter sets on each matching payload."""
     found: dict[int, str] = {}
     module = apply_spec(spec, payload_text(payloads))
     for function in collect(module, names.FUNCTION):
@@ -302,7 +295,7 @@ def decisions(spec: Spec, payloads: Sequence[Matmul]) -> dict[int, str]:
 
 
 def as_known(condition: Condition, payload: Matmul) -> bool:
-    """Tells whether a condition on loops of matmuls with the maps of `payload` holds for its sizes."""
+    """Return whether a condition on loops of matmuls with the maps of `payload` holds for its sizes."""
     dimensions = payload.dimensions()
     return all(
         holds(fact, dimensions[PLACES[payload.maps]["mnk"[loop]][occurrence]])

@@ -78,7 +78,7 @@ class RecordedDevices:
         return self
 
     def us(self, benchmark: Benchmark) -> float:
-        """Returns the time of a benchmark: from 50 to 150 microseconds, 200 for the default."""
+        """Return the time of a benchmark: from 50 to 150 microseconds, 200 for the default."""
         if benchmark.image in self._defaults:
             return 200.0
         return 50.0 + int.from_bytes(sha256(benchmark.image).digest()[:4], "big") % 1000 / 10
@@ -98,7 +98,7 @@ class RecordedDevices:
         return job
 
     def compare(self, *_: object) -> None:
-        """Agrees."""
+        """Return None: the outputs agree."""
 
     def rounds(self, benchmarks: Sequence[Benchmark], count: int, *_: object) -> Rounds:
         return self._rounds(map(self.us, benchmarks), count)
@@ -115,12 +115,12 @@ class RecordedDevices:
 
 
 def without_pauses() -> AbstractContextManager[object]:
-    """Leaves out the pauses of races, where times are recorded, or do not matter."""
+    """Leave out the pauses of races, where times are recorded, or do not matter."""
     return patch.object(task_tuner, "RaceRules", partial(RaceRules, gap_seconds=0.0))
 
 
 def brief_comparisons() -> AbstractContextManager[object]:
-    """Ends comparisons of whole programs after the least time, where their precision does not matter."""
+    """End comparisons of whole programs after the least time, where their precision does not matter."""
     return patch.object(program_guard, "ModelRuns", partial(ModelRuns, seconds=0.0))
 
 
@@ -133,7 +133,7 @@ def tune(
     settings: TuningSettings,
     listener: Listener | None = None,
 ) -> TuningResult:
-    """Tunes a program as the command does."""
+    """Tune a program as the command does."""
     journal = Journal(database, DESCRIPTION, settings, FLAGS) if database else None
     tasks = TaskTuner(settings, compiler, devices, listener or Listener(), journal)
     ledger = Ledger(trials=settings.trials)
@@ -148,10 +148,10 @@ class _Keys(Listener):
 
 @dataclass
 class Interruption:
-    """What came of a tuner that was killed and started again.
+    """The outcome of a tuner that was killed and started again.
 
     Attributes:
-        reported: the keys of the trials that it said were kept.
+        reported: the keys of the trials that it reported as kept.
         recorded: how often each key is in the database.
         spec: what it wrote in the end.
     """
@@ -162,7 +162,7 @@ class Interruption:
 
 
 def interrupt(program: Path, directory: Path, kills: int, trials: int, seed: int) -> Interruption:
-    """Tunes a program, killed so many times at random moments and started again."""
+    """Tune a program, killed this number of times at random moments and started again."""
     database, spec = directory / f"{kills}.db", directory / f"{kills}.mlir"
     command = [sys.executable, __file__, program, database, spec, str(trials)]
     chance = random.Random(seed)

@@ -1,6 +1,6 @@
 """The meaning of linking, as an oracle: specs are applied one by one, and decided ops are out of reach.
 
-The compiler's interpreter is asked about each op and each matcher by itself, and runs each action; the walk over the
+The compiler's interpreter runs each matcher on each op separately, and each action; the walk over the
 program, and what is decided, are kept here. Nothing of what linking is made of is used.
 """
 
@@ -25,14 +25,14 @@ Attributes = dict[str, mlir.Attribute]
 
 @dataclass(frozen=True)
 class Pair:
-    """An entry as the interpreter is asked about it.
+    """An entry as the interpreter runs it.
 
     Attributes:
         matcher: the matcher's symbol, as MLIR writes it.
         action: the symbol of the action, as the list refers to it.
         results: the types of what the matcher yields.
         further: what the matcher takes beside the op: values of attributes, as MLIR writes them.
-        first: the symbol of what the action does before it walks a list of its own; None for all of the action.
+        first: the symbol of the part of the action before its own list; None for all of the action.
         nested: the list that the action walks.
     """
 
@@ -51,7 +51,7 @@ class Nested:
     Attributes:
         entries: its entries, in order.
         is_in_parent: whether its root is the parent of the matched op; else it is the matched op.
-        asks_root: whether its entries are asked about the root, too.
+        asks_root: whether its entries are tried on the root, too.
     """
 
     entries: tuple[Pair, ...]
@@ -73,7 +73,7 @@ class Walks:
 
 
 def ops_of(module: mlir.Operation) -> list[mlir.Operation]:
-    """Returns the ops inside of an op in the order in which a `foreach_match` asks about them."""
+    """Return the ops inside of an op in the order of a `foreach_match`."""
     found: list[mlir.Operation] = []
 
     def keep(operation: mlir.Operation) -> mlir.WalkResult:
@@ -86,12 +86,12 @@ def ops_of(module: mlir.Operation) -> list[mlir.Operation]:
 
 
 def attributes_of(module: mlir.Operation) -> list[Attributes]:
-    """Returns the attributes of each op in a module."""
+    """Return the attributes of each op in a module."""
     return [dict(each.attributes.items()) for each in ops_of(module)]
 
 
 def apply_one_by_one(specs: Sequence[Walks], module: mlir.Operation) -> None:
-    """Applies specs to a program.
+    """Apply specs to a program.
 
     Raises:
         MLIRError: the interpreter refuses something; what is done by then is undefined.
@@ -127,7 +127,7 @@ class _Walk:
         self.mine: set[int] = set()
 
     def run(self, entries: Sequence[Pair], positions: Sequence[int]) -> None:
-        """Walks a list."""
+        """Walk a list."""
         for position in positions:
             if position in self._decided:
                 continue
@@ -152,7 +152,7 @@ class _Walk:
 def _keep_decided(
     ops: Sequence[mlir.Operation], before: Sequence[Attributes], decided: set[int]
 ) -> set[int]:
-    """Takes back what became of decided ops; returns which others have changed."""
+    """Take back what became of decided ops; return which others have changed."""
     changed = set()
     for position, (operation, old) in enumerate(zip(ops, before, strict=True)):
         new = dict(operation.attributes.items())
@@ -170,7 +170,7 @@ def _keep_decided(
 
 
 class _Asked:
-    """A spec whose entries are asked about one op at a time."""
+    """A spec whose entries are tried on one op at a time."""
 
     def __init__(self, spec: Walks, context: mlir.Context) -> None:
         entries = list(dict.fromkeys(_all_entries(pair for pairs in spec.lists for pair in pairs)))
@@ -188,7 +188,7 @@ class _Asked:
         self._options.expensive_checks = True
 
     def applies(self, entry: Pair, operation: mlir.Operation) -> bool:
-        """Asks an entry about an op, and applies it if it matches; tells whether it does."""
+        """Apply an entry to an op if it matches; return whether it does."""
         question = self._questions[f"test_try_{self._numbers[entry]}"]
         interpreter.apply_named_sequence(operation, question, self._library, self._options)
         if _MATCHED in operation.attributes:
@@ -205,7 +205,7 @@ def _all_entries(pairs: Iterable[Pair]) -> Iterator[Pair]:
 
 
 def _question(name: str, pair: Pair) -> list[str]:
-    """Returns sequences that run an entry on an op, and end without a failure where it does not match.
+    """Return sequences that run an entry on an op, and end without a failure where it does not match.
 
     Behind a failure, what is included with `failures(suppress)` goes on, and what that includes does not.
     """

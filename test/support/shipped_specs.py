@@ -12,11 +12,11 @@ NAMES = [
     *(f"default:{each.target}" for each in shipped()),
     *(LIBRARY + each for each in library_names()),
 ]
-"""What they are called here."""
+"""The names of the specs in tests."""
 
 
 def shipped_spec(name: str) -> tuple[bytes, Target]:
-    """Returns the content of a spec, and what it is for."""
+    """Return the content of a spec, and its target."""
     if not name.startswith(LIBRARY):
         (found,) = (each for each in shipped() if name == f"default:{each.target}")
         return found.spec.bytecode(), found.target

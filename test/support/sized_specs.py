@@ -23,7 +23,7 @@ _DIMS: Final = "transform.iree.match.dims_equal"
 
 
 def sized_spec(count: int, seed: int) -> str:
-    """Returns a spec of `count` random entries; some of their configurations are wrong."""
+    """Return a spec of `count` random entries; some of their configurations are wrong."""
     choice = random.Random(seed)
     entries = [
         (_attention if choice.random() < 0.15 else _product)(choice, number)

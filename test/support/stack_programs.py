@@ -1,4 +1,4 @@
-"""Programs whose code takes much stack, and what the compiler reports of them."""
+"""Programs whose code takes much stack, and the compiler's reports on them."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ OVERFLOWING_FLAGS: Final = (
 
 
 def report_frames() -> None:
-    """Sets up a process whose compilations report stack frames."""
+    """Set up a process whose compilations report stack frames."""
     set_up_command_line("test", (stack_report_flag(),))
 
 
 def overflow_of(program: str) -> str:
-    """Compiles a program, and returns why its code overflows the stack."""
+    """Compile a program, and return why its code overflows the stack."""
     tuninglink.compile(program.encode(), default_specs=False, flags=OVERFLOWING_FLAGS)
     return stack_overflow()
 
 
 def frame_of(program: str) -> int:
-    """Compiles a program, and returns the size of its largest stack frame."""
+    """Compile a program, and return the size of its largest stack frame."""
     flags = (*OVERFLOWING_FLAGS[:2], "--iree-llvmcpu-target-cpu=znver4")
     tuninglink.compile(program.encode(), default_specs=False, flags=flags)
     return largest_frame()
 
 
 def with_function(name: str, *, configured: bool = True) -> str:
-    """Returns a product, of which a function is computed on vectors of 4x1024 elements."""
+    """Return a product, of which a function is computed on vectors of 4x1024 elements."""
     configuration = """#iree_codegen.compilation_info<
   lowering_config = #iree_cpu.lowering_config<cache_reduction = [0, 0, 32], distribution = [4, 0, 0],
     vector_common_parallel = [2, 64, 0], vector_reduction = [0, 0, 8]>,
@@ -62,7 +62,7 @@ func.func @main(%a: tensor<128x256xf32>, %b: tensor<256x1024xf32>) -> tensor<128
 
 
 def overflowing() -> str:
-    """Returns a program whose configuration takes 190 KiB of stack.
+    """Return a program whose configuration takes 190 KiB of stack.
 
     Its 24 square roots are live at once, as vectors of 8 KiB.
     """

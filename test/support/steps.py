@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def count_calls(action: Callable[[], object]) -> int:
-    """Returns how many calls an action makes."""
+    """Return the number of calls that an action makes."""
     profile = cProfile.Profile()
     profile.runcall(action)
     return sum(entry.callcount for entry in profile.getstats())

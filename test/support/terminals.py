@@ -54,13 +54,13 @@ class TerminalCommand:
         os.close(self._ours)
 
     def wait_for(self, pattern: str) -> str:
-        """Reads until a regular expression matches what the terminal shows; returns the match."""
+        """Read until a regular expression matches what the terminal shows; return the match."""
         while not (match := re.search(pattern, self._text)):
             assert self._read(), f"the command ended without {pattern!r}: {self._text[-2000:]}"
         return match[0]
 
     def finish(self) -> tuple[int, str]:
-        """Returns the exit code and all that the terminal has shown."""
+        """Return the exit code and all that the terminal has shown."""
         while self._read():
             pass
         return self.process.wait(PATIENCE), self._text

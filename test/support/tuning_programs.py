@@ -1,4 +1,4 @@
-"""Programs for tests of the tuner, and what is made of them."""
+"""Programs for tests of the tuner, and objects derived from them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from programs import TARGETS
 from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.spaces.selection import EVERYTHING, SpaceSelection
 from tuninglink.tuning.candidates import sampling
+from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.candidates.preparation import PreparedTask, prepare
 from tuninglink.tuning.programs.dispatches import DispatchedProgram, read_program
 
@@ -24,7 +25,7 @@ ZERO = "%zero = arith.constant 0.0 : f32"
 
 
 def matmul(m: int, n: int, k: int, element: str = "f32", name: str = "main") -> str:
-    """Returns a program that multiplies two matrices."""
+    """Return a program that multiplies two matrices."""
     lhs, rhs, out = (
         f"tensor<{m}x{k}x{element}>",
         f"tensor<{k}x{n}x{element}>",
@@ -95,18 +96,18 @@ MASKED_ATTENTION = (
 
 
 def whole_samples() -> AbstractContextManager[object]:
-    """Leaves out the time limit of samples, which cuts them short on a busy machine."""
+    """Leave out the time limit of samples, which cuts them short on a busy machine."""
     return patch.object(sampling, "_SECONDS", math.inf)
 
 
 def dispatched(source: str, target: str) -> DispatchedProgram:
-    """Returns a program for one of the targets of `programs`."""
+    """Return a program for one of the targets of `programs`."""
     return dispatched_for(source, TARGETS[target])
 
 
 @cache
 def dispatched_for(source: str, flags: tuple[str, ...]) -> DispatchedProgram:
-    """Returns a program for the target that flags of the compiler name."""
+    """Return a program for the target that flags of the compiler name."""
     with TemporaryDirectory() as directory:
         path = Path(directory) / "program.mlir"
         path.write_text(source)
@@ -115,14 +116,23 @@ def dispatched_for(source: str, flags: tuple[str, ...]) -> DispatchedProgram:
 
 @cache
 def prepared(source: str, target: str, selection: SpaceSelection = EVERYTHING) -> PreparedTask:
-    """Returns the only task of a program."""
+    """Return the only task of a program."""
     (task,) = dispatched(source, target).tasks
     registry = ProviderRegistry(lambda _: None)
     return prepare(task, TARGETS[target], [], registry, {}, selection=selection)
 
 
+@cache
+def compiler_for(flags: tuple[str, ...]) -> CandidateCompiler:
+    """Return the compiler of candidates for flags that the tests of this process share.
+
+    Its worker takes longer to start than most candidates take to compile. It ends with this process.
+    """
+    return CandidateCompiler(flags, jobs=1)
+
+
 def depthwise(stride: int = 1, window: int = 3, channels: int = 16) -> str:
-    """Returns a program with a convolution of each channel of an image in NCHW by itself."""
+    """Return a program with a convolution of each channel of an image in NCHW by itself."""
     size = (16 - 1) * stride + window
     image, result = (f"tensor<1x{channels}x{side}x{side}xf32>" for side in (size, 16))
     kernel = f"tensor<{channels}x{window}x{window}xf32>"

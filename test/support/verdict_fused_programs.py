@@ -46,7 +46,7 @@ EPILOGUES: Final = (
 def matrices(
     choice: random.Random, function: Function, lhs: str, rhs: str
 ) -> tuple[str, Tensor, Tensor]:
-    """Returns the accesses and the arguments of a product of two matrices."""
+    """Return the accesses and the arguments of a product of two matrices."""
     m, n, k = (choice.choice(each) for each in (ROWS, COLUMNS, DEPTHS))
     is_transposed = choice.random() < 0.6
     left = function.argument(m, k, element=lhs)
@@ -55,7 +55,7 @@ def matrices(
 
 
 def mixed(choice: random.Random) -> str:
-    """A product of operands of different types."""
+    """Return a product of operands of different types."""
     function = Function("mixed")
     lhs, rhs, result = choice.choice(MIXED)
     accesses, left, right = matrices(choice, function, lhs, rhs)
@@ -63,7 +63,7 @@ def mixed(choice: random.Random) -> str:
 
 
 def narrow(choice: random.Random) -> str:
-    """A product of types that few targets have intrinsics for, or that adds up in the type of its operands."""
+    """Return a product of types that few targets have intrinsics for, or that adds up in the type of its operands."""
     function = Function("narrow")
     operand, result = choice.choice(NARROW)
     accesses, left, right = matrices(choice, function, operand, operand)
@@ -71,7 +71,7 @@ def narrow(choice: random.Random) -> str:
 
 
 def fused(choice: random.Random) -> str:
-    """A product with a bias and an activation."""
+    """Return a product with a bias and an activation."""
     function = Function("fused")
     operand = choice.choice(("f16", "f16", "bf16", "f32"))
     accesses, left, right = matrices(choice, function, operand, operand)
@@ -91,7 +91,7 @@ def fused(choice: random.Random) -> str:
 
 
 def dequantized(choice: random.Random) -> str:
-    """A product with weights of few bits, which are dequantized by groups or by rows."""
+    """Return a product with weights of few bits, which are dequantized by groups or by rows."""
     function = Function("dequantized")
     narrow, wide = choice.choice(("i4", "i8", "i8")), choice.choice(("f16", "f16", "bf16", "f32"))
     rows, columns = choice.choice(ROWS), choice.choice(COLUMNS)
@@ -124,14 +124,14 @@ def dequantized(choice: random.Random) -> str:
 
 
 def from_model(choice: random.Random) -> str:
-    """A dispatch of a model."""
+    """Return a dispatch of a model."""
     function = Function("model")
     ops = MODELS[choice.choice(sorted(MODELS))]()
     return function.text(choice.choice(ops)(function))
 
 
 def resized(choice: random.Random) -> str:
-    """A layer or a convolution of a model in another size, with what follows."""
+    """Return a layer or a convolution of a model in another size, with what follows."""
     function = Function("resized")
     element = choice.choice(("f16", "f16", "f32"))
     after = "%r = add %0, %1 : T"
@@ -151,7 +151,7 @@ def resized(choice: random.Random) -> str:
 
 
 def softmax(choice: random.Random) -> str:
-    """A softmax of scores."""
+    """Return a softmax of scores."""
     function = Function("softmax")
     rows = [choice.choice(each) for each in ((1, 8, 12, 20, 32), (1, 64, 77, 384, 512))]
     length = choice.choice((64, 77, 128, 384, 512, 1000, 2048, 4096, 51866))
@@ -162,7 +162,7 @@ def softmax(choice: random.Random) -> str:
 
 
 def gathered(choice: random.Random) -> str:
-    """The rows of a table, as an embedding has them."""
+    """Return the rows of a table, as an embedding has them."""
     count, width = choice.choice((1, 8, 77, 384, 512)), choice.choice((64, 128, 768, 1280, 4096))
     element, size = choice.choice(("f16", "f32")), choice.choice((512, 30522, 51866))
     return _indexed(
@@ -196,7 +196,7 @@ def scattered(choice: random.Random) -> str:
 
 
 def reduced(choice: random.Random) -> str:
-    """Sums or greatest values along a dimension, of squares or of a product with a vector."""
+    """Sum or greatest values along a dimension, of squares or of a product with a vector."""
     function = Function("reduced")
     rows, length = choice.choice(ROWS), choice.choice((64, 77, 320, 768, 1000, 4096))
     tensor = function.argument(rows, length, element=choice.choice(("f16", "f32")))

@@ -19,14 +19,14 @@ TYPES: Final = (("f16", "f32"), ("f16", "f32"), ("bf16", "f32"), ("f32", "f32"),
 
 
 def size(choice: random.Random) -> int:
-    """Returns a size, mostly one that tiles divide."""
+    """Return a size, mostly one that tiles divide."""
     return choice.choice(EVEN if choice.random() < 0.8 else ODD)
 
 
 def contraction(
     loops: str, accesses: Sequence[str], sizes: Sequence[int], types: tuple[str, str]
 ) -> str:
-    """Returns a product of two operands, summed over the loops that the result lacks.
+    """Return a product of two operands, summed over the loops that the result lacks.
 
     Args:
         loops: the names of the loops, each one letter.
@@ -149,7 +149,7 @@ def _convolved(choice: random.Random) -> str:
 
 
 def _channels_first(choice: random.Random) -> str:
-    """A convolution whose channels come before rows and columns, or whose filters are in another order."""
+    """Return a convolution whose channels come before rows and columns, or whose filters are in another order."""
     operand, result = choice.choice((("f16", "f32"), ("f32", "f32"), ("f16", "f32"), ("i8", "i32")))
     batch, rows, columns = (
         choice.choice((1, 2)),
@@ -214,7 +214,7 @@ def _attention(choice: random.Random) -> str:
 
 
 def _normalized(choice: random.Random) -> str:
-    """A softmax or a layer normalization over rows of any length."""
+    """Return a softmax or a layer normalization over rows of any length."""
     rows, length = choice.choice(EVEN), choice.choice((*EVEN, 77, 1000, 4096, 51866))
     function = Function("normalized")
     if choice.random() < 0.5:
@@ -223,7 +223,7 @@ def _normalized(choice: random.Random) -> str:
 
 
 def _biased(choice: random.Random) -> str:
-    """A layer of any number of rows, with what follows."""
+    """Return a layer of any number of rows, with what follows."""
     function = Function("biased")
     rows = choice.choice((None, 1, 8, 77, 384))
     n, k = choice.choice(EVEN), choice.choice(EVEN)

@@ -1,4 +1,4 @@
-"""Configurations of a dispatch on trial: what the constraints say of them, and whether they compile."""
+"""Trials of a dispatch's configurations: the verdict of the constraints, and the outcome of compilation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from iree.compiler import ir as mlir
 from processes import PATIENCE
 
 from tuninglink.iree.dispatches import find_root_ops
+from tuninglink.iree.lowering_configs import SPIRV_LEVELS
 from tuninglink.mlir import names
+from tuninglink.passes.strip_configs import strip_configurations
 from tuninglink.solver import Grade
 from tuninglink.solver.answers import UndecidedError
 from tuninglink.spaces.configuration import read_configuration
@@ -38,18 +40,20 @@ _MOST_TRIES: Final = 2000
 
 @dataclass(frozen=True)
 class TrialTarget:
-    """What configurations are tried for.
+    """The target of tried configurations.
 
     Attributes:
         flags: the compiler's.
         phase: where configurations are put into a program. For CPUs that is before the compiler chooses its own,
             as it changes some programs after that.
         pipelines: the pipelines that are tried beside the one that the compiler chooses.
+        is_stripped: whether the other ops lose the compiler's configuration, as with a spec.
     """
 
     flags: tuple[str, ...]
     phase: str
     pipelines: tuple[str, ...]
+    is_stripped: bool = False
 
 
 _GPU_PIPELINES: Final = ("#iree_gpu.pipeline<TileAndFuse>", "#iree_gpu.pipeline<VectorDistribute>")
@@ -58,6 +62,7 @@ _CPU_PIPELINES: Final = (
     "#iree_cpu.pipeline<ConvTileAndDecomposeExpert>",
     "#iree_cpu.pipeline<LinalgExtTileAndVectorize>",
 )
+_SPIRV_PIPELINES: Final = tuple(SPIRV_LEVELS)
 _RISCV64: Final = (
     "--iree-hal-target-device=local",
     "--iree-hal-local-target-device-backends=llvm-cpu",
@@ -81,6 +86,15 @@ TARGETS: Final = {
         )
         for chip in ("sm_80", "sm_89")
     },
+    **{
+        f"vulkan-{gpu}": TrialTarget(
+            ("--iree-hal-target-device=vulkan", f"--iree-vulkan-target={gpu}"),
+            _CONFIGURATIONS,
+            _SPIRV_PIPELINES,
+            is_stripped=True,
+        )
+        for gpu in ("rdna3", "rdna4", "rtx4090", "ampere", "pascal", "adreno", "valhall", "arm5gen")
+    },
     **{cpu: TrialTarget(tuple(flags_for(cpu)), _SOURCES, _CPU_PIPELINES) for cpu in CPUS},
     **{
         cpu: TrialTarget((*_RISCV64, *features), _SOURCES, _CPU_PIPELINES)
@@ -101,7 +115,7 @@ TARGETS: Final = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a compilation.
+    """The outcome of a compilation.
 
     Attributes:
         error: the first error, empty if it compiles.
@@ -131,7 +145,7 @@ class Trials:
 
     @classmethod
     def of(cls, source: str, target: TrialTarget, seconds: float = PATIENCE) -> Trials:
-        """Compiles a program of one dispatch to where it is configured.
+        """Compile a program of one dispatch to the phase of its configuration.
 
         Raises:
             ValueError: it has no dispatch, or several; or it does not compile.
@@ -150,11 +164,14 @@ class Trials:
         return cls(read_workload(*found[0], module.operation), target, seconds)
 
     def configure(self, space: Space, assignment: Mapping[str, int]) -> None:
-        """Puts a configuration on the root op."""
+        """Put a configuration on the root op."""
         attributes, info = self.workload.root.attributes, space.compilation_info(assignment)
         if self.target.phase == _SOURCES:
             attributes[names.COMPILATION_INFO] = info
             return
+        if self.target.is_stripped:
+            assert self.workload.module is not None
+            strip_configurations(self.workload.module)
         attributes[names.LOWERING_CONFIG] = info.lowering_config
         self.workload.function.attributes[names.TRANSLATION_INFO] = info.translation_info
         if isinstance(space, GpuSpace):
@@ -163,14 +180,14 @@ class Trials:
                 attributes[names.DECOMPOSITION_CONFIG] = decomposition
 
     def judge(self, registry: ProviderRegistry) -> ConfigurationAnswer | None:
-        """Returns the verdict on the configuration that is on the root op, None without one."""
+        """Return the verdict on the configuration that is on the root op, None without one."""
         configuration = read_configuration(self.workload.root, self.workload.function)
         if configuration is None:
             return None
         return verify_configuration(self.workload, configuration, registry)
 
     def compile(self) -> Outcome:
-        """Compiles the program to the end, in a process of its own."""
+        """Compile the program to the end, in a separate process."""
         module = self.workload.module
         assert module is not None
         buffer = io.BytesIO()
@@ -189,7 +206,7 @@ class Trials:
 
 
 def sampled(space: Space, count: int, seed: int) -> list[dict[str, int]]:
-    """Returns some valid assignments; none where none is known to compile."""
+    """Return some valid assignments; none where none is known to compile."""
     try:
         return space.constraints.sample(count, seed=seed)
     except UndecidedError:
@@ -197,7 +214,7 @@ def sampled(space: Space, count: int, seed: int) -> list[dict[str, int]]:
 
 
 def changed(space: Space, count: int, seed: int) -> list[dict[str, int]]:
-    """Returns assignments near valid ones that break a rule, most of them one that is necessary."""
+    """Return assignments near valid ones that break a rule, most of them one that is necessary."""
     chance = random.Random(seed)
     valid = sampled(space, 20, seed)
     found: dict[tuple[int, ...], dict[str, int]] = {}
@@ -212,7 +229,7 @@ def changed(space: Space, count: int, seed: int) -> list[dict[str, int]]:
 
 
 def breaking(space: Space, count: int, seed: int) -> list[dict[str, int]]:
-    """Returns assignments that break necessary rules, and no others."""
+    """Return assignments that break necessary rules, and no others."""
     chance = random.Random(seed)
     valid = space.constraints.sample(50, seed=seed)
     found: dict[tuple[int, ...], dict[str, int]] = {}

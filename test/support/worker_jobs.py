@@ -1,4 +1,4 @@
-"""What tests have worker processes do."""
+"""Jobs of worker processes in tests."""
 
 from __future__ import annotations
 
@@ -107,14 +107,14 @@ def return_the_unpicklable() -> object:
 
 
 def wait_for(path: str) -> int:
-    """Returns the number of the process once there is something at `path`."""
+    """Return the number of the process once there is something at `path`."""
     while not Path(path).exists():
         time.sleep(0.002)
     return os.getpid()
 
 
 def hang_in_native_code(pids: str) -> None:
-    """Starts a child, tells the numbers of both in a file, and hangs with Python's lock held."""
+    """Start a child, write the numbers of both to a file, and hang with Python's lock held."""
     child = subprocess.Popen(SLEEPER)
     place = Path(pids)
     fresh = place.with_suffix(".fresh")

@@ -25,7 +25,7 @@ ATTRIBUTES = {name for source in SOURCES for name in STRING.findall(source.read_
 
 
 def resolves(name: str) -> bool:
-    """Tells whether a dotted name is a module, or what is in one."""
+    """Return whether a dotted name is a module, or a member of one."""
     first, *rest = name.split(".")
     value = importlib.import_module(first)
     for depth, part in enumerate(rest, 1):
@@ -40,7 +40,7 @@ def resolves(name: str) -> bool:
 
 
 def exists(path: str) -> bool:
-    """Tells whether a path of the repository exists, in which `*` and `<word>` stand for anything."""
+    """Return whether a path of the repository exists, in which `*` and `<word>` match anything."""
     return bool(list(ROOT.glob(re.sub(r"<\w+>", "*", path))))
 
 

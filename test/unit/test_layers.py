@@ -1,4 +1,4 @@
-"""Each package knows only those below it, and no modules import each other in a circle."""
+"""Packages import only those below them, and no modules import each other in a circle."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ LEVELS = {name: level for level, names in enumerate(LAYERS) for name in names}
 
 
 def modules() -> dict[str, Path]:
-    """Returns the files of the modules of the package by their names."""
+    """Return the files of the modules of the package by their names."""
     found = {}
     for package, root in ROOTS.items():
         for path in root.rglob("*.py"):
@@ -70,7 +70,7 @@ MODULES = modules()
 
 
 def imported(name: str) -> set[str]:
-    """Returns the modules of the package that a module imports, for its annotations, too."""
+    """Return the modules of the package that a module imports, for its annotations, too."""
     modules: set[str] = set()
     for module, in_lines, in_line in IMPORT.findall(MODULES[name].read_text()):
         for member in re.findall(r"(\w+)(?: as \w+)?", in_lines or in_line):
@@ -85,12 +85,12 @@ def level(name: str) -> int:
 
 @cache
 def imports() -> dict[str, set[str]]:
-    """Returns the imports of each module."""
+    """Return the imports of each module."""
     return {name: imported(name) for name in MODULES if name != "tuninglink"}
 
 
 def above(name: str) -> set[str]:
-    """Returns the imports of a module from packages beside or above its own."""
+    """Return the imports of a module from packages beside or above its own."""
     package = name.split(".")[1]
     return {
         each

@@ -14,12 +14,12 @@ VAGUE = re.compile(
     r"\b(?:found|said|meant|known|wanted)(?:: (?:[A-Z_]|(?:bool|dict|float|int|list|mlir|set|str|tuple)\b)| :?= )"
     r"|\bfor (?:found|said|meant|known|wanted) in\b"
 )
-"""A value with a name that does not tell what it is: a parameter or field with its type, a variable, a loop variable."""
+"""A value with a vague name: a parameter or field with its type, a variable, a loop variable."""
 
 
 @cache
 def sources() -> dict[str, str]:
-    """Returns the text of all modules by their paths, without this one."""
+    """Return the text of all modules by their paths, without this one."""
     return {
         str(path.relative_to(ROOT)): path.read_text()
         for folder in FOLDERS

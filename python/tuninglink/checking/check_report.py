@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
 from tuninglink.checking.findings import Finding, Replacement, Rule
-from tuninglink.mlir.diagnostics import Diagnostic, Severity, note
+from tuninglink.mlir.diagnostics import Diagnostic, Place, Severity, note
 from tuninglink.plain_data import EMPTY_IS_NULL, FLAT, HIDDEN, named, written
 from tuninglink.solver.answers import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from tuninglink.checking.entry_answers import Answer
     from tuninglink.checking.model_matches import ModelMatch
     from tuninglink.matching.reachability import EntryOverlap
-    from tuninglink.mlir.diagnostics import Place
     from tuninglink.specs.structure import Entry
 
 
@@ -162,7 +160,7 @@ _REFUTED: Final = {
     "compiles": (Rule.DOES_NOT_COMPILE, "configures what does not compile"),
     "reachable": (Rule.UNREACHABLE, "is never reached"),
 }
-"""Which rule an entry breaks for which a question is refuted, and what to say of it."""
+"""The rule that an entry breaks if a question is refuted, and the message about it."""
 
 _REJECTED: Final = (
     Rule.DISCOURAGED,
@@ -198,7 +196,7 @@ def _discouraged(report: EntryReport) -> Iterator[Finding]:
 
 
 def _crashing(report: EntryReport) -> Iterator[Finding]:
-    """Yield that the code for an entry may crash: what the compiler reports of it, else the estimate."""
+    """Yield the finding that the code of an entry may crash: by the compiler's report, else by the estimate."""
     rule, is_compiled = Rule.STACK_OVERFLOW, _compiles(report)
     answer = report.compiles if is_compiled else report.is_valid
     if answer is not None and answer.crash:
@@ -208,7 +206,7 @@ def _crashing(report: EntryReport) -> Iterator[Finding]:
 
 
 def _slow(report: EntryReport) -> Iterator[Finding]:
-    """Yield that a configuration may take minutes to compile, unless it was compiled."""
+    """Yield a finding if a configuration may take minutes to compile, unless it was compiled."""
     rule, answer = Rule.SLOW, report.is_valid
     if answer is not None and answer.slow and not _compiles(report):
         message, place = f"{_SLOW}: {answer.slow}", report.knob_place
@@ -216,7 +214,7 @@ def _slow(report: EntryReport) -> Iterator[Finding]:
 
 
 def _miscompiled(report: EntryReport) -> Iterator[Finding]:
-    """Yield that the compiler generates wrong code for the configuration of an entry."""
+    """Yield a finding if the compiler generates wrong code for the configuration of an entry."""
     rule = Rule.WRONG_RESULT
     for answer in report.answers.values():
         if answer is not None and answer.miscompilation:
@@ -238,7 +236,7 @@ def _in_model(report: EntryReport, match: ModelMatch) -> Iterator[Finding]:
     """Yield faults of the configuration of an entry for an op of the model."""
     answer = match.answer
     where = f"for {match.problem} in {match.dispatch} of the model"
-    notes = (*answer.details, *([f"the op stands at {match.place}"] if match.place else ()))
+    notes = (*answer.details, *([f"the op is at {match.place}"] if match.place else ()))
     if answer.verdict is Verdict.REFUTED:
         rule, message = Rule.INVALID, f"has an invalid configuration {where}: {answer.reason}"
         yield _finding(rule, rule.severity, report, message, notes)

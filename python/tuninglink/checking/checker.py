@@ -2,40 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from tuninglink.checking.check_report import EntryReport, SpecReport
-from tuninglink.checking.compiling import Job, compile_all
-from tuninglink.checking.completion import Completion, unfinished
+from tuninglink.checking.compiling import CompileLimits, Job, Model, compile_all
 from tuninglink.checking.configuration_checks import ConfigurationChecks
 from tuninglink.checking.entry_answers import Answer, Reachability
-from tuninglink.checking.judging import NO_PROGRAM, Judge, JudgingOptions
+from tuninglink.checking.entry_reports import Completion, unfinished
+from tuninglink.checking.judging import NO_PROGRAM, Judge, Judgement, JudgingOptions
 from tuninglink.checking.parallel import Asked, ParallelJudge
 from tuninglink.compiler.target_flags import compile_flags, executable_target
 from tuninglink.errors import CompileError, SpecError
 from tuninglink.iree.targets import Target
 from tuninglink.matching.entry_conditions import MatcherConditions
 from tuninglink.matching.specialization_ranges import check_ranges
-from tuninglink.mlir.diagnostics import DiagnosticSink
+from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink
 from tuninglink.payloads import spec_of
-from tuninglink.solver.answers import DEFAULT_LIMITS, Verdict
+from tuninglink.solver.answers import DEFAULT_LIMITS, Limits, Verdict
 from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.specs.applicability import is_bound_for
-from tuninglink.specs.spec import load_spec
+from tuninglink.specs.spec import Spec, load_spec
 from tuninglink.specs.verification import check_configurations, verify_spec
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Mapping, Sequence
 
-    from tuninglink.checking.compiling import CompileLimits, Model
-    from tuninglink.checking.judging import Judgement
     from tuninglink.checking.model_matches import ModelMatch
-    from tuninglink.mlir.diagnostics import Diagnostic
-    from tuninglink.solver.answers import Limits
-    from tuninglink.specs.spec import Spec
     from tuninglink.specs.structure import Entry
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
@@ -11,15 +11,14 @@ from tuninglink.checking.entry_answers import Answer
 from tuninglink.errors import TuninglinkError
 from tuninglink.iree.worker_stack import stack_overflow, stack_report_flag
 from tuninglink.solver.answers import Verdict
-from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
+from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError, processor_count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from concurrent.futures import Future
 
 
 _CPU_BACKEND: Final = "=llvm-cpu"
-"""The end of a flag that asks for code for a CPU."""
+"""The end of a flag for code for a CPU."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ class CompileLimits:
     """
 
     seconds: float = 120.0
-    processes: int = len(os.sched_getaffinity(0))
+    processes: int = processor_count()
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,17 @@ from iree.compiler import ir as mlir
 
 from tuninglink.checking.configuration_checks import ConfigurationChecks, Judged
 from tuninglink.checking.entry_answers import Answer, Details
+from tuninglink.iree.op_kinds import OpKind
+from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.serialization import parse_module
-from tuninglink.mlir.walk import collect
+from tuninglink.mlir.walk import collect, visit
 from tuninglink.payloads import PayloadError, Synthesizer
+from tuninglink.payloads.interpretation import apply_alone
 from tuninglink.solver.answers import Verdict
 from tuninglink.spaces.cpu import BACKEND as CPU_BACKEND
 from tuninglink.spaces.provider_registry import ProviderRegistry
+from tuninglink.specs.entry_settings import unrolled_loops
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +32,7 @@ if TYPE_CHECKING:
     from tuninglink.iree.targets import Target
     from tuninglink.matching.entry_conditions import MatcherConditions
     from tuninglink.mlir.diagnostics import Diagnostic
+    from tuninglink.payloads import Payload
     from tuninglink.payloads.drafts import Configured
     from tuninglink.solver.answers import Limits
     from tuninglink.spaces.workload import Workload
@@ -97,6 +102,37 @@ def _consumer(value: mlir.Value[mlir.RankedTensorType]) -> mlir.Value[mlir.Ranke
         )
         mlir.Operation.create("linalg.yield", operands=[product.result])
     return generic.result
+
+
+def _rewrites(entry: Entry) -> bool:
+    """Return whether the action of an entry rewrites its op instead of configuring it."""
+    return bool(unrolled_loops(entry.anatomy.table, entry.action))
+
+
+def _judge_unrolling(entry: Entry, payload: Payload, target: mlir.Attribute) -> Answer:
+    """Return whether an entry unrolls the window of the op that it matches in a payload."""
+    copies = unrolled_loops(entry.anatomy.table, entry.action)
+    for size, count in zip(payload.sizes, copies, strict=False):
+        if count not in (0, size.size):
+            reason = f"it makes {count} copies for a loop of {size.size} iterations"
+            return Answer(Verdict.NOT_DECIDED, reason)
+    dispatch = payload.dispatch(target, entry.anatomy.module.context)
+    assert dispatch.module is not None
+    try:
+        apply_alone(entry, dispatch.module)
+    except mlir.MLIRError as failure:
+        message = failure.error_diagnostics[0].message
+        return Answer(Verdict.REFUTED, f"the interpreter rejects its action: {message}")
+    windows: list[mlir.Operation] = []
+
+    def look(operation: mlir.Operation) -> None:
+        if StructuredOp(operation).kind is OpKind.CONVOLUTION:
+            windows.append(operation)
+
+    visit(dispatch.module, look)
+    if windows:
+        return Answer(Verdict.NOT_DECIDED, f"a window is left in '{windows[0].name}'")
+    return Answer(Verdict.PROVEN)
 
 
 NO_PROGRAM: Final = "no program could be made for it"
@@ -175,11 +211,15 @@ class Judge:
         Args:
             entries: the entries, each with whether to judge its configuration, too.
         """
-        asked = [entry for entry, is_asked in entries if is_asked]
+        asked = [entry for entry, is_asked in entries if is_asked and not _rewrites(entry)]
         configured = self._synthesizer.configured_together(asked, self._target) if asked else ()
         payloads = iter(configured)
         return [
-            self._judge(next(payloads)) if is_asked else self._match(entry)
+            self._match(entry)
+            if not is_asked
+            else self._judge_rewriting(entry)
+            if _rewrites(entry)
+            else self._judge(next(payloads))
             for entry, is_asked in entries
         ]
 
@@ -190,6 +230,17 @@ class Judge:
         except PayloadError as failure:
             return Judgement(Answer(failure.verdict, failure.reason))
         return Judgement(Answer(Verdict.PROVEN), payload.shapes)
+
+    def _judge_rewriting(self, entry: Entry) -> Judgement:
+        """Judge an entry that rewrites its op: whether the interpreter does so with the program made for it."""
+        try:
+            payload = self._synthesizer.payload(entry)
+        except PayloadError as failure:
+            nothing = Judged(Answer(Verdict.NOT_DECIDED, NO_PROGRAM))
+            return Judgement(Answer(failure.verdict, failure.reason), judged=nothing)
+        program = payload.text if self._options.wants_programs else ""
+        judged = Judged(_judge_unrolling(entry, payload, self._target))
+        return Judgement(Answer(Verdict.PROVEN), payload.shapes, program, judged)
 
     def _judge(self, configured: Configured | PayloadError) -> Judgement:
         """Judge an entry with its configuration."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -13,20 +14,17 @@ from tuninglink.compiler.compilation import Compiler
 from tuninglink.compiler.compile_options import Phase
 from tuninglink.iree.dispatches import find_dispatches
 from tuninglink.mlir import names
-from tuninglink.mlir.diagnostics import thread_context
+from tuninglink.mlir.diagnostics import Diagnostic, Place, thread_context
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.walk import visit
 from tuninglink.solver.answers import Verdict
 from tuninglink.spaces.workload import Workload, read_workload, target_around
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from tuninglink.checking.compiling import Model
     from tuninglink.checking.configuration_checks import ConfigurationChecks
     from tuninglink.compiler.compile_options import Configure
     from tuninglink.compiler.tracing import Applied
-    from tuninglink.mlir.diagnostics import Diagnostic, Place
     from tuninglink.specs.spec import Spec
 
 

@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.checking.judging import Judge
-from tuninglink.mlir.diagnostics import thread_context
+from tuninglink.checking.judging import Judge, Judgement, JudgingOptions
+from tuninglink.mlir.diagnostics import Diagnostic, thread_context
 from tuninglink.mlir.serialization import parse_module
 from tuninglink.payloads import spec_of
 from tuninglink.specs.structure import Anatomy, Entry
 from tuninglink.workers import Pool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
     from concurrent.futures import Future
-
-    from tuninglink.checking.judging import Judgement, JudgingOptions
-    from tuninglink.mlir.diagnostics import Diagnostic
 
 _FEW: Final = 100
 """About as many entries as are judged in the time that a process takes to start."""
 
 _SLICE: Final = 20
-"""How many entries are handed to a process at once."""
+"""The number of entries that are handed to a process at once."""
 
 _SECONDS: Final = 3600.0
-"""The time limit of a slice; the questions in it have limits of their own."""
+"""The time limit of a slice; its queries have their own limits."""
 
 
 @dataclass(frozen=True)
@@ -172,4 +169,4 @@ def _judge_for(options: JudgingOptions) -> Judge:
 
 
 _said: Final[list[Diagnostic]] = []
-"""What was warned about since the last slice."""
+"""The warnings since the last slice."""

@@ -1,15 +1,14 @@
-"""`tuninglink check`: what is wrong with specs, entry by entry."""
+"""`tuninglink check`: the faults of specs, entry by entry."""
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.checking.check_report import CheckReport, SpecReport
 from tuninglink.checking.compiling import CompileLimits, Model
-from tuninglink.checking.findings import Rule, to_github, to_sarif
+from tuninglink.checking.findings import Finding, Rule, to_github, to_sarif
 from tuninglink.cli import process
 from tuninglink.cli.check_tables import tables
 from tuninglink.cli.project_options import SPEC_PROJECT_FLAGS, project_specs
@@ -28,16 +27,16 @@ from tuninglink.plain_data import to_json
 from tuninglink.solver.answers import Limits
 from tuninglink.specs.libraries import spec_names
 from tuninglink.specs.sources import SpecFile, read_specs
+from tuninglink.workers import processor_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from tuninglink.checking.checker import Checker
-    from tuninglink.checking.findings import Finding
 
 
 class Format(Enum):
-    """How a report is written."""
+    """The format of a report."""
 
     TABLE = "table"
     JSON = "json"
@@ -101,8 +100,8 @@ USAGE: Final = Usage(
     description="""
 For every entry a program is made that it should match, and the compiler's interpreter must configure it. The
 configuration must hold under the constraints of its pipeline on the target. An entry that is never reached is named
-with the earlier one that matches whatever it matches, and so are entries with other configurations that match some of
-the same operations. What cannot be decided is shown as `?`, with the reason.
+with the earlier one that matches all its ops, and so are entries with other configurations that match some of the same
+operations. What cannot be decided is shown as `?`, with the reason.
 
 The exit code is 1 if a spec has errors, and with --strict if anything was not decided, too.
 """,
@@ -141,7 +140,7 @@ class CheckOptions:
     compiles: bool = False
     form: Format = Format.TABLE
     output: str = STANDARD_STREAM
-    jobs: int = len(os.sched_getaffinity(0))
+    jobs: int = processor_count()
     timeout: float = CompileLimits.seconds
     limit: float = Limits.seconds
     strict: bool = False

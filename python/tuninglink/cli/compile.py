@@ -10,7 +10,7 @@ from tuninglink.cli import process
 from tuninglink.cli.project_options import PROJECT_FLAGS, with_project
 from tuninglink.cli.terminal import progress
 from tuninglink.cli.usage import Positional, Usage
-from tuninglink.compiler.compile_options import ExplanationFormat
+from tuninglink.compiler.compile_options import CompileOptions, ExplanationFormat
 from tuninglink.compiler.flags import COMPILE_FLAGS, parse_arguments
 from tuninglink.compiler.probing import check_targets, iree_compile
 from tuninglink.compiler.session import set_up_command_line
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tuninglink.compiler.applying import SpecChoice
-    from tuninglink.compiler.compile_options import CompileOptions
 
 PROGRAM: Final = "tuninglink compile"
 
@@ -146,7 +145,7 @@ def _compile_and_explain(options: CompileOptions, path: str, project_specs: Sequ
 
 
 def specs_of(options: CompileOptions, project_specs: Sequence[str]) -> SpecChoice:
-    """Return the specs that options ask for, and behind them a project's, to be loaded when they are looked at.
+    """Return the specs of options, then those of a project, loaded on first access.
 
     Raises:
         SpecError: a spec cannot be read.

@@ -14,18 +14,22 @@ import typer
 import typer.completion
 
 from tuninglink.cli.known_values import typed_words
-from tuninglink.cli.usage import COMMON_FLAGS, COMPLETION_REQUEST, INSTALL_FLAG, SUMMARIES, usage_of
+from tuninglink.cli.usage import (
+    COMMON_FLAGS,
+    COMPLETION_REQUEST,
+    INSTALL_FLAG,
+    SUMMARIES,
+    Positional,
+    usage_of,
+)
 from tuninglink.errors import TuninglinkError
-from tuninglink.llvm_flags import dashed
+from tuninglink.llvm_flags import Flag, dashed
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.specs.libraries import spec_names
 from tuninglink.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from tuninglink.cli.usage import Positional
-    from tuninglink.llvm_flags import Flag
 
 _SHELLS: Final = ("bash", "zsh", "fish", "powershell", "pwsh")
 
@@ -82,7 +86,7 @@ def with_flags(name: str) -> Callable[..., None]:
     """Return a function that does nothing, with the flags and the arguments of a command as parameters."""
 
     def command(**_: object) -> None:
-        """Stands for the command, of which only the parameters are read."""
+        """Replace the command, of which only the parameters are read."""
 
     usage = usage_of(name)
     parameters = [
@@ -99,7 +103,7 @@ def with_flags(name: str) -> Callable[..., None]:
 
 
 def _run_nothing() -> None:
-    """Stands for a command whose flags are not completed now."""
+    """Replace a command whose flags are not completed now."""
 
 
 def _is_typed(name: str) -> bool:
@@ -145,7 +149,7 @@ def _completion(values: Callable[[], Iterable[str]] | None) -> Callable[[str], l
 
 
 def complete_bound(incomplete: str) -> list[str]:
-    """Return the libraries that complete what was typed, after a target that binds them.
+    """Return the libraries that complete a word, after a target that binds them.
 
     Without any, the shell completes files.
     """
@@ -154,5 +158,5 @@ def complete_bound(incomplete: str) -> list[str]:
 
 
 def completed(incomplete: str, values: Iterable[str]) -> Iterator[str]:
-    """Yield the values that begin with what was typed."""
+    """Yield the values that begin with the word so far."""
     return (value for value in values if value.lower().startswith(incomplete.lower()))

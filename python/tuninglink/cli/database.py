@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.cli import process
 from tuninglink.cli.database_tables import history_table, insights_table, print_problems
 from tuninglink.cli.known_values import known_records
-from tuninglink.cli.page_output import PAGE_FLAGS, checked_output, write_report
+from tuninglink.cli.page_output import MIN_CHANGE_FLAG, PAGE_FLAGS, checked_output, write_report
 from tuninglink.cli.usage import FORMAT_FLAG, Positional, ReportFormat, Usage
 from tuninglink.comparing.changes import LEAST_CHANGE
 from tuninglink.compiler.flags import COMPILE_FLAGS
@@ -22,7 +22,7 @@ from tuninglink.files import (
     check_output_directory,
     write_output,
 )
-from tuninglink.llvm_flags import Flag, choice, read_fraction, read_name, switch
+from tuninglink.llvm_flags import Flag, choice, read_name, switch
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
 from tuninglink.plain_data import to_json
 
@@ -35,7 +35,7 @@ DATABASE: Final = Positional("DATABASE", "The database.")
 
 
 class ExportFormat(Enum):
-    """What an export is written as."""
+    """The format of an export."""
 
     JSON = "json"
     T4 = "t4"
@@ -125,13 +125,7 @@ USAGES: Final = {
             "device": _filter("devices", "NAME", "Only devices whose name has this.", "device"),
             "all": switch("is_everything", "Show problems with one compiler and driver only, too."),
             "changed": switch("is_changed", "Show only problems of which a time changed."),
-            "min-change": Flag(
-                "min_change",
-                read_fraction,
-                metavar="PART",
-                help="The smallest change of a time that counts, as in 5% or 0.05, if the intervals of the two times are "
-                f"apart. Default: {LEAST_CHANGE:.0%}.",
-            ),
+            "min-change": MIN_CHANGE_FLAG,
             "format": FORMAT_FLAG,
         },
         main_flags=("changed", "format"),
@@ -214,6 +208,7 @@ def export_command(arguments: Sequence[str]) -> int:
         write_tables,
     )
 
+    # Check the output before the database is read.
     if form is not ExportFormat.TABLES:
         check_output(output)
     elif output == STANDARD_STREAM:
@@ -223,6 +218,7 @@ def export_command(arguments: Sequence[str]) -> int:
         check_output_directory(output)
     with open_database(file, read_only=True) as opened:
         trials = list(opened.all_trials())
+    # Write in the chosen format.
     if form is ExportFormat.TABLES:
         for message in write_tables(trials, Path(output)):
             process.show(Diagnostic(Severity.WARNING, message))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from tuninglink.cli.terminal import print_table, render_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import TextIO
 
     from tuninglink.comparing.changes import Estimate
     from tuninglink.tuning.database import EnvironmentRecord, Trial
@@ -67,10 +66,11 @@ def _print_trials(group: Sequence[Trial]) -> None:
     results = results_of(group)
 
     def rank(trial: Trial) -> tuple[bool, bool, float]:
-        """Put what was found right before what is faster but was not."""
+        """Put verified configurations before faster ones that are not."""
         is_right = results[trial.configuration.key] == RIGHT
         return trial.median is None, not is_right, trial.median or 0.0
 
+    # Right and fast configurations come first.
     ranked = sorted(group, key=rank)
     rows = [
         (

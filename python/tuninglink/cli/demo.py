@@ -136,7 +136,7 @@ def demo_command(arguments: Sequence[str]) -> int:
 
 
 def _tune(seconds: float) -> None:
-    """Tune a small dispatch on the CPU of this machine, and show what was measured."""
+    """Tune a small dispatch on the CPU of this machine, and show the times."""
     if find_spec("iree.runtime") is None or find_spec("sklearn") is None:
         sys.stdout.write("\nto see a dispatch tuned as well: pip install 'tuninglink[tune]'\n")
         return

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TextIO
 
 from tuninglink.cli import process
-from tuninglink.cli.page_output import PAGE_FLAGS, checked_output, write_report
+from tuninglink.cli.page_output import MIN_CHANGE_FLAG, PAGE_FLAGS, checked_output, write_report
 from tuninglink.cli.terminal import render_table
 from tuninglink.cli.usage import Positional, Usage
 from tuninglink.comparing import LEAST_CHANGE, ChangeKind, Comparison, compare, to_html
-from tuninglink.llvm_flags import Flag, read_fraction, switch
+from tuninglink.llvm_flags import switch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import TextIO
 
 USAGE: Final = Usage(
     name="diff",
@@ -24,13 +23,7 @@ USAGE: Final = Usage(
     ),
     flags={
         "fail-on-regression": switch("fail", "Exit with 1 if something became worse."),
-        "min-change": Flag(
-            "min_change",
-            read_fraction,
-            metavar="PART",
-            help="The smallest change of a time that counts, as in 5% or 0.05, if the intervals of the two times are apart. "
-            f"Default: {LEAST_CHANGE:.0%}.",
-        ),
+        "min-change": MIN_CHANGE_FLAG,
         **PAGE_FLAGS,
     },
     main_flags=("fail-on-regression", "format", "output"),

@@ -9,13 +9,11 @@ from tuninglink.cli import process
 from tuninglink.cli.terminal import print_table, progress
 from tuninglink.cli.usage import FORMAT_FLAG, ReportFormat, Usage
 from tuninglink.compiler.session import set_up_command_line
-from tuninglink.doctor import environment, self_check
+from tuninglink.doctor import Environment, ListedDevice, environment, self_check
 from tuninglink.plain_data import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from tuninglink.doctor import Environment, ListedDevice
 
 
 USAGE: Final = Usage(
@@ -68,10 +66,12 @@ def _environment_rows(installed: Environment) -> Iterator[tuple[str, str, str]]:
             yield "device", device.uri, ", ".join((device.name, *_state(device)))
     size = f"{installed.cached_files} files, {installed.cached_bytes:,} bytes"
     yield "cache of URLs", str(installed.cache), size
+    for peaks in installed.peaks:
+        yield "peak rates", peaks.device, str(peaks)
 
 
 def _state(device: ListedDevice) -> Iterator[str]:
-    """Yield what a device reports of its clock, power and temperature."""
+    """Yield the reported clock, power and temperature of a device."""
     if device.clock_mhz is not None:
         yield f"{device.clock_mhz:,} MHz"
     if device.power_watts is not None:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.cli import process
 from tuninglink.cli.compile import USAGE as COMPILE_USAGE
 from tuninglink.cli.compile import specs_of
-from tuninglink.cli.explain_device import DEVICE_FLAGS, Measurement, device_options
+from tuninglink.cli.explain_device import DEVICE_FLAGS, ProgramMeasurement, device_options
 from tuninglink.cli.explanation_output import render
 from tuninglink.cli.page_output import format_for
 from tuninglink.cli.project_options import PROJECT_FLAGS, with_project
 from tuninglink.cli.terminal import progress
 from tuninglink.cli.usage import Usage
-from tuninglink.compiler.compile_options import ExplanationFormat
+from tuninglink.compiler.compile_options import CompileOptions, ExplanationFormat
 from tuninglink.compiler.flags import EXPLAIN_FLAGS, FlagReader, compile_options
 from tuninglink.compiler.probing import check_targets
 from tuninglink.compiler.session import set_up_command_line
@@ -26,7 +26,7 @@ from tuninglink.mlir.diagnostics import error
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.compiler.compile_options import CompileOptions
+    from tuninglink.explaining.explanation import Explanation
     from tuninglink.explaining.times import MeasuredTimes
 
 PROGRAM: Final = "tuninglink explain"
@@ -66,6 +66,7 @@ def explain_command(arguments: Sequence[str]) -> int:
     Raises:
         TuninglinkError: the program was not compiled, or the explanation not written.
     """
+    # Read and check the arguments.
     own, project_specs = with_project(arguments)
     reader = FlagReader(_FLAGS, own)
     device = device_options(reader.values)
@@ -77,8 +78,30 @@ def explain_command(arguments: Sequence[str]) -> int:
     check_targets(options.flags)
     set_up_command_line(PROGRAM, options.flags)
     report_format = format_for(options.output, options.report_format)
-    times = [] if options.profile is None else [read_profile(options.profile)]
-    measurement = Measurement(path, options, device) if device.device else None
+    times: list[MeasuredTimes] = []
+    if options.profile is not None:
+        times.append(read_profile(options.profile))
+    measurement = ProgramMeasurement(path, options, device) if device.device else None
+    is_detailed = report_format is ExplanationFormat.HTML
+    explanation = _explained(
+        path, options, project_specs, measurement, times, is_detailed=is_detailed
+    )
+    # Colors depend on the stream.
+    stream = sys.stdout if options.output == STANDARD_STREAM else None
+    write_output(options.output, render(explanation, report_format, stream).encode())
+    return process.SUCCESS
+
+
+def _explained(
+    path: str,
+    options: CompileOptions,
+    project_specs: Sequence[str],
+    measurement: ProgramMeasurement | None,
+    times: list[MeasuredTimes],
+    *,
+    is_detailed: bool,
+) -> Explanation:
+    """Return the explanation of the configured program, with recorded times, then measured ones."""
     is_whole = measurement is not None and measurement.is_profiled
     with progress(f"explaining {path}") as step:
         choice = specs_of(options, project_specs)
@@ -88,14 +111,12 @@ def explain_command(arguments: Sequence[str]) -> int:
             choice,
             report=process.show,
             step=step,
-            is_detailed=report_format is ExplanationFormat.HTML,
+            is_detailed=is_detailed,
         )
-        explanation = with_times(explanation, [*times, *_recorded_times(options, path)])
-        if measurement is not None:
-            explanation = measurement.add_times(explanation, compilation.output, choice, step)
-    stream = sys.stdout if options.output == STANDARD_STREAM else None
-    write_output(options.output, render(explanation, report_format, stream).encode())
-    return process.SUCCESS
+        times = [*times, *_recorded_times(options, path)]
+        if measurement is None:
+            return with_times(explanation, times)
+        return measurement.add_times(explanation, compilation.output, choice, step, times)
 
 
 def _recorded_times(options: CompileOptions, path: str) -> list[MeasuredTimes]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from tuninglink.cli.known_values import known_devices
 from tuninglink.cli.measuring_options import CALL_FLAGS, MEASURING_FLAGS
-from tuninglink.compiler.compile_options import OutputFormat, Phase
+from tuninglink.compiler.compile_options import CompileOptions, OutputFormat, Phase
 from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.files import STANDARD_STREAM
 from tuninglink.llvm_flags import Flag
@@ -16,12 +17,13 @@ from tuninglink.tuning.devices import Caches, Settings, duration
 from tuninglink.tuning.programs import CallOptions, FunctionWeight, GivenInput, ParameterFile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Iterable
 
     from tuninglink.compiler.applying import SpecChoice
-    from tuninglink.compiler.compile_options import CompileOptions
     from tuninglink.explaining.explanation import Explanation
     from tuninglink.explaining.profiles import Profile
+    from tuninglink.explaining.times import MeasuredTimes
+    from tuninglink.tuning.programs.dispatches import DispatchedProgram
 
 _CALLS: Final = ("function", "input", "parameters")
 
@@ -44,7 +46,7 @@ DEVICE_FLAGS: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class DeviceOptions:
-    """How times are measured.
+    """Settings of the measurement of times.
 
     Attributes:
         device: the device; empty if nothing is measured.
@@ -62,7 +64,7 @@ class DeviceOptions:
 
     @property
     def calls(self) -> CallOptions:
-        """How the program is called."""
+        """The calls of the program."""
         return CallOptions(self.functions, self.inputs, self.parameters)
 
 
@@ -85,7 +87,7 @@ def device_options(values: dict[str, Any]) -> DeviceOptions:
 
 
 @dataclass(frozen=True)
-class Measurement:
+class ProgramMeasurement:
     """A measurement of a program's dispatches.
 
     Args:
@@ -133,6 +135,7 @@ class Measurement:
         image: bytes,
         choice: SpecChoice,
         step: Callable[[str], None],
+        others: Iterable[MeasuredTimes] = (),
     ) -> Explanation:
         """Return an explanation with measured times.
 
@@ -141,6 +144,7 @@ class Measurement:
             image: the compiled program; not used without profiles.
             choice: the specs.
             step: called with the name of each step as it begins.
+            others: times of the dispatches that are not measured.
 
         Raises:
             TuninglinkError: the program cannot be called, or does not run.
@@ -148,6 +152,8 @@ class Measurement:
         from tuninglink.explaining.dispatch_report import Status  # noqa: PLC0415 - loads the compiler
         from tuninglink.explaining.times import with_times  # noqa: PLC0415
 
+        if not explanation.dispatches:
+            return explanation
         uri = self.device.device
         if self.is_profiled:
             step(f"running the program on {uri}")
@@ -159,16 +165,42 @@ class Measurement:
         tuned = {
             dispatch.name for dispatch in explanation.dispatches if dispatch.status is Status.TUNED
         }
-        if tuned:
-            try:
-                profile = replace(profile, defaults=self._defaults(tuned, step).by_name)
-            except TuninglinkError as failure:
-                reason = failure.diagnostics[0].message
-                notes = (*notes, f"the compiler's choices were not measured: {reason}")
-        timed = with_times(explanation, [profile])
+        profile, remarks = self._with_defaults(profile, tuned, step)
+        timed = self._with_peaks(with_times(explanation, [profile, *others]), step)
         total = timed.weight().microseconds or 0.0
         source = f"times are of {profile.device} ({uri}), {how}; the dispatches take {duration(total)} in a run"
-        return replace(timed, notes=(*timed.notes, source, *notes))
+        return replace(timed, notes=(*timed.notes, source, *notes, *remarks))
+
+    def _with_defaults(
+        self, profile: Profile, tuned: Collection[str], step: Callable[[str], None]
+    ) -> tuple[Profile, tuple[str, ...]]:
+        """Return a profile with the times of the compiler's own choices for tuned dispatches, and remarks."""
+        if not tuned:
+            return profile, ()
+        try:
+            return replace(profile, defaults=self._defaults(tuned, step).by_name), ()
+        except TuninglinkError as failure:
+            reason = failure.diagnostics[0].message
+            return profile, (f"the compiler's choices were not measured: {reason}",)
+
+    def _with_peaks(self, explanation: Explanation, step: Callable[[str], None]) -> Explanation:
+        """Return an explanation with the peak rates of the processor, if the device is one."""
+        from tuninglink.explaining.times import with_peaks  # noqa: PLC0415 - loads the compiler
+        from tuninglink.tuning.devices.device import LOCAL_DRIVERS, describe, driver_of  # noqa: PLC0415
+        from tuninglink.tuning.processor_peaks import peaks_of_processor  # noqa: PLC0415 - an extra
+
+        uri = self.device.device
+        if driver_of(uri) not in LOCAL_DRIVERS:
+            return explanation
+        step("measuring the peak rates of the processor")
+        types = {dispatch.cost.element_type for dispatch in explanation.dispatches}
+        try:
+            peaks = peaks_of_processor(describe(uri), types)
+        except TuninglinkError as failure:
+            reason = failure.diagnostics[0].message
+            note = f"the peak rates of the processor were not measured: {reason}"
+            return replace(explanation, notes=(*explanation.notes, note))
+        return explanation if peaks is None else with_peaks(explanation, peaks)
 
     def _defaults(self, tuned: Collection[str], step: Callable[[str], None]) -> Profile:
         """Measure the dispatches that specs configured without specs, as those with specs were measured.
@@ -201,21 +233,26 @@ class Measurement:
             raise TuninglinkError(error(message))
         return record_profile(calls, image, self.device.device)
 
+    @cached_property
+    def _program(self) -> DispatchedProgram:
+        """The dispatches of the program, which take a compilation."""
+        from tuninglink.tuning.programs.dispatches import read_program  # noqa: PLC0415 - an extra
+
+        return read_program(
+            self.path,
+            self.options.flags,
+            first=self.options.compile_from,
+            sizes=self.options.sizes,
+            options=self.device.calls,
+        )
+
     def _alone(
         self, choice: SpecChoice, step: Callable[[str], None], only: Collection[str] = ()
     ) -> tuple[Profile, tuple[str, ...]]:
         from tuninglink.compiler.compilation import Compiler  # noqa: PLC0415 - loads the compiler
         from tuninglink.tuning.dispatch_times import time_dispatches  # noqa: PLC0415 - an extra
-        from tuninglink.tuning.programs.dispatches import read_program  # noqa: PLC0415
 
-        options = self.options
-        program = read_program(
-            self.path,
-            options.flags,
-            first=options.compile_from,
-            sizes=options.sizes,
-            options=self.device.calls,
-        )
+        program = self._program
         if only:
             tasks = (task for task in program.tasks if not set(only).isdisjoint(task.dispatches))
             program = replace(program, tasks=tuple(tasks))

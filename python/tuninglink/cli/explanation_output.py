@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from tuninglink.compiler.compile_options import ExplanationFormat
-from tuninglink.explaining.dispatch_report import Status
+from tuninglink.explaining.dispatch_report import (
+    DispatchReport,
+    OperationReport,
+    ProblemRow,
+    Status,
+)
 from tuninglink.pages import render_page
 from tuninglink.plain_data import plain, to_json_by_line
 from tuninglink.specs.entry_settings import DERIVED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import TextIO
 
-    from tuninglink.explaining.dispatch_report import DispatchReport, OperationReport, ProblemRow
     from tuninglink.explaining.explanation import Explanation
     from tuninglink.explaining.spec_report import EntryReference, Match, SpecSummary
 
@@ -139,11 +142,13 @@ def _cost(row: ProblemRow, explanation: Explanation) -> str:
         share = "depends on dynamic sizes"
     elif dispatch.microseconds is None and explanation.measure == "measured time":
         share = "time unknown"
+    # The work of the calls.
     parts = [share, "1 call" if weight.calls == 1 else f"{weight.calls:,} calls"]
     amounts = ((dispatch.cost.flops, "FLOP"), (dispatch.cost.bytes, "B"))
     parts += [f"{_scaled(amount)}{unit} a call" for amount, unit in amounts if amount is not None]
     if dispatch.cost.intensity is not None:
         parts.append(f"{dispatch.cost.intensity:.1f} FLOP/B")
+    # The measured times and rates.
     if dispatch.microseconds is not None:
         parts.append(f"{dispatch.microseconds:,.1f} µs a call")
     rates = dispatch.rates
@@ -152,7 +157,9 @@ def _cost(row: ProblemRow, explanation: Explanation) -> str:
     if rates.gbps:
         parts.append(f"{rates.gbps:,.4g} GB/s")
     if rates.roofline is not None:
-        parts.append(f"{100 * rates.roofline:.0f} % of the roofline")
+        is_measured = dispatch.peaks is not None and dispatch.peaks.is_measured
+        bound = "measured peak" if is_measured else "roofline"
+        parts.append(f"{100 * rates.roofline:.0f} % of the {bound}")
     saved = [one.saved_microseconds for one in row.dispatches if one.saved_microseconds is not None]
     if saved:
         verb = "saves" if sum(saved) >= 0 else "loses"
@@ -177,6 +184,8 @@ def _facts_of_operation(operation: OperationReport, specs: Sequence[SpecSummary]
         yield from _facts_of_match(operation.match, specs)
     for missed in operation.nearest:
         yield "matched" if missed.is_match else "nearest", f"{_entry(missed.entry)}: {missed}"
+    if operation.rewriting:
+        yield "rewriting", operation.rewriting
     for line in operation.configuration.lines():
         yield "configuration", line
     if operation.compilers_choice:
@@ -227,6 +236,9 @@ def _summary(explanation: Explanation) -> list[str]:
             f"the cost of {explanation.unknown_costs:,} of {total:,} dispatches depends on dynamic sizes and is not "
             "counted; '--dim ARGUMENT.DIMENSION=SIZE' gives sizes"
         )
+    if explanation.weight().microseconds is not None:
+        peaks = explanation.peaks.values()
+        lines += dict.fromkeys(f"peak rates of {one.device}: {one}" for one in peaks)
     return [*lines, *explanation.notes, *explanation.advice]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,20 +16,29 @@ from tuninglink.tuning.devices import Settings
 from tuninglink.tuning.devices.device import DeviceError
 from tuninglink.tuning.devices.device_process import DeviceProcess
 from tuninglink.tuning.devices.local import default_device
-from tuninglink.tuning.flag_sets import DEFAULT, NONE, flag_sets
+from tuninglink.tuning.flag_sets import DEFAULT, NONE, FlagSet, flag_sets
 from tuninglink.tuning.flag_sets.comparison import FlagComparison
-from tuninglink.tuning.flag_sets.compilation import ProgramSource, SetCompiler, SourceReference
-from tuninglink.tuning.flag_sets.results import FlagsResult, finalists, tuning_bases
+from tuninglink.tuning.flag_sets.compilation import (
+    CompiledSource,
+    ProgramSource,
+    SetCompiler,
+    SourceReference,
+)
+from tuninglink.tuning.flag_sets.results import (
+    FlagsResult,
+    SetResult,
+    TunedSet,
+    finalists,
+    tuning_bases,
+)
 from tuninglink.tuning.settings import Numerics
+from tuninglink.workers import processor_count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tuninglink.cli.tune_options import TuneOptions
-    from tuninglink.tuning.flag_sets import FlagSet
-    from tuninglink.tuning.flag_sets.comparison import Job, TunedSet
-    from tuninglink.tuning.flag_sets.compilation import CompiledSource
-    from tuninglink.tuning.flag_sets.results import SetResult
+    from tuninglink.tuning.flag_sets.comparison import Job
 
 _PART: Final = 0.25
 """The largest fraction of the budget for comparing sets of flags, unless there is no other work."""
@@ -39,7 +47,7 @@ _FINAL_PART: Final = 0.15
 """The largest fraction of the remaining time for comparing tuned sets."""
 
 _FINAL_ROUNDS: Final = 60
-_LEAST_FINAL: Final = 3.0
+_LEAST_FINAL: Final = 6.0
 _MOST_FINAL: Final = 20.0
 """The bounds on the seconds for the rounds of that comparison."""
 
@@ -107,7 +115,10 @@ class FlagChoice:
         """Compare sets with the specs tuned under them by whole-program times."""
         assert self.default is not None
         say("comparing the tuned sets of flags")
-        comparison = _comparison(self.options, max(seconds, self.final_seconds), self.judge)
+        comparison = replace(
+            _comparison(self.options, max(seconds, self.final_seconds), self.judge),
+            default_ms=self.result.default_ms,
+        )
         with SetCompiler(_jobs(self.options)) as compiler:
             try:
                 with _device(self.uri, self.options) as device:
@@ -194,7 +205,7 @@ def _source(options: TuneOptions) -> ProgramSource:
 
 
 def _jobs(options: TuneOptions) -> int:
-    return options.settings.jobs or len(os.sched_getaffinity(0))
+    return options.settings.jobs or processor_count()
 
 
 def _device(uri: str, options: TuneOptions) -> DeviceProcess:

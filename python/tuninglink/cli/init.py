@@ -125,6 +125,6 @@ def init_command(arguments: Sequence[str]) -> int:
 
 
 def _report(written: InitSpec) -> None:
-    """Name what was left out, and why."""
+    """Name the omitted dispatches, with reasons."""
     for omission in written.left_out:
         process.show(Diagnostic(Severity.REMARK, f"no entry for {omission}"))

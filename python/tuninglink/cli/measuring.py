@@ -23,7 +23,7 @@ from tuninglink.tuning.devices.local import Devices
 from tuninglink.tuning.references.references import References
 from tuninglink.tuning.results.journal import Journal
 from tuninglink.tuning.results.reproducers import Reproducers
-from tuninglink.tuning.scheduling import Stage
+from tuninglink.tuning.scheduling import Stage, Timeline
 from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from tuninglink.cli.measuring_options import MeasuringOptions
     from tuninglink.tuning.devices.device_set import DeviceSet
-    from tuninglink.tuning.scheduling import Timeline
     from tuninglink.tuning.scheduling.budget import Budget
 
 

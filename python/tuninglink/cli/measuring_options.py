@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tuninglink.cli.known_values import known_devices, known_pipelines, known_searches
 from tuninglink.cli.usage import JOBS_FLAG, Positional
-from tuninglink.compiler.flags import COMPILE_FLAGS
-from tuninglink.errors import CompileError
 from tuninglink.files import STANDARD_STREAM
 from tuninglink.llvm_flags import (
     Flag,
@@ -19,15 +17,12 @@ from tuninglink.llvm_flags import (
     read_positive_duration,
     switch,
 )
-from tuninglink.mlir.diagnostics import error
 from tuninglink.spaces.knobs import FixedKnob
 from tuninglink.tuning.devices import Caches
 from tuninglink.tuning.programs import FunctionWeight, GivenInput, ParameterFile
 from tuninglink.tuning.settings import Numerics, TuningSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from tuninglink.compiler.flags import FlagReader
 
 
@@ -200,21 +195,11 @@ def measuring_values(reader: FlagReader) -> dict[str, Any]:
     """Return the values of flags, by the names of the options' fields.
 
     Raises:
-        CompileError: a flag does not apply where only a spec is written, or a benchmark has no time.
+        CompileError: a benchmark has no time.
     """
-    _refuse_compile_flags(reader.flags)
     settings = {name: value for name, value in reader.values.items() if name in _SETTINGS}
     others = {name: value for name, value in reader.values.items() if name not in _SETTINGS}
     return {**others, "settings": _limited(TuningSettings(**settings)), "flags": reader.flags}
-
-
-def _refuse_compile_flags(flags: Sequence[str]) -> None:
-    for flag in flags:
-        name = flag.partition("=")[0].removeprefix("--")
-        if name in COMPILE_FLAGS:
-            raise CompileError(
-                error(f"flag '--{name}' is of no use here: nothing but a spec is written")
-            )
 
 
 _DEFAULT_SECONDS: Final = 600.0

@@ -6,19 +6,17 @@ import io
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
+from tuninglink.comparing.changes import LEAST_CHANGE
 from tuninglink.compiler.compile_options import ExplanationFormat
 from tuninglink.compiler.flags import COMPILE_FLAGS
 from tuninglink.files import STANDARD_STREAM, check_output, write_output
-from tuninglink.llvm_flags import choice
+from tuninglink.llvm_flags import Flag, choice, read_fraction
 from tuninglink.plain_data import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import TextIO
-
-    from tuninglink.llvm_flags import Flag
 
 PAGE_FLAGS: Final[Mapping[str, Flag]] = {
     "format": choice(
@@ -33,6 +31,15 @@ PAGE_FLAGS: Final[Mapping[str, Flag]] = {
     ),
 }
 """The flags of a command whose report can be a page."""
+
+MIN_CHANGE_FLAG: Final = Flag(
+    "min_change",
+    read_fraction,
+    metavar="PART",
+    help="The smallest change of a time that counts, as in 5% or 0.05, if the intervals of the two times are apart. "
+    f"Default: {LEAST_CHANGE:.0%}.",
+)
+"""The flag of a command that reports changes of times."""
 
 
 def format_for(path: str, wanted: ExplanationFormat | None) -> ExplanationFormat:

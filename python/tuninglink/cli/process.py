@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING
 from tuninglink.cli.terminal import is_quiet
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import STANDARD_STREAM, cannot
-from tuninglink.mlir.diagnostics import DiagnosticSink, Severity, error
+from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity, error
 from tuninglink.mlir.rendering import Sources, print_diagnostic
 from tuninglink.mlir.serialization import is_undecodable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from tuninglink.mlir.diagnostics import Diagnostic
 
 SUCCESS = 0
 FAILURE = 1

@@ -9,7 +9,9 @@ from tuninglink.cli.measuring_options import MEASURING_FLAGS, MeasuringOptions, 
 from tuninglink.cli.project_options import SPEC_PROJECT_FLAGS
 from tuninglink.cli.usage import FORMAT_FLAG, ReportFormat
 from tuninglink.compiler.flags import COMPILE_FLAGS, FlagReader
+from tuninglink.errors import CompileError
 from tuninglink.llvm_flags import Flag, switch
+from tuninglink.mlir.diagnostics import error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,4 +70,8 @@ def parse_retune_arguments(arguments: Sequence[str]) -> RetuneOptions:
         CompileError: a value is malformed or missing, or a flag is unknown or does not apply.
     """
     reader = FlagReader(RETUNE_FLAGS, arguments)
+    for flag in reader.flags:
+        name = flag.partition("=")[0].removeprefix("--")
+        if name in COMPILE_FLAGS:
+            raise CompileError(error(f"flag '--{name}' does not apply: only a spec is written"))
     return RetuneOptions(specs=reader.inputs, **measuring_values(reader))

@@ -24,6 +24,7 @@ from tuninglink.tuning.retuning.results import (
     COLUMNS,
     EntryResult,
     EntryVerdict,
+    RetuningResult,
     retuned_spec,
     rows,
 )
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 
     from tuninglink.cli.retune_options import RetuneOptions
     from tuninglink.specs.spec import Spec
-    from tuninglink.tuning.retuning.results import RetuningResult
 
 
 def retune(options: RetuneOptions, command: str) -> TuninglinkError | None:

@@ -71,7 +71,7 @@ class _StandardOutput(io.FileIO):
 
 
 INTERRUPTED = 130
-"""What a shell reports for a program that was ended by an interrupt."""
+"""The exit code that a shell reports for a program that was ended by an interrupt."""
 
 
 def exit_on_interrupt(program: str) -> None:

@@ -10,8 +10,8 @@ from tuninglink.errors import CompileError
 from tuninglink.files import STANDARD_STREAM, check_output_directory, make_directory, write_output
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
 from tuninglink.spaces.provider_registry import ProviderRegistry
-from tuninglink.spaces.selection import SelectionError
-from tuninglink.tuning.programs.dispatches import Omission, read_program
+from tuninglink.spaces.selection import SelectionError, SpaceSelection
+from tuninglink.tuning.programs.dispatches import Omission, TuningTask, read_program
 from tuninglink.tuning.results import reason_of
 from tuninglink.tuning.scheduling.default_queue import estimated_work
 from tuninglink.tuning.suggestions import Question, Suggestions, suggest, suggested_specs
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tuninglink.compiler.compile_options import CompileOptions
-    from tuninglink.spaces.selection import SpaceSelection
-    from tuninglink.tuning.programs.dispatches import TuningTask
 
 
 def write_suggestions(

@@ -9,19 +9,16 @@ from tuninglink.cli.process import SUCCESS
 from tuninglink.cli.terminal import print_table
 from tuninglink.cli.usage import Usage
 from tuninglink.compiler.session import set_up_command_line
-from tuninglink.iree.targets import known_target_names
+from tuninglink.iree.targets import Target, known_target_names
 from tuninglink.llvm_flags import switch
 from tuninglink.specs.bindings import binding_of
-from tuninglink.specs.default_library import shipped
+from tuninglink.specs.default_library import ShippedSpec, shipped
 from tuninglink.specs.entry_settings import provenance_of
 from tuninglink.specs.libraries import LIBRARY, library_files, library_names
 from tuninglink.specs.spec import load_spec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-
-    from tuninglink.iree.targets import Target
-    from tuninglink.specs.default_library import ShippedSpec
 
 
 USAGE: Final = Usage(
@@ -80,7 +77,7 @@ def _library_rows(name: str) -> Iterator[tuple[str, str, str, str]]:
 
 
 def _source(provenance: Mapping[str, object]) -> str:
-    """Say where the configuration of an entry comes from."""
+    """Return the origin of an entry's configuration."""
     device = provenance.get("device")
     return str(provenance.get("source") or (f"tuned on {device}" if device else ""))
 

@@ -1,4 +1,4 @@
-"""What commands show on a terminal: verbosity, progress and tables."""
+"""Output of commands on a terminal: verbosity, progress and tables."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ import time
 from contextlib import ExitStack, contextmanager
 from enum import IntEnum
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TextIO
 
 from tuninglink.interrupt_hooks import interrupt_hook
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from typing import TextIO
 
     from rich.console import Console
 
@@ -198,7 +197,7 @@ def _plain(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str) ->
 
 
 _GAP: Final = "   "
-"""What stands between two columns."""
+"""The separator of two columns."""
 
 
 def _rich(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str, stream: TextIO) -> str:

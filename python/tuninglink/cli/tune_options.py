@@ -28,19 +28,18 @@ from tuninglink.tuning.programs import (
     GivenInput,
     ParameterFile,
 )
-from tuninglink.tuning.settings import LastStage, Numerics
+from tuninglink.tuning.settings import LastStage, Numerics, TuningSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tuninglink.iree.given_sizes import GivenSizes
     from tuninglink.tuning.problems import Problem
-    from tuninglink.tuning.settings import TuningSettings
 
 
 @dataclass(frozen=True, kw_only=True)
 class TuneOptions(MeasuringOptions):
-    """What the arguments ask for.
+    """The options of a run of the tuner.
 
     Attributes:
         input: the path of the program, `-` for standard input; empty with problems.
@@ -90,7 +89,7 @@ class TuneOptions(MeasuringOptions):
 
     @property
     def calls(self) -> CallOptions:
-        """How the whole program is called."""
+        """The calls of the whole program."""
         return CallOptions(self.functions, self.inputs, self.parameters, self.expected)
 
 
@@ -144,7 +143,7 @@ TUNE_FLAGS: Final = {
         "in at most a quarter of --budget. The best ones are written to SPEC.flags.",
         values=lambda: (NONE,),
     ),
-    "only-flags": switch("only_flags", "Compare sets of flags and nothing else."),
+    "only-flags": switch("only_flags", "Only compare sets of flags."),
     "allow-numerics": Flag(
         "numerics",
         lambda _: Numerics.ANY,

@@ -10,8 +10,15 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.tuning import Listener
 from tuninglink.tuning.devices import duration
-from tuninglink.tuning.results import Correctness
-from tuninglink.tuning.results.task_result import Ending, TaskOutcome, TaskResult
+from tuninglink.tuning.results import Correctness, OutputComparison, OutputVerdict
+from tuninglink.tuning.results.task_result import (
+    Ending,
+    FunctionComparison,
+    ModelComparison,
+    TaskOutcome,
+    TaskResult,
+    TrialResult,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,12 +28,6 @@ if TYPE_CHECKING:
     from tuninglink.tuning.deciding.verdicts import ModelVerdict
     from tuninglink.tuning.devices.device import DeviceDescription
     from tuninglink.tuning.programs.dispatches import DispatchedProgram, Omission, TuningTask
-    from tuninglink.tuning.results import OutputComparison, OutputVerdict
-    from tuninglink.tuning.results.task_result import (
-        FunctionComparison,
-        ModelComparison,
-        TrialResult,
-    )
     from tuninglink.tuning.scheduling import Timeline
     from tuninglink.tuning.scheduling.budget import Budget
 
@@ -60,7 +61,7 @@ def outcome(result: TaskResult) -> str:
 
 
 def _default(result: TaskResult) -> str:
-    """Return what the reference says about the compiler's choice, unless it is right."""
+    """Return the reference's verdict on the compiler's choice, unless it is right."""
     judgement = result.judgement
     if judgement is None or judgement.correctness is Correctness.RIGHT:
         return ""
@@ -73,7 +74,7 @@ def _default(result: TaskResult) -> str:
 
 
 def trials(result: TaskResult) -> str:
-    """Return how many candidates were tried, and why no more."""
+    """Return the number of tried candidates, and the reason for the end of the trials."""
     count = len(result.trials)
     tried = f"{count} candidate{'' if count == 1 else 's'} tried"
     return f"{tried} ({result.ending.value})" if result.ending else tried

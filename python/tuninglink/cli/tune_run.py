@@ -14,14 +14,16 @@ from tuninglink.explaining.profiles import read_profile
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note, thread_context
 from tuninglink.specs.default_library import DefaultLibrary
 from tuninglink.specs.sources import SpecFiles, read_specs
-from tuninglink.tuning.devices.device import check_devices
+from tuninglink.tuning.devices.device import DeviceDescription, check_devices
 from tuninglink.tuning.devices.hardware import TYPICAL, known_compute_units
 from tuninglink.tuning.devices.local import default_device
+from tuninglink.tuning.processor_peaks import peaks_of_processor
 from tuninglink.tuning.program_profiles import weighed
-from tuninglink.tuning.programs.dispatches import read_program
-from tuninglink.tuning.report import report_of
+from tuninglink.tuning.programs.dispatches import DispatchedProgram, read_program
+from tuninglink.tuning.report import TuningReport, report_of
 from tuninglink.tuning.scheduling import Stage, Timeline
 from tuninglink.tuning.scheduling.budget import Ledger
+from tuninglink.tuning.scheduling.default_queue import task_cost
 from tuninglink.tuning.search import begin_loading
 from tuninglink.tuning.tuner import Tuner
 
@@ -29,11 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from tuninglink.cli.tune_options import TuneOptions
+    from tuninglink.iree.peak_rates import PeakRates
     from tuninglink.iree.targets import Target
     from tuninglink.specs.spec import Spec
-    from tuninglink.tuning.devices.device import DeviceDescription
-    from tuninglink.tuning.programs.dispatches import DispatchedProgram
-    from tuninglink.tuning.report import TuningReport
     from tuninglink.tuning.results.task_result import TuningResult
 
 
@@ -68,8 +68,36 @@ def tune(options: TuneOptions, set_flags: Sequence[str], command: str) -> Tuned:
         TuninglinkError: the program cannot be tuned.
     """
     result, device, is_stopped = run_tuner(options, set_flags, command)
-    report = report_of(options.title, device, result, options.profile)
+    peaks = processor_peaks(options, device, result, measures=not is_stopped)
+    report = report_of(options.title, device, result, options.profile, peaks)
     return Tuned(result.spec, len(result.won), report, result.failure, is_stopped)
+
+
+def processor_peaks(
+    options: TuneOptions, device: DeviceDescription, result: TuningResult, *, measures: bool = True
+) -> PeakRates | None:
+    """Return the peak rates of this machine's processor for a report.
+
+    Args:
+        options: the options.
+        device: what measured.
+        result: the result of tuning.
+        measures: whether to measure rates that are not in the cache.
+
+    Returns:
+        The rates; None without a report or a result, for another device, or if they cannot be measured.
+    """
+    if not options.report or options.cluster or not result.tasks:
+        return None
+    types = {task_cost(task.task).element_type for task in result.tasks}
+    try:
+        with progress("measuring the peak rates of the processor"):
+            return peaks_of_processor(device, types, measures=measures)
+    except TuninglinkError as failure:
+        reason = failure.diagnostics[0].message
+        message = f"the peak rates of the processor were not measured: {reason}"
+        process.show(Diagnostic(Severity.REMARK, message))
+        return None
 
 
 def run_tuner(
@@ -83,6 +111,7 @@ def run_tuner(
     Raises:
         TuninglinkError: the program cannot be tuned.
     """
+    # Compile the program while the libraries of the search load.
     settings = options.settings
     ledger = Ledger(time_left(settings.seconds), settings.trials)
     timeline = Timeline()
@@ -92,6 +121,7 @@ def run_tuner(
     warning = generic_cpu_warning(task.target for task in program.tasks)
     if warning is not None:
         process.show(warning)
+    # Open the devices, and tune until the budget is over or a signal arrives.
     uris = settings.devices or _default_devices(program)
     with Measuring(options, uris).tuner(timeline) as tuner, stopping(ledger.whole, command):
         descriptions = tuner.devices.descriptions
@@ -212,7 +242,7 @@ def with_target_help(failure: CompileError, flags: Sequence[str]) -> CompileErro
     if not lacks_target or any(flag.startswith(_TARGET_FLAGS) for flag in flags):
         return failure
     notes = [note(f"for {name}: {example}") for name, example in _EXAMPLES.items()]
-    return CompileError(error("no target; name what the program is compiled for", notes=notes))
+    return CompileError(error("no target; name the target of the program", notes=notes))
 
 
 def generic_cpu_warning(targets: Iterable[Target]) -> Diagnostic | None:

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.cli import process
 from tuninglink.cli.measuring import check_outputs
 from tuninglink.cli.terminal import print_table, progress
-from tuninglink.cli.tune_run import candidate_specs, check_named_devices, read_input, run_tuner
+from tuninglink.cli.tune_run import (
+    candidate_specs,
+    check_named_devices,
+    processor_peaks,
+    read_input,
+    run_tuner,
+)
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import STANDARD_STREAM, check_directory, check_output_directory, write_file
@@ -25,8 +31,13 @@ from tuninglink.spaces.selection import (
     value_text,
 )
 from tuninglink.tuning.candidates.compilation import CandidateCompiler
-from tuninglink.tuning.candidates.preparation import NotTunableError, PreparedTask, prepare
-from tuninglink.tuning.programs.dispatches import Omission
+from tuninglink.tuning.candidates.preparation import (
+    NotTunableError,
+    PreparedTask,
+    TunableTask,
+    prepare,
+)
+from tuninglink.tuning.programs.dispatches import Omission, TuningTask
 from tuninglink.tuning.report import report_of, write_report
 from tuninglink.tuning.results import Failure, reason_of
 from tuninglink.tuning.scheduling.default_queue import estimated_work
@@ -38,8 +49,6 @@ if TYPE_CHECKING:
 
     from tuninglink.cli.tune_options import TuneOptions
     from tuninglink.tuning.candidates import Candidate
-    from tuninglink.tuning.candidates.preparation import TunableTask
-    from tuninglink.tuning.programs.dispatches import TuningTask
 
 _CANDIDATES: Final = 100
 """The candidates of a dispatch that are listed or compiled without `--trials`."""
@@ -99,6 +108,7 @@ def _prepared(options: TuneOptions) -> list[PreparedTask]:
     Raises:
         TuninglinkError: there is none.
     """
+    # Select the heaviest dispatches that the options name.
     settings = options.settings
     with progress(f"compiling {options.title}"):
         program = read_input(options)
@@ -111,6 +121,7 @@ def _prepared(options: TuneOptions) -> list[PreparedTask]:
         what = "that --only means" if program.tasks else "to tune"
         raise TuninglinkError(error(f"there is no dispatch {what}"))
     tasks = sorted(tasks, key=_importance, reverse=True)[: settings.top]
+    # Prepare them, and omit those without a space.
     specs, registry = candidate_specs(program, options), ProviderRegistry(process.show)
     selection = SpaceSelection(settings.pipelines, settings.fixed)
     result: list[PreparedTask] = []
@@ -125,6 +136,7 @@ def _prepared(options: TuneOptions) -> list[PreparedTask]:
                 unselected.append((task, failure))
             except (NotTunableError, TuninglinkError) as failure:
                 _omit(Omission(task.dispatches, reason_of(failure)))
+    # A selection that fits no dispatch is the user's error.
     if unselected and not result:
         raise unselected[0][1]
     for task, mistake in unselected:
@@ -176,7 +188,7 @@ def _measure(options: TuneOptions, command: str) -> TuninglinkError | None:
     if options.report:
         check_directory(options.report)
     check_named_devices(options)
-    result, device, _ = run_tuner(options, (), command)
+    result, device, is_stopped = run_tuner(options, (), command)
     measured = []
     for task in result.tasks:
         trials = sorted(task.trials, key=lambda trial: trial.microseconds or math.inf)
@@ -189,7 +201,9 @@ def _measure(options: TuneOptions, command: str) -> TuninglinkError | None:
         measured += [default, *others]
     _show(options, measured)
     if options.report:
-        write_report(report_of(options.title, device, result), Path(options.report))
+        peaks = processor_peaks(options, device, result, measures=not is_stopped)
+        report = report_of(options.title, device, result, peaks=peaks)
+        write_report(report, Path(options.report))
     return result.failure
 
 

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.cli import process
-from tuninglink.cli.flag_choice import choose_flags, say, write_flags
+from tuninglink.cli.flag_choice import FlagChoice, choose_flags, say, write_flags
 from tuninglink.cli.measuring import check_outputs, stopping
 from tuninglink.cli.startup import end_with, exit_on_interrupt
 from tuninglink.cli.terminal import Verbosity, set_verbosity, verbosity
-from tuninglink.cli.tune_run import check_named_devices, tune
+from tuninglink.cli.tune_run import Tuned, check_named_devices, tune
 from tuninglink.cli.tune_stages import run_stages
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.emission.spec_writer import write_spec
@@ -25,7 +25,7 @@ from tuninglink.errors import TuninglinkError
 from tuninglink.explaining.profiles import read_profile
 from tuninglink.files import STANDARD_STREAM, check_directory, write_output
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
-from tuninglink.tuning.flag_sets.comparison import TunedSet
+from tuninglink.tuning.flag_sets.results import FlagsResult, TunedSet
 from tuninglink.tuning.problems.programs import program_of
 from tuninglink.tuning.report import with_flag_sets, write_report
 from tuninglink.tuning.scheduling.budget import Budget
@@ -34,11 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from multiprocessing.connection import Connection
 
-    from tuninglink.cli.flag_choice import FlagChoice
     from tuninglink.cli.tune_options import TuneOptions
-    from tuninglink.cli.tune_run import Tuned
     from tuninglink.tuning.flag_sets import FlagSet
-    from tuninglink.tuning.flag_sets.results import FlagsResult
 
 
 _TILED_PART: Final = 0.35
@@ -106,6 +103,7 @@ def _tune_bases(
     Raises:
         TuninglinkError: the program cannot be tuned under any of them.
     """
+    # Tune under one set after the other, each with its share of the time.
     end = time.monotonic() + choice.seconds - choice.final_seconds
     tuned: dict[FlagSet, Tuned] = {}
     failures: list[TuninglinkError] = []
@@ -125,6 +123,7 @@ def _tune_bases(
         if outcome is None or outcome.is_interrupted:
             is_interrupted = True
             break
+    # Failures are warnings if another set was tuned.
     if not tuned:
         raise failures[0] if failures else TuninglinkError(error("interrupted"))
     for diagnostic in (diagnostic for failure in failures for diagnostic in failure.diagnostics):
@@ -135,6 +134,7 @@ def _tune_bases(
         return tuned[best], result
     if choice.options.output != STANDARD_STREAM:
         _write(choice.options, tuned[best], result)  # keep it if the comparison is interrupted
+    # Compare the tuned programs, and the best sets without a spec.
     left = end + choice.final_seconds - time.monotonic()
     contestants = [_contestant(base, tuned) for base in bases]
     present = [contestant.flag_set for contestant in contestants if not contestant.entries]
@@ -240,7 +240,7 @@ def tune_in_process(options: TuneOptions, set_flags: tuple[str, ...], command: s
 
 
 def _tune_and_send(job: _Job, sender: Connection, parent: int) -> None:
-    """Tune in this process, and send what comes of it."""
+    """Tune in this process, and send the result."""
     os.setpgid(0, 0)  # An interrupt from the terminal comes from the parent, once.
     end_with(parent)
     set_verbosity(job.verbosity)

@@ -158,7 +158,7 @@ def _check_options(options: UpgradeOptions) -> None:
     if len(options.specs) > 1:
         raise TuninglinkError(error("one spec at a time; only --check takes several"))
     if options.target and not options.report:
-        message = "--target says what to check configurations for; ask for the --report"
+        message = "--target selects the target of the checks in the --report; add --report"
         raise TuninglinkError(error(message))
 
 

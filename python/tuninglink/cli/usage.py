@@ -59,7 +59,7 @@ COMPLETION_REQUEST: Final = "_TUNINGLINK_COMPLETE"
 
 
 class ReportFormat(Enum):
-    """How a report is written, named as in `--format`."""
+    """The format of a report, named as in `--format`."""
 
     TABLE = "table"
     JSON = "json"

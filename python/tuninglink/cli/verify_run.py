@@ -112,6 +112,7 @@ def _verified(
     reproducers = (
         Reproducers(options.failures, options.flags, options.seed) if options.failures else None
     )
+    # Start the compiler, the device and the references.
     with ExitStack() as opened:
         compiler = opened.enter_context(CandidateCompiler(options.flags, options.jobs))
         settings = Settings(seed=options.seed)
@@ -126,6 +127,7 @@ def _verified(
                 f"device '{uri}' does not run code for '{backend}'; name another with --device"
             )
             raise TuninglinkError(error(message))
+        # Verify dispatch by dispatch.
         verified = []
         verification = ProgramVerification(compiler, device, references, options.timeout)
         for count, entry in enumerate(verification.run(runnable, spec), 1):
@@ -136,7 +138,7 @@ def _verified(
         whole = None
         if program.calls is not None and not options.patterns:
             reference = ProgramReference(
-                program.content, runnable[0].target.backend, options.seed, options.timeout
+                program.saved, runnable[0].target.backend, options.seed, options.timeout
             )
             judge = OutputJudge(program.tasks, opened.enter_context(reference))
             whole = judge_program(

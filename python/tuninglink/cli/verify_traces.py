@@ -60,15 +60,17 @@ def verify_traces(program: DispatchedProgram, spec: str, uri: str, options: Veri
         source = TraceSource(
             options.input, options.flags, options.compile_from, options.sizes, options.calls
         )
+        # Run the program without traces first: its outputs must not depend on them.
         try:
             plain = runs.outputs(spec)
             integers = runs.finite_integers()
         except ModelRunError as failure:
             raise TuninglinkError(error(str(failure))) from None
+        # Run it with traces on both targets, and compare them.
         step("compiling the program with traces")
-        content = source.content(options.timeout)
+        traced = source.traced(options.timeout)
         step("running the program with traces")
-        functions = tracing.run(content, spec, program.calls, integers)
+        functions = tracing.run(traced, spec, program.calls, integers)
     _write_report(functions, plain, options.report_format)
     return not any(
         dispatch.agreement is Agreement.DIFFERS

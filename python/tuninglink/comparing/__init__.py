@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from tuninglink.comparing.changes import (
@@ -22,8 +23,6 @@ from tuninglink.plain_data import plain
 from tuninglink.specs.spec import load_spec
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     Object = dict[str, Any]
 
 __all__ = [

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Final, Literal, TypeVar
+from typing import Final, Literal, TypeVar
 
 from tuninglink.plain_data import written
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 _Item = TypeVar("_Item")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from tuninglink.comparing.changes import (
@@ -19,8 +20,6 @@ from tuninglink.comparing.changes import (
 from tuninglink.plain_data import INFINITE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     Object = dict[str, Any]
 
 _MISSING: Final = "missing"

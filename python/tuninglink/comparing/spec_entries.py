@@ -15,7 +15,7 @@ from tuninglink.comparing.changes import (
     paired,
 )
 from tuninglink.matching.reader import MatcherReader
-from tuninglink.specs.entry_settings import provenance_of, settings_of
+from tuninglink.specs.entry_settings import provenance_of, rewriting_words, settings_of
 
 if TYPE_CHECKING:
     from tuninglink.matching.matcher import Matcher
@@ -71,8 +71,15 @@ def _side(read: Read) -> Side:
     settings = settings_of(spec, entry)
     provenance = provenance_of(spec.anatomy.table, entry.matcher)
     time = provenance.get("tuned_us")
+    words = rewriting_words(spec.anatomy.table, entry.action)
+    if words:
+        return Side("rewrites", _time(time), configuration=(words,))
     return Side(
         "computed" if settings is None else "configures" if settings else "configures nothing",
-        Estimate(float(time)) if isinstance(time, int | float) else None,
+        _time(time),
         configuration=tuple(f"{name} = {value}" for name, value in (settings or {}).items()),
     )
+
+
+def _time(value: object) -> Estimate | None:
+    return Estimate(float(value)) if isinstance(value, int | float) else None

@@ -61,7 +61,7 @@ def compile(  # noqa: A001 - the usual word, as in `re`
         The output of `iree-compile`, and the applied entries.
 
     Raises:
-        CompileError: the program or a flag is malformed, or the compiler reported an error, whatever its exit code.
+        CompileError: the program or a flag is malformed, or the compiler reported an error, with any exit code.
         SpecError: a spec is malformed, or cannot be linked.
         TuninglinkError: a file or a directory cannot be read or written.
     """

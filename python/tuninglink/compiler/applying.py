@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -11,10 +12,10 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.compiler.outcomes import SpecOutcomes
 from tuninglink.compiler.tagging import TaggedSpec
-from tuninglink.compiler.tracing import take_tags
+from tuninglink.compiler.tracing import Applied, take_tags
 from tuninglink.files import write_standard_output
 from tuninglink.iree.dispatches import containers, find_dispatches
-from tuninglink.matching.materialization import embed_specs, link_dispatches
+from tuninglink.matching.materialization import LinkedDispatch, embed_specs, link_dispatches
 from tuninglink.matching.prunable import Pruning
 from tuninglink.matching.specialization_ranges import specialize_dispatches
 from tuninglink.mlir import names
@@ -24,13 +25,9 @@ from tuninglink.specs.embedding import collect_specs, spec_attribute
 from tuninglink.specs.verification import check_configurations
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-
     from iree.compiler import ir as mlir
 
-    from tuninglink.compiler.tracing import Applied
     from tuninglink.iree.targets import Target
-    from tuninglink.matching.materialization import LinkedDispatch
     from tuninglink.specs.default_library import DefaultLibrary
     from tuninglink.specs.linking.linker import LinkedSpec
     from tuninglink.specs.spec import Spec

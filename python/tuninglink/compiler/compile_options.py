@@ -5,6 +5,7 @@ Observers see the program before and after specs are applied.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
@@ -12,8 +13,6 @@ from typing import TYPE_CHECKING, Protocol
 from tuninglink.iree.given_sizes import GivenSizes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from iree.compiler import ir as mlir
 
     from tuninglink.compiler.tracing import Applied

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.iree.dynamic_sizes import RANGES
 from tuninglink.mlir import names
-from tuninglink.mlir.diagnostics import Diagnostic, Severity, note
+from tuninglink.mlir.diagnostics import Diagnostic, Place, Severity, note
 from tuninglink.mlir.walk import collect
 from tuninglink.specs.applicability import Applicability
 from tuninglink.specs.bindings import binding_of
@@ -16,11 +17,8 @@ from tuninglink.specs.entry_settings import FLAGS, provenance_of, settings_of
 from tuninglink.specs.structure import SpecKind
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
     from tuninglink.compiler.tracing import Applied
     from tuninglink.iree.targets import Target
-    from tuninglink.mlir.diagnostics import Place
     from tuninglink.specs.default_library import DefaultLibrary, DefaultSpecFile
     from tuninglink.specs.spec import Spec
 

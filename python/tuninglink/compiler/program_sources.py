@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.compiler import native
+from tuninglink.compiler.compile_options import Phase
 from tuninglink.compiler.session import Invocation, Output, Session, session_flags
 from tuninglink.errors import CompileError
 from tuninglink.files import STANDARD_STREAM, cannot
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
-from tuninglink.mlir.serialization import is_bytecode, to_bytecode, without_byte_order_mark
+from tuninglink.mlir.serialization import (
+    is_bytecode,
+    to_bytecode,
+    to_text,
+    without_byte_order_mark,
+)
 from tuninglink.specs.spec import is_only_a_spec
 
 if TYPE_CHECKING:
@@ -19,7 +26,6 @@ if TYPE_CHECKING:
 
     from iree.compiler import ir as mlir
 
-    from tuninglink.compiler.compile_options import Phase
     from tuninglink.compiler.session import NativeHandle
 
 
@@ -121,6 +127,19 @@ def import_onnx(path: Path) -> bytes:
     return to_bytecode(module)
 
 
+@dataclass(frozen=True)
+class SavedProgram:
+    """A program in memory, with its weights.
+
+    Attributes:
+        content: the program, as bytecode or as text.
+        phase: the phase that it has passed.
+    """
+
+    content: bytes = field(repr=False)
+    phase: Phase
+
+
 class Run:
     """A program inside the compiler.
 
@@ -146,6 +165,16 @@ class Run:
         """
         self.check(self._invocation.run(first, last), f"compiling to '{last.value}'")
 
+    def save(self, phase: Phase) -> SavedProgram:
+        """Return the program as it stands, behind `phase`.
+
+        Past `flow`, weights are parts of attributes whose dialects have no bytecode interface: bytecode would lose them,
+        and the text of large ones is slow.
+        """
+        is_compact = phase <= Phase.FLOW
+        content = to_bytecode(self.module) if is_compact else to_text(self.module).encode()
+        return SavedProgram(content, phase)
+
     def image(self) -> bytes:
         """Return the compiled module as a VM FlatBuffer.
 
@@ -158,7 +187,7 @@ class Run:
             return output.content()
 
     def check(self, succeeded: bool, doing: str) -> None:  # noqa: FBT001 - it is what a step returned
-        """Raise what the compiler reported, whatever it returned."""
+        """Raise the errors that the compiler reported, independent of its return value."""
         if self._errors:
             raise CompileError(*self._errors)
         if not succeeded:
@@ -169,7 +198,7 @@ class Run:
 def compiler_run(
     source: bytes | str, flags: Sequence[str], *, name: str = "<memory>", verify: bool = True
 ) -> Iterator[Run]:
-    """Parse a program into a session of its own.
+    """Parse a program into a separate session.
 
     Args:
         source: the program as text or bytecode, or the path of one.

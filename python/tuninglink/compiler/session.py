@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable, Sequence
 from ctypes import byref, c_char_p, c_uint64, c_void_p
 from enum import IntEnum
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from iree.compiler import ir as mlir
 
 from tuninglink.compiler import native
 from tuninglink.errors import CompileError
 from tuninglink.mlir.c_interface import attach, object_at, read_diagnostic
-from tuninglink.mlir.diagnostics import callers
+from tuninglink.mlir.diagnostics import Diagnostic, callers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Self
-
     from tuninglink.compiler.compile_options import Phase
-    from tuninglink.mlir.diagnostics import Diagnostic
 
     Report = Callable[[Diagnostic], None]
 

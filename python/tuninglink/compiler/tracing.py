@@ -2,36 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
 
-from tuninglink.compiler.tagging import TAG
-from tuninglink.iree.dispatches import ancestors
+from tuninglink.compiler.tagging import TAG, Origin, TaggedSpec
+from tuninglink.iree.dispatches import Dispatch, ancestors
 from tuninglink.mlir import names
-from tuninglink.mlir.diagnostics import place_of
+from tuninglink.mlir.diagnostics import Place, place_of
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import visit
-from tuninglink.specs.bindings import binding_of, covers, entry_binding
-from tuninglink.specs.entry_settings import DERIVED, provenance_of, settings_of
+from tuninglink.specs.bindings import Binding, binding_of, covers, entry_binding
+from tuninglink.specs.entry_settings import DERIVED, provenance_of, rewriting_words, settings_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tuninglink.compiler.tagging import Origin, TaggedSpec
-    from tuninglink.iree.dispatches import Dispatch
     from tuninglink.iree.targets import Target
-    from tuninglink.mlir.diagnostics import Place
-    from tuninglink.specs.bindings import Binding
     from tuninglink.specs.spec import Spec
     from tuninglink.specs.structure import Entry
 
 
 @dataclass(frozen=True)
 class Applied:
-    """An operation that an entry configured.
+    """An operation that an entry configured, or the function of one that it rewrote.
 
     Attributes:
         dispatch: the dispatch, such as `@executable::@variant`.
@@ -73,9 +68,15 @@ class Applied:
         """The targets that the entry is bound to, if they are like this one but not this one; otherwise empty."""
         return "" if covers(self.binding, self.target) else ", ".join(self.binding or ())
 
+    @property
+    def rewriting(self) -> str:
+        """The change that the entry makes to the op in place of a configuration, in words; empty if it makes none."""
+        return rewriting_words(self.entry.anatomy.table, self.entry.action) if self.entry else ""
+
     def __str__(self) -> str:
         entry = f"entry '{self.entry.matcher}' of " if self.entry else ""
-        return f"{self.dispatch}: {self.operation} configured by {entry}'{self.spec}'"
+        verb = "rewritten" if self.operation == names.FUNCTION else "configured"
+        return f"{self.dispatch}: {self.operation} {verb} by {entry}'{self.spec}'"
 
 
 def take_tags(

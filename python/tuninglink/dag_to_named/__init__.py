@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -15,15 +16,12 @@ from tuninglink.mlir.serialization import parse_module, to_text
 from tuninglink.mlir.symbols import reference, symbol_name
 from tuninglink.mlir.walk import body, collect
 from tuninglink.payloads import PayloadError, payload_for, spec_of, winners
-from tuninglink.specs.structure import Anatomy
+from tuninglink.specs.structure import Anatomy, Entry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from tuninglink.mlir.diagnostics import Place
     from tuninglink.payloads import Payload
     from tuninglink.specs.spec import Spec
-    from tuninglink.specs.structure import Entry
 
 __all__ = ["ConvertedEntry", "ConvertedSpec", "convert_dags"]
 
@@ -70,7 +68,7 @@ class ConvertedSpec:
     entries: tuple[ConvertedEntry, ...]
 
     def __str__(self) -> str:
-        """The results in words, one line each."""
+        """Return the results in words, one line each."""
         count = sum(bool(entry.matcher_ops) for entry in self.entries)
         lines = [f"{count} of {len(self.entries)} entries modernized"]
         lines += [f"  {entry}" for entry in self.entries]

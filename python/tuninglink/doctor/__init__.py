@@ -9,6 +9,7 @@ import mmap
 import platform
 import re
 import time
+from collections.abc import Iterator, Mapping
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from importlib import metadata, resources
@@ -25,11 +26,11 @@ from tuninglink.iree.lowering_configs import ENTRIES
 from tuninglink.iree.targets import Target
 from tuninglink.mlir import names
 from tuninglink.specs.default_library import shipped
-from tuninglink.specs.remote import cache_directory
+from tuninglink.specs.remote import SPEC_FOLDERS, cache_directory
 from tuninglink.workers import JobError, JobTimeoutError, Pool, WorkerCrashedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from tuninglink.iree.peak_rates import PeakRates
 
 _PACKAGES: Final = ("tuninglink", "iree-base-compiler", "iree-base-runtime")
 _DEVELOPMENT: Final = ("dev", "docs")
@@ -83,6 +84,7 @@ class Environment:
         cache: the directory of downloaded specs.
         cached_files: the number of files in it.
         cached_bytes: their total size.
+        peaks: the measured peak rates of processors, which are in the cache, too.
     """
 
     versions: Mapping[str, str]
@@ -91,12 +93,16 @@ class Environment:
     cache: Path
     cached_files: int
     cached_bytes: int
+    peaks: tuple[PeakRates, ...] = ()
 
 
 def environment() -> Environment:
     """Return the installed components. Listing devices may take some seconds."""
     cache = cache_directory()
-    sizes = [path.stat().st_size for path in cache.rglob("*") if path.is_file()]
+    folders = (cache / name for name in SPEC_FOLDERS)
+    sizes = [
+        path.stat().st_size for folder in folders for path in folder.rglob("*") if path.is_file()
+    ]
     return Environment(
         versions={
             **{name: _version(name) for name in _PACKAGES},
@@ -107,7 +113,16 @@ def environment() -> Environment:
         cache=cache,
         cached_files=len(sizes),
         cached_bytes=sum(sizes),
+        peaks=_peaks(),
     )
+
+
+def _peaks() -> tuple[PeakRates, ...]:
+    if not _version("iree-base-runtime"):
+        return ()
+    from tuninglink.tuning.processor_peaks import stored_peaks  # noqa: PLC0415 - an extra
+
+    return tuple(peaks.rates for peaks in stored_peaks())
 
 
 def _version(package: str) -> str:

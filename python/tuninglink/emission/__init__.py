@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
@@ -13,13 +14,11 @@ from tuninglink.mlir.walk import visit
 from tuninglink.specs.transform_ops import yield_
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Mapping, Sequence
-
     from tuninglink.spaces.workload import Workload
 
     Value = mlir.Value[Any]
-    Matcher = Callable[["Workload", Value], None]
-    "Adds ops to a matcher that distinguish the root op of a dispatch from other ops."
+    Matcher = Callable[["Workload", Value, Container[int]], None]
+    "Adds ops to a matcher that distinguish the root op of a dispatch from other ops, but for the sizes of some loops."
 
 _PARAMETER: Final = "!transform.param<i64>"
 _ANY_VALUE: Final = "!transform.any_value"
@@ -36,13 +35,13 @@ class NoMatcherError(Exception):
     """A form of matchers cannot match an operation. The message is the reason."""
 
 
-def _match_contraction(dispatch: Workload, operation: Value, ranges: Container[int] = ()) -> None:
+def _match_contraction(dispatch: Workload, operation: Value, ranges: Container[int]) -> None:
     if dispatch.problem.kind is not OpKind.CONTRACTION:
         raise NoMatcherError("it is not a contraction")
     _match_product(names.MATCH_CONTRACTION, dispatch, operation, 0, ranges)
 
 
-def _match_convolution(dispatch: Workload, operation: Value, ranges: Container[int] = ()) -> None:
+def _match_convolution(dispatch: Workload, operation: Value, ranges: Container[int]) -> None:
     if dispatch.problem.kind is not OpKind.CONVOLUTION:
         raise NoMatcherError("it is not a convolution")
     _match_product(names.MATCH_CONVOLUTION, dispatch, operation, _CONVOLUTION_STEPS, ranges)
@@ -87,7 +86,7 @@ def _with_open_sizes(
     return mlir.RankedTensorType.get(sizes, image.element_type)
 
 
-def _match_attention(dispatch: Workload, operation: Value, ranges: Container[int] = ()) -> None:
+def _match_attention(dispatch: Workload, operation: Value, ranges: Container[int]) -> None:
     root = dispatch.root
     if root.name not in (names.ATTENTION, names.ONLINE_ATTENTION):
         raise NoMatcherError("it is not an attention")
@@ -110,7 +109,7 @@ def _match_attention(dispatch: Workload, operation: Value, ranges: Container[int
     _match_sizes(dispatch, results, loops, ranges)
 
 
-def _match_dag(dispatch: Workload, operation: Value, ranges: Container[int] = ()) -> None:
+def _match_dag(dispatch: Workload, operation: Value, ranges: Container[int]) -> None:
     """Match operations with the same attributes, types and body, for any producers of the operands.
 
     Types have dynamic sizes where they depend on a loop with a range.
@@ -173,14 +172,6 @@ def _captures(root: mlir.Operation) -> bool:
     return False
 
 
-RANGED_FORMS: Final[Mapping[str, Callable[[Workload, Value, Container[int]], None]]] = {
-    "contraction": _match_contraction,
-    "convolution": _match_convolution,
-    "attention": _match_attention,
-    "dag": _match_dag,
-}
-"""The forms of matchers that can match ranges of loop sizes."""
-
 FORMS: Final[Mapping[str, Matcher]] = {
     "contraction": _match_contraction,
     "convolution": _match_convolution,
@@ -200,7 +191,7 @@ def _match_sizes(
     dispatch: Workload,
     handles: Sequence[Value],
     loops: Sequence[Sequence[int]],
-    ranges: Container[int] = (),
+    ranges: Container[int],
 ) -> None:
     """Match the sizes of the dispatch, except dynamic ones and those of roles that have a loop with a range."""
     for handle, numbers in zip(handles, loops, strict=False):

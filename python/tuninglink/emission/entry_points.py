@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,8 +16,6 @@ from tuninglink.mlir.walk import collect
 from tuninglink.specs.transform_ops import add_kernel_config, yield_
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from tuninglink.spaces.workload import Workload
 
 _ANY_OP: Final = "!transform.any_op"
@@ -66,8 +65,8 @@ def add_entry_point(
         module: the spec.
         pairs: the matcher and the action of each entry. Without pairs, the entry point does nothing else.
         preparations: the preparations before the walk.
-        rewriting: the matcher and the action of each entry that rewrites its op. A walk of their own comes first, since
-            preparations change their ops.
+        rewriting: the matcher and the action of each entry that rewrites its op. They are walked separately and first,
+            since preparations change their ops.
     """
     entry_point = add_kernel_config(module, consumes=bool(pairs or rewriting))
     block = entry_point.regions[0].blocks[0]

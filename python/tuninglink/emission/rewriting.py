@@ -7,6 +7,7 @@ sequence of elementwise ops on shifted slices of the image, which the compiler f
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING, Final
 
@@ -19,8 +20,6 @@ from tuninglink.mlir import names
 from tuninglink.specs.transform_ops import named_sequence, yield_
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from tuninglink.spaces.workload import Workload
 
 _ANY_OP: Final = "!transform.any_op"
@@ -46,23 +45,20 @@ def window_copies(dispatch: Workload) -> tuple[int, ...]:
     if target is None or target.backend != "llvm-cpu":
         return ()
     problem = dispatch.problem
-    sizes = {
-        dimension.size for dimension in problem.dimensions if dimension.role is not Role.FILTER
-    }
+    has_open_size = any(dimension.size is None for dimension in problem.dimensions)
     adds_channels = any(
         dimension.role is Role.INPUT_CHANNEL and dimension.size != 1
         for dimension in problem.dimensions
     )
-    if problem.kind is not OpKind.CONVOLUTION or adds_channels or None in sizes:
+    if problem.kind is not OpKind.CONVOLUTION or adds_channels or has_open_size:
         return ()
-    copies = [
-        dimension.size if dimension.role is Role.FILTER and dimension.size != 1 else 0
+    copies = tuple(
+        dimension.size
+        if dimension.size and dimension.size > 1 and dimension.role is Role.FILTER
+        else 0
         for dimension in problem.dimensions
-    ]
-    known = [count for count in copies if count is not None]
-    if len(known) < len(copies) or not 1 < prod(count or 1 for count in known) <= _MOST_COPIES:
-        return ()
-    return tuple(known)
+    )
+    return copies if 1 < prod(count or 1 for count in copies) <= _MOST_COPIES else ()
 
 
 def add_unrolling(module: mlir.Operation, copies: Sequence[int]) -> str:
@@ -82,6 +78,7 @@ def add_unrolling(module: mlir.Operation, copies: Sequence[int]) -> str:
         function_name = mlir.StringAttr.get(names.FUNCTION)
         (function,) = create(names.GET_PARENT, [operation], [_ANY_OP], op_name=function_name)
         unrolled = [count for count in copies if count]
+        # Tile the unrolled loops by one, and unroll the new loops, the innermost first.
         _, *loops = create(
             names.TILE_USING_FOR,
             [operation],
@@ -93,6 +90,7 @@ def add_unrolling(module: mlir.Operation, copies: Sequence[int]) -> str:
         integer = mlir.IntegerType.get_signless(64)
         for loop, count in reversed(list(zip(loops, unrolled, strict=True))):
             create(names.UNROLL, [loop], [], factor=mlir.IntegerAttr.get(integer, count))
+        # Clean up the function with patterns, then CSE.
         patterns = mlir.Operation.create(names.APPLY_PATTERNS, operands=[function], regions=1)
         with mlir.InsertionPoint(patterns.regions[0].blocks.append()):
             for pattern in _CLEANUP:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.emission import FORMS, RANGED_FORMS, NoMatcherError, create
+from tuninglink.emission import FORMS, NoMatcherError, create
 from tuninglink.emission.entry_points import Preparation, add_entry_point
 from tuninglink.emission.rewriting import add_unrolling
 from tuninglink.iree.dynamic_sizes import RANGES, UNBOUNDED, SizeRange, specialization_ranges
@@ -21,8 +22,6 @@ from tuninglink.specs.entry_settings import PROVENANCE, provenance_attribute
 from tuninglink.specs.transform_ops import yield_
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from tuninglink.iree.targets import Target
     from tuninglink.spaces.workload import Workload
 
@@ -38,7 +37,7 @@ def match_in_ranges(
     """Add ops to a matcher that match the root op of a dispatch with other loop sizes.
 
     Args:
-        form: one of `RANGED_FORMS`.
+        form: one of `FORMS`.
         dispatch: the dispatch.
         operation: the handle to the candidate op.
         ranges: the sizes of loops. Other loops have the sizes of the dispatch.
@@ -46,7 +45,7 @@ def match_in_ranges(
     Raises:
         NoMatcherError: the form cannot match the root op, or a loop with a range is not a dimension of an operand.
     """
-    RANGED_FORMS[form](dispatch, operation, ranges)
+    FORMS[form](dispatch, operation, ranges)
     op = StructuredOp(dispatch.root)
     for loop, sizes in _complete_roles(op, ranges).items():
         _match_bounds(operation, *_places(op, loop)[0], sizes)
@@ -128,7 +127,7 @@ class SpecEntry:
             compiler chooses. `names.UNROLLED_LOOPS` rewrites it instead.
         provenance: the entries of `tuninglink.provenance`.
         target: the target that the entry is bound to; None for any target.
-        ranges: the ranges of loop sizes, for one of `RANGED_FORMS`. Other loops have the sizes of the dispatch.
+        ranges: the ranges of loop sizes. Other loops have the sizes of the dispatch.
         bounds: bounds on the sizes of dynamic loops, for the compiler.
         specializations: the boxes of sizes that the compiler specializes code for; see `specialization_ranges`.
     """
@@ -172,11 +171,13 @@ def write_spec(name: str, entries: Sequence[SpecEntry]) -> str:
         unit = mlir.UnitAttr.get()
         configuring = [entry for entry in entries if not entry.copies]
         dispatches = [entry.dispatch for entry in configuring]
+        # Mark the module; only a plain matcher list has the default form.
         module.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)
         module.attributes[names.WITH_NAMED_SEQUENCE] = unit
         preparations = [kind for kind in Preparation if any(map(kind.is_for, dispatches))]
         if configuring == list(entries) and entries and not preparations:
             module.attributes[names.DEFAULT_ENTRY_POINT] = unit
+        # Entries with equal configurations share an action.
         actions = {
             attributes: _add_action(module, attributes)
             for attributes in sorted({tuple(entry.configuration) for entry in configuring}, key=len)
@@ -185,6 +186,7 @@ def write_spec(name: str, entries: Sequence[SpecEntry]) -> str:
             copies: add_unrolling(module, copies)
             for copies in dict.fromkeys(entry.copies for entry in entries if entry.copies)
         }
+        # Add a matcher for each entry.
         fresh = FreshNames([])
         pairs, rewriting = [], []
         for entry in entries:
@@ -209,7 +211,7 @@ def matcher_key(dispatch: Workload, form: str) -> str:
         module = mlir.Module.create().operation
         block = _add_sequence(module, "match", [_ANY_OP], [])
         with mlir.InsertionPoint(block):
-            FORMS[form](dispatch, block.arguments[0])
+            FORMS[form](dispatch, block.arguments[0], ())
             yield_([])
         return to_text(module)
 
@@ -260,7 +262,7 @@ def _add_matcher(module: mlir.Operation, name: str, entry: SpecEntry) -> None:
         if entry.ranges:
             match_in_ranges(entry.form, entry.dispatch, operation, entry.ranges)
         else:
-            FORMS[entry.form](entry.dispatch, operation)
+            FORMS[entry.form](entry.dispatch, operation, ())
         match_bounds(entry.dispatch, operation, entry.bounds)
         parameters = [
             create(names.PARAM_CONSTANT, [], [_ANY_PARAMETER], value=configuration)[0]

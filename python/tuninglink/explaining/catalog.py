@@ -20,10 +20,10 @@ from tuninglink.specs.entry_settings import provenance_of
 from tuninglink.specs.spec import Spec
 
 _SHOWN: Final = 3
-"""How many entries are named that nearly match."""
+"""The maximum number of nearly matching entries that are named."""
 
 _COMPARED: Final = 5
-"""How many of the nearest are compared in full to name those."""
+"""The number of nearest entries that are compared in full to find those."""
 
 
 class Catalog:
@@ -101,7 +101,7 @@ class Catalog:
                 yield f"cannot tell what {entries} of '{member.source}' would match: {reason}"
             if member.is_too_large:
                 yield (
-                    f"whether entries of '{member.source}' are unreachable is not asked, as there are more than "
+                    f"whether entries of '{member.source}' are unreachable is not checked, as there are more than "
                     f"{MOST_PROVEN:,}; 'tuninglink check' does"
                 )
 

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from tuninglink.compiler.prepared_dispatches import executable_name
-from tuninglink.explaining.dispatch_report import ConfigurationText, KnobRow
+from tuninglink.compiler.prepared_dispatches import DispatchSources, executable_name
+from tuninglink.explaining.dispatch_report import ConfigurationText, KnobRow, OperationReport
 from tuninglink.iree.dispatches import ancestors, find_dispatches, find_root_ops
+from tuninglink.matching.op_info import OpInfo
 from tuninglink.mlir import names
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.spaces.configuration import read_configuration
 from tuninglink.spaces.knob_reference import meaning
 from tuninglink.spaces.knob_values import knob_values
+from tuninglink.specs.entry_settings import unrolled_loops
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from iree.compiler import ir as mlir
 
     from tuninglink.compiler.compile_options import Configure
-    from tuninglink.compiler.prepared_dispatches import DispatchSources
-    from tuninglink.explaining.dispatch_report import OperationReport
+    from tuninglink.compiler.tracing import Applied
 
 
 @dataclass(frozen=True)
@@ -98,6 +98,8 @@ class CompilersChoices:
         choices = self._choices.get(dispatch, [])
         if len(choices) == count:
             choice = choices[position]
+            if report.rewriting:  # The loops of the new ops are others.
+                return replace(report, compilers_choice=choice.text)
             set_knobs = {knob.name for knob in report.knobs}
             added = [
                 KnobRow(name, "", value, meaning(name))
@@ -127,3 +129,25 @@ def same_op(
     roots = [op for group in find_root_ops(prepared) for op in group.roots]
     same = [op for op in roots if op.name == operation.name and str(op.location) == place]
     return same[0] if len(same) == 1 else None
+
+
+def rewritten_op(applied: Applied, prepared: mlir.Operation | None) -> mlir.Operation | None:
+    """Return the op that an entry unrolled, as matchers saw it; None if unknown.
+
+    Args:
+        applied: the entry.
+        prepared: the dispatch as matchers saw it; None if unknown.
+    """
+    if applied.entry is None or prepared is None:
+        return None
+    copies = unrolled_loops(applied.entry.anatomy.table, applied.entry.action)
+    roots = [op for group in find_root_ops(prepared) for op in group.roots]
+    unrolled = [op for op in roots if _has_loops(OpInfo(op).sizes, copies)]
+    return unrolled[0] if len(unrolled) == 1 else None
+
+
+def _has_loops(sizes: Sequence[int | None], copies: Sequence[int]) -> bool:
+    """Return whether unrolled loops, which have a number of copies, are those of an op with these sizes."""
+    return len(sizes) == len(copies) and all(
+        count in (0, size) for size, count in zip(sizes, copies, strict=True)
+    )

@@ -24,7 +24,7 @@ from tuninglink.spaces.knob_values import AllowedValues
 from tuninglink.spaces.provider_registry import ProviderRegistry
 
 _WITH_VALUES: Final = 10
-"""For how many problems, those that cost most, it is asked which values are valid: it takes 0.2 s for each."""
+"""The number of most expensive problems whose valid values are computed, which takes 0.2 s for each."""
 
 
 def with_details(
@@ -44,6 +44,7 @@ def with_details(
     detailed: dict[str, DispatchReport] = {}
     asked = 0
     for row in explanation.rows:
+        # Equal dispatches share one starting point.
         first = row.dispatches[0]
         point = points.get(first.name)
         if point is None or not is_tunable(point.workload.problem.kind):

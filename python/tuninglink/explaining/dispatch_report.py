@@ -73,6 +73,8 @@ class OperationReport:
         shadowed: entries that match as well, and come later.
         nearest: the nearest entries, if none matched.
         cannot_tell: the facts that could not be determined.
+        rewriting: the change that the entry made to the op in place of a configuration, in words; empty without one. The
+            configuration is then the compiler's for the new ops.
         hint: a change to the program that no configuration can replace; empty without a hint.
     """
 
@@ -89,6 +91,7 @@ class OperationReport:
     shadowed: tuple[EntryReference, ...] = ()
     nearest: tuple[NearMiss, ...] = ()
     cannot_tell: tuple[str, ...] = ()
+    rewriting: str = ""
     hint: str = ""
 
     @property
@@ -104,7 +107,7 @@ class Status(Enum):
     """The outcome for a dispatch; the value is the word in reports."""
 
     TUNED = "tuned"
-    """A spec configured it."""
+    """A spec configured it, or rewrote its op."""
     KEPT = "kept"
     """An entry matched, but the dispatch had a configuration before, and kept it."""
     NO_EFFECT = "no-effect"
@@ -212,8 +215,8 @@ class DispatchReport:
         if self.microseconds is not None and self.default_microseconds is not None:
             return self.calls * (self.default_microseconds - self.microseconds)
         savings = [operation.recorded_saving for operation in self.operations if operation.match]
-        known = [saving for saving in savings if saving is not None]
-        return self.calls * sum(known) if known and len(known) == len(savings) else None
+        recorded = [saving for saving in savings if saving is not None]
+        return self.calls * sum(recorded) if recorded and len(recorded) == len(savings) else None
 
     @property
     def words(self) -> str:
@@ -260,4 +263,4 @@ _TRIVIAL: Final = frozenset({OpKind.ELEMENTWISE.value, OpKind.OTHER.value})
 
 
 _COMPUTING: Final = "iree_linalg_ext."
-"""The dialect of ops that compute and are of no kind of their own, such as sorts."""
+"""The dialect of computing ops without their own kind, such as sorts."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,13 @@ from tuninglink.compiler.prepared_dispatches import (
     functions,
 )
 from tuninglink.explaining.advice import LibraryAdvice, layout_hint
-from tuninglink.explaining.catalog import Catalog
-from tuninglink.explaining.compilers_choices import CompilersChoices, configuration_of, same_op
+from tuninglink.explaining.catalog import Catalog, TargetCatalog
+from tuninglink.explaining.compilers_choices import (
+    CompilersChoices,
+    configuration_of,
+    rewritten_op,
+    same_op,
+)
 from tuninglink.explaining.dispatch_report import (
     DispatchReport,
     KnobRow,
@@ -23,25 +29,21 @@ from tuninglink.explaining.dispatch_report import (
 )
 from tuninglink.explaining.explanation import Explanation
 from tuninglink.iree.dispatch_calls import count_calls
-from tuninglink.iree.dispatch_cost import dispatch_costs
-from tuninglink.iree.dispatches import find_dispatches, find_root_ops
+from tuninglink.iree.dispatch_cost import DispatchCost, dispatch_costs
+from tuninglink.iree.dispatches import Dispatch, find_dispatches, find_root_ops
 from tuninglink.iree.op_words import describe
 from tuninglink.matching.op_info import OpInfo
+from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import place_of
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.spaces.knob_reference import meaning
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     from iree.compiler import ir as mlir
 
     from tuninglink.compiler.applying import SpecChoice
     from tuninglink.compiler.compile_options import Configure
     from tuninglink.compiler.tracing import Applied
-    from tuninglink.explaining.catalog import TargetCatalog
-    from tuninglink.iree.dispatch_cost import DispatchCost
-    from tuninglink.iree.dispatches import Dispatch
     from tuninglink.iree.given_sizes import GivenSizes
 
 
@@ -236,12 +238,14 @@ class _Part:
         """Return the ops that specs configured, or else those that the compiler configured."""
         prepared = self._prepared.module(dispatch.name, dispatch.module)
         applied = self._applied.get(dispatch.name)
+        roots = [op for group in find_root_ops(dispatch.module) for op in group.roots]
         if applied:
             return [
-                _DispatchOp(op, same_op(op, dispatch.module, prepared), application)
+                _DispatchOp((roots or [op])[0], rewritten_op(application, prepared), application)
+                if op.name == names.FUNCTION
+                else _DispatchOp(op, same_op(op, dispatch.module, prepared), application)
                 for op, application in applied
             ]
-        roots = [op for group in find_root_ops(dispatch.module) for op in group.roots]
         if prepared is None or prepared == dispatch.module:
             return [_DispatchOp(op, None if prepared is None else op, None) for op in roots]
         seen = [op for group in find_root_ops(prepared) for op in group.roots]
@@ -272,7 +276,7 @@ class _Part:
             unsure.append(self._prepared.unsure or "what matchers saw of it is not known")
         if found.applied:
             match = catalog.match(found.applied)
-            report = replace(report, match=match)
+            report = replace(report, match=match, rewriting=found.applied.rewriting)
             if match.entry is None:
                 unsure.append("which entry of the spec configured it")
             elif found.seen is not None:

@@ -19,6 +19,9 @@ from tuninglink.explaining.spec_report import SpecSummary
 from tuninglink.iree.peak_rates import PeakRates
 from tuninglink.plain_data import FLAT, HIDDEN, named, written
 
+EXPLANATION: Final = "tuninglink.explanation"
+"""The format of explanations as JSON."""
+
 
 @dataclass(frozen=True)
 class LibraryCoverage:
@@ -93,7 +96,7 @@ class Explanation:
         version: its version. What is added does not change it; what is changed or removed does.
     """
 
-    format: Literal["tuninglink.explanation"] = field(default="tuninglink.explanation", init=False)
+    format: Literal["tuninglink.explanation"] = field(default=EXPLANATION, init=False)
     version: Literal[2] = field(default=2, init=False)
     program: str
     specs: tuple[SpecSummary, ...]

@@ -20,7 +20,7 @@ from tuninglink.specs.spec import Spec
 from tuninglink.specs.structure import Entry
 
 MOST_PROVEN: Final = 2_000
-"""Up to how many entries of a spec it is asked which of them are unreachable."""
+"""The maximum number of entries of a spec that are checked for unreachable ones."""
 
 
 class SpecMember:

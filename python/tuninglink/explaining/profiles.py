@@ -14,6 +14,7 @@ from statistics import mean
 from typing import TYPE_CHECKING, Any, Final
 
 from tuninglink.errors import TuninglinkError
+from tuninglink.explaining.explanation import EXPLANATION
 from tuninglink.files import cannot
 from tuninglink.mlir.diagnostics import error, note
 
@@ -73,7 +74,7 @@ def _first(values: Mapping[str, float], dispatch: str, functions: Sequence[str])
 
 
 def runs_of(counts: Mapping[str, float], calls: Mapping[str, int]) -> float:
-    """Return the number of runs of a program in a profile, or 0 if it cannot be told.
+    """Return the number of runs of a program in a profile, or 0 if it is unknown.
 
     It is the most frequent ratio of calls in the profile to calls in the program, of which those in loops are unknown.
 
@@ -118,10 +119,6 @@ def read_profile(path: str) -> Profile:
         raise TuninglinkError(error(reason, notes=[formats])) from None
 
 
-EXPLANATION: Final = "tuninglink.explanation"
-"""The format of explanations as JSON."""
-
-
 def _explained(document: Mapping[str, Any], path: str) -> Profile:
     """Return the times in an explanation.
 
@@ -137,6 +134,11 @@ def _explained(document: Mapping[str, Any], path: str) -> Profile:
         {entry["name"]: float(entry["calls"]) for entry in timed},
         runs=1.0,
         device=document.get("device", ""),
+        defaults={
+            entry["name"]: float(entry["default_microseconds"])
+            for entry in timed
+            if entry.get("default_microseconds") is not None
+        },
     )
 
 

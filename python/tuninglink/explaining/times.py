@@ -9,7 +9,7 @@ from typing import Protocol
 from tuninglink.explaining.dispatch_report import DispatchReport
 from tuninglink.explaining.explanation import Explanation
 from tuninglink.explaining.profiles import Profile, runs_of
-from tuninglink.iree.peak_rates import peaks_of_device
+from tuninglink.iree.peak_rates import PeakRates, peaks_of_device
 
 
 class MeasuredTimes(Protocol):
@@ -32,10 +32,12 @@ def with_times(explanation: Explanation, times: Iterable[MeasuredTimes]) -> Expl
     The calls of dispatches are those that a profile counted: a loop of unknown length counts once in the program.
     """
     sources = list(times)
+    # The first profile also gives the numbers of calls.
     for profile in [source for source in sources if isinstance(source, Profile)][:1]:
         explanation = _with_calls(explanation, profile)
     device = next((source.device for source in sources if source.device), "")
     peaks = peaks_of_device(device)
+    # Earlier sources take precedence.
     dispatches = [
         replace(
             dispatch,
@@ -47,6 +49,7 @@ def with_times(explanation: Explanation, times: Iterable[MeasuredTimes]) -> Expl
         )
         for dispatch in explanation.dispatches
     ]
+    # Name the dispatches without a time.
     if sources and not any(each.microseconds is not None for each in dispatches):
         notes = (*explanation.notes, "no time is known of any dispatch of the program")
         return replace(explanation, notes=notes)
@@ -59,6 +62,12 @@ def with_times(explanation: Explanation, times: Iterable[MeasuredTimes]) -> Expl
             f"times are known of {of_all}; shares of the measured time leave out the others",
         )
     return replace(explanation, dispatches=tuple(dispatches), notes=notes, device=device)
+
+
+def with_peaks(explanation: Explanation, peaks: PeakRates) -> Explanation:
+    """Return an explanation with the peak rates of the device that its times are from."""
+    dispatches = tuple(replace(dispatch, peaks=peaks) for dispatch in explanation.dispatches)
+    return replace(explanation, dispatches=dispatches)
 
 
 def _first(times: Iterable[float | None]) -> float | None:

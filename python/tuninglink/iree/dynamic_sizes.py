@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isqrt
 from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree.structured_op import StructuredOp, shape
+from tuninglink.iree.structured_op import Sizes, StructuredOp, shape
 from tuninglink.mlir.walk import collect
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tuninglink.iree.given_sizes import SizeLookup
-    from tuninglink.iree.structured_op import Sizes
 
     Value = mlir.Value[Any]
 
@@ -58,7 +55,7 @@ class SizeRange:
 def ranges_around(sizes: Sequence[int], least: int = 1) -> dict[int, SizeRange]:
     """Return a range around each of several sizes. One ends where the next size is as near, by their ratio.
 
-    A size of 1 has a range of its own, if that may be: its code needs no loop.
+    A size of 1 has its own range if possible: its code needs no loop.
 
     Args:
         sizes: the sizes.

@@ -10,7 +10,7 @@ to LLVM IR"), and with intrinsics that the target does not list ("no intrinsic m
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
@@ -21,8 +21,6 @@ from tuninglink.iree.known_targets import BACKENDS
 from tuninglink.mlir.diagnostics import thread_context
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from tuninglink.iree.targets import Target
 
 _NVIDIA = "NV"

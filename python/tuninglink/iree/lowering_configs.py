@@ -52,6 +52,21 @@ ENTRIES: Final = (
 Source: `IREEGPUAttrs.cpp` and `GPULoweringConfigUtils.cpp`; a test finds each in the installed library.
 """
 
+PIPELINE_DEPTH: Final = "pipeline_depth"
+STORE_STAGE: Final = "store_stage"
+
+SPIRV_LEVELS: Final[Mapping[str, Sequence[str]]] = {
+    "#iree_gpu.spirv_pipeline<BaseDistribute>": (WORKGROUP, THREAD, REDUCTION),
+    "#iree_gpu.spirv_pipeline<BaseVectorize>": (WORKGROUP, THREAD, REDUCTION, "window"),
+    "#iree_gpu.spirv_pipeline<MatmulPromoteVectorize>": (WORKGROUP,),
+    "#iree_gpu.spirv_pipeline<CooperativeMatrixVectorize>": (
+        *(WORKGROUP, SUBGROUP, REDUCTION),
+        "matrix",
+    ),
+    "#iree_gpu.spirv_pipeline<SubgroupReduce>": (WORKGROUP, REDUCTION),
+}
+"""What the levels of tile sizes are in the pipelines for SPIR-V."""
+
 WORKGROUP_SIZE: Final = "workgroup_size"
 SUBGROUP_SIZE: Final = "subgroup_size"
 PIPELINE_OPTIONS: Final = "gpu_pipeline_options"
@@ -166,6 +181,44 @@ def cpu_lowering_config(
     """
     text = ", ".join(f"{level.value} = {list(sizes)}" for level, sizes in levels.items())
     return mlir.Attribute.parse(f"{_PREFIX}{text}>", context)
+
+
+_LEVELS_PREFIX = "#iree_codegen.lowering_config<"
+_LEVELS: Final = "tile_sizes"
+
+
+def read_tile_levels(attribute: mlir.Attribute) -> tuple[tuple[int, ...], ...] | None:
+    """Return the tile sizes of each level in a `#iree_codegen.lowering_config`; None for any other attribute or entry."""
+    if not str(attribute).startswith(_LEVELS_PREFIX):
+        return None
+    entries = named_parameters(attribute)
+    levels = None if entries is None else entries.pop(_LEVELS, None)
+    if entries or not isinstance(levels, mlir.ArrayAttr):
+        return None
+    result = []
+    for level in levels:
+        sizes = read_integers(level)
+        if sizes is None:
+            return None
+        result.append(sizes)
+    return tuple(result)
+
+
+def tile_levels_config(levels: Sequence[Sequence[int]], context: mlir.Context) -> mlir.Attribute:
+    """Return a `#iree_codegen.lowering_config`, without the zeros at the ends of levels, which mean the same.
+
+    Raises:
+        MLIRError: a size does not fit into 64 bits.
+    """
+    shortened = [_without_last_zeros(level) for level in levels]
+    while shortened and not shortened[-1]:
+        shortened.pop()
+    return mlir.Attribute.parse(f"{_LEVELS_PREFIX}{_LEVELS} = {shortened}>", context)
+
+
+def _without_last_zeros(sizes: Sequence[int]) -> list[int]:
+    last = max((position for position, size in enumerate(sizes) if size), default=-1)
+    return list(sizes[: last + 1])
 
 
 def _tiling(attribute: mlir.Attribute) -> Tiling | None:

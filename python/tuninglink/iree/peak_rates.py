@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
+
+from tuninglink.plain_data import named
 
 _CLASSES: Final = {
     "bf16": "fp16",
@@ -26,14 +28,21 @@ class PeakRates:
     Attributes:
         device: the device.
         source: where the rates come from.
-        tflops: 10^12 operations per second, by class of element types: `fp64`, `fp32`, `fp16`, `fp8`, `int8`.
+        tflops: 10^12 operations per second, by class of element types: `fp64`, `fp32`, `fp16`, `fp8`, `int8`; `bf16`
+            where its rate differs from that of `fp16`.
         tbps: 10^12 bytes per second to and from the memory.
+        is_measured: whether the rates were measured, and not given by a vendor.
     """
 
     device: str
     source: str
     tflops: Mapping[str, float]
     tbps: float
+    is_measured: bool = field(default=False, metadata=named("measured"))
+
+    def __str__(self) -> str:
+        rates = [f"{_text(rate, 'FLOP')} {name}" for name, rate in self.tflops.items()]
+        return f"{', '.join([*rates, _text(self.tbps, 'B')])} ({self.source})"
 
     def least_us(self, flops: int, moved: int, element_type: str) -> float | None:
         """Return the time that a dispatch needs at least; None if the rate for its types is unknown.
@@ -46,10 +55,15 @@ class PeakRates:
             moved: the number of bytes.
             element_type: the type of the elements that the operations combine.
         """
-        rate = self.tflops.get(rate_class(element_type))
+        rate = self.tflops.get(element_type) or self.tflops.get(rate_class(element_type))
         if flops and rate is None:
             return None
         return max(flops / rate if rate else 0.0, moved / self.tbps) * 1e-6
+
+
+def _text(rate: float, unit: str) -> str:
+    """Return a rate of 10^12 a second with three digits."""
+    return f"{rate:.3g} T{unit}/s" if rate >= 1 else f"{1e3 * rate:.3g} G{unit}/s"
 
 
 def rate_class(element_type: str) -> str:

@@ -66,7 +66,7 @@ class ValueType:
         )
 
     def __str__(self) -> str:
-        """The sizes and the element type, such as `16x?xf16`."""
+        """Return the sizes and the element type, such as `16x?xf16`."""
         if self.sizes is None:
             return self.element
         return "x".join(

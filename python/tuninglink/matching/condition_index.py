@@ -157,10 +157,10 @@ def _compare(group: ConditionGroup, other: ConditionGroup) -> None:
 
 
 TOO_MANY: Final = "the conditions are of too many forms to be compared with each other"
-"""Why nothing is told if groups are not related."""
+"""The reason for missing answers if groups are not related."""
 
 DEPENDENT: Final = "the sizes depend on each other in ways that are not known"
-"""Why nothing is told about dimensions that are not independent."""
+"""The reason for missing answers about dimensions that are not independent."""
 
 
 class ConditionIndex:
@@ -183,6 +183,7 @@ class ConditionIndex:
     ) -> None:
         self.conditions = conditions
         self.labels = dict(enumerate(labels or ()))
+        # Find the conditions that decide about all later ones.
         opaque = (at for at, condition in enumerate(conditions) if isinstance(condition, Opaque))
         self.first_opaque = next(opaque, None)
         universal = (at for at, condition in enumerate(conditions) if is_universal(condition))
@@ -191,6 +192,7 @@ class ConditionIndex:
         for at, condition in enumerate(conditions):
             if isinstance(condition, Opaque) and condition.key is not None:
                 self._first_of_key.setdefault(condition.key, at)
+        # Separate empty conditions from those with sizes.
         understood = [
             (at, condition)
             for at, condition in enumerate(conditions)
@@ -202,6 +204,7 @@ class ConditionIndex:
             for at, condition in understood
             if condition.names == frozenset() or is_empty(self._boxes[at])
         }
+        # Group the conditions by their discrete parts; indexes of sizes are made on demand.
         groups = make_groups(
             (at, condition) for at, condition in understood if at not in self._empty
         )

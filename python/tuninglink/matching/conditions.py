@@ -10,17 +10,15 @@ derives conditions from predicates.
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from tuninglink.matching.predicates import LOOP, representative
+from tuninglink.matching.predicates import LOOP, Dimension, HasExtent, Maps, representative
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
-
     from tuninglink.iree.op_kinds import OpKind
-    from tuninglink.matching.predicates import Dimension, HasExtent, Maps
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,6 +5,7 @@ Predicates after an undecidable one are not compared, so that the first reported
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -13,15 +14,12 @@ from iree.compiler import ir as mlir
 from tuninglink.iree.op_kinds import ATTENTION_OUTPUTS, ROLES, OpKind, affine_maps
 from tuninglink.iree.op_words import layout
 from tuninglink.matching import predicates as pred
-from tuninglink.matching.op_info import computation_of
+from tuninglink.matching.op_info import OpInfo, computation_of
 from tuninglink.plain_data import written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from tuninglink.iree.structured_op import Sizes, ValueType
     from tuninglink.matching.matcher import Matcher
-    from tuninglink.matching.op_info import OpInfo
 
 _INDEXING_MAPS: Final = "indexing_maps"
 

@@ -45,7 +45,7 @@ class DispatchSignature:
 
 
 ANYTHING: Final = DispatchSignature(None, None, None)
-"""What is known of a dispatch that holds an unknown operation."""
+"""The signature of a dispatch that holds an unknown operation."""
 
 _STABLE_TYPES: Final = frozenset({"f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "index"})
 """The element types that no preprocessing replaces. Those of 1 bit become bytes, other small ones may."""

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from tuninglink.iree.op_kinds import ATTENTION_OUTPUTS, OpKind
 from tuninglink.matching import predicates as pred
 from tuninglink.matching.conditions import Condition, Opaque
-from tuninglink.matching.extents import loops_of
-from tuninglink.matching.matcher import ContradictionError, NotUnderstoodError
+from tuninglink.matching.extents import Loops, loops_of
+from tuninglink.matching.matcher import ContradictionError, Matcher, NotUnderstoodError
 from tuninglink.mlir import names
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
-
     from tuninglink.iree.structured_op import ValueType
-    from tuninglink.matching.extents import Loops
-    from tuninglink.matching.matcher import Matcher
 
 _MATCHED_KINDS: Final = frozenset({OpKind.CONTRACTION, OpKind.CONVOLUTION})
-"""The kinds that have a matcher op of their own for any name."""
+"""The kinds that have their own matcher op for any name."""
 
 
 def exact_condition(matcher: Matcher) -> Condition | Opaque:
@@ -96,7 +93,7 @@ class _Fold:
                 _require(self.types, number, element, "element types")
             case pred.HasMaps(maps):
                 if maps != self.maps:
-                    raise NotUnderstoodError("it asks for different indexing maps")
+                    raise NotUnderstoodError("it requires different indexing maps")
             case pred.IsUnmasked():
                 self._refuse_mask()
             case pred.HasRoleSizes(kind, role, sizes):
@@ -114,7 +111,7 @@ class _Fold:
                 self._add_extent(predicate)
             case pred.HasRegions(key):
                 if self.regions is not None and self.regions != key:
-                    raise NotUnderstoodError("it asks for different regions")
+                    raise NotUnderstoodError("it requires different regions")
                 self.regions = key
             case pred.HasAttributes(items):
                 attributes = {name for name, _ in items}
@@ -131,7 +128,7 @@ class _Fold:
         unmasked = pred.UNMASKED_INPUTS + ATTENTION_OUTPUTS[names.ONLINE_ATTENTION]
         is_online = self.names is not None and names.ONLINE_ATTENTION in self.names
         if is_online and self.maps is not None and len(self.maps.operands) > unmasked:
-            raise NotUnderstoodError("it asks for a mask, which is refused")
+            raise NotUnderstoodError("it requires a mask, which is refused")
 
     def _need_operands(self, count: int) -> None:
         self.operands = max(self.operands, count)
@@ -163,7 +160,7 @@ class _Fold:
         self._need_operands(number + 1)
         is_shaped = required.is_tensor or required.element != required.text
         if is_shaped and (not required.is_tensor or required.encoding):
-            raise NotUnderstoodError(f"it asks for an operand of type {required.text}")
+            raise NotUnderstoodError(f"it requires an operand of type {required.text}")
         _require(self.types, number, required.element, "element types")
         if not is_shaped:
             self.scalars[number] = required.text
@@ -179,16 +176,18 @@ class _Fold:
 
     def condition(self) -> Condition:
         """Return the condition, with dimensions named by their loops where the maps are known."""
+        # Name dimensions by their loops.
         self._add_results()
         loops = loops_of(self.maps.loops, self.maps.roles) if self.maps else None
         if loops:
             self._add_loops(loops)
+        # Reject contradictory requirements.
         if self.kinds and self.operands > pred.STRUCTURED_OPERANDS:
-            raise NotUnderstoodError("it asks for more operands than two inputs and an output")
+            raise NotUnderstoodError("it requires more operands than two inputs and an output")
         if any(self.ranks.get(key, rank) < rank for key, rank in self.least_ranks.items()):
-            raise NotUnderstoodError("it asks for a dimension that its operand does not have")
+            raise NotUnderstoodError("it requires a dimension that its operand does not have")
         if not self.scalars.keys().isdisjoint(self.tensors):
-            raise NotUnderstoodError("it asks for different types of one operand")
+            raise NotUnderstoodError("it requires different types of one operand")
         of_loops = loops.dimensions if loops else {}
         return Condition(
             names=self.names,
@@ -215,7 +214,7 @@ class _Fold:
 
     def _add_loops(self, loops: Loops) -> None:
         if self.operands > loops.operands:
-            raise NotUnderstoodError("it asks for more operands than it has maps")
+            raise NotUnderstoodError("it requires more operands than it has maps")
         self.operands = loops.operands
         for role, count in loops.counts.items():
             asked = self.counts.get(role, count)
@@ -225,7 +224,7 @@ class _Fold:
                     "write one size for each"
                 )
         if _differ(self.ranks, loops.ranks):
-            raise NotUnderstoodError("it asks for operands of other ranks than its maps have")
+            raise NotUnderstoodError("it requires operands of other ranks than its maps have")
         self.counts |= loops.counts
         self.ranks |= loops.ranks
 
@@ -235,7 +234,7 @@ class _Fold:
             return
         has_known_operands = OpKind.CONTRACTION in self.kinds or self.maps is not None
         if not self.kinds or not has_known_operands or self.results > 1:
-            raise NotUnderstoodError("it asks for results of an operation of any kind")
+            raise NotUnderstoodError("it requires results of an operation of any kind")
         output = pred.STRUCTURED_OPERANDS - 1
         self.tensors.add(output)  # Operations on buffers have no results.
         for type_ in self.result_types:
@@ -254,7 +253,7 @@ class _Fold:
 def _require(required: dict[Any, Any], key: Hashable, value: object, what: str) -> None:
     """Record a required value, of which there can be only one."""
     if required.setdefault(key, value) != value:
-        raise NotUnderstoodError(f"it asks for different {what}")
+        raise NotUnderstoodError(f"it requires different {what}")
 
 
 def _differ(first: Mapping[Any, int], second: Mapping[Any, int]) -> bool:

@@ -112,7 +112,7 @@ def _count_groups(items: Sequence[Item]) -> int:
 
 
 _COMPUTING: Final = ("linalg.", "iree_linalg_ext.", "tensor.")
-"""How the names of operations begin that are worth a group of their own: there are few in a dispatch."""
+"""Prefixes of the names of operations that are worth their own group, since a dispatch has few of them."""
 
 
 class IndexReader:

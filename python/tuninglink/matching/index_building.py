@@ -9,11 +9,12 @@ nothing.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.matching.index_plan import IndexEntry, IndexGroup, Range
+from tuninglink.matching.index_plan import IndexEntry, IndexGroup, Item, Range, Structure
 from tuninglink.mlir import names
 from tuninglink.mlir.symbols import (
     FreshNames,
@@ -25,14 +26,10 @@ from tuninglink.mlir.symbols import (
     symbols,
 )
 from tuninglink.mlir.walk import visit
-from tuninglink.specs.foreach_match import pair_attributes, pairs_of, set_pairs
+from tuninglink.specs.foreach_match import Pair, pair_attributes, pairs_of, set_pairs
 from tuninglink.specs.transform_ops import any_op, change_signature, named_sequence, yield_
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from tuninglink.matching.index_plan import Item, Structure
-    from tuninglink.specs.foreach_match import Pair
     from tuninglink.specs.structure import Anatomy
 
 _EQUAL: Final = 0
@@ -142,6 +139,7 @@ class IndexBuilder:
         parameter = mlir.Type.parse("!transform.param<i64>")
         two = mlir.IntegerAttr.get(mlir.IntegerType.get_signless(64), 2)
         equal = mlir.IntegerAttr.get(mlir.IntegerType.get_signless(32), _EQUAL)
+        # The op is inside if it and the function are two handles, also after deduplication.
         with mlir.InsertionPoint(block):
             both = mlir.Operation.create(
                 names.MERGE_HANDLES,

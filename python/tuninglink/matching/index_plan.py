@@ -24,7 +24,7 @@ _LEAST_MEMBERS: Final = 4
 """A group of fewer entries costs more than it saves."""
 
 _MOST_STRUCTURES: Final = 64
-"""How many groups of the first level there are at most: every other entry is compared with each of them."""
+"""The maximum number of groups of the first level: every other entry is compared with each of them."""
 
 _MOST_RANGES: Final = 128
 """Into how many ranges of sizes one list is split at most."""

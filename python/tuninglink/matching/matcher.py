@@ -13,10 +13,9 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree.op_kinds import ROLES, OpKind, Role, affine_maps, indexing_loops, loops_by_role
 from tuninglink.matching import predicates as pred
-from tuninglink.matching.predicates import ValueRef
+from tuninglink.matching.predicates import Predicate, ValueRef
 
 if TYPE_CHECKING:
-    from tuninglink.matching.predicates import Predicate
     from tuninglink.mlir.diagnostics import Place
 
 

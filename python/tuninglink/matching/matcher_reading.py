@@ -187,12 +187,12 @@ class Reading:
         """Return the dimension that a matcher op tests."""
         value, number = self.value(op), integer_value(op.attributes["dim"])
         if number < 0:
-            raise NotUnderstoodError("it asks for a dimension before the first")
+            raise NotUnderstoodError("it requires a dimension before the first")
         return value.group, value.number, number
 
 
 OpReader = Callable[[Reading, mlir.Operation], None]
-"""Reads a matcher op: says what it asks for, and what its results stand for.
+"""Reads a matcher op: its requirements, and the meaning of its results.
 
 Raises `NotUnderstoodError` where the op is not understood.
 """

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree.dispatches import find_dispatches
-from tuninglink.matching.derivation.problem_forms import RootFormReader
-from tuninglink.matching.dispatch_signature import ANYTHING, SignatureReader
+from tuninglink.iree.dispatches import Dispatch, find_dispatches
+from tuninglink.matching.derivation.problem_forms import RootForm, RootFormReader
+from tuninglink.matching.dispatch_signature import ANYTHING, DispatchSignature, SignatureReader
 from tuninglink.matching.pruning import PruningLinker
 from tuninglink.mlir import names
-from tuninglink.mlir.diagnostics import once
+from tuninglink.mlir.diagnostics import DiagnosticSink, once
 from tuninglink.specs.applicability import Selection
 from tuninglink.specs.embedding import (
     carried_spec,
@@ -20,20 +21,13 @@ from tuninglink.specs.embedding import (
     load_embedded_spec,
     spec_attribute,
 )
-from tuninglink.specs.spec import check_is_program, in_context
+from tuninglink.specs.spec import Spec, check_is_program, in_context
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from tuninglink.iree.dispatches import Dispatch
     from tuninglink.iree.targets import Target
-    from tuninglink.matching.derivation.problem_forms import RootForm
-    from tuninglink.matching.dispatch_signature import DispatchSignature
     from tuninglink.matching.prunable import Pruning
-    from tuninglink.mlir.diagnostics import DiagnosticSink
     from tuninglink.specs.default_library import DefaultLibrary, DefaultSpecFile
     from tuninglink.specs.linking.linker import LinkedSpec
-    from tuninglink.specs.spec import Spec
 
     _Key = tuple[Target | None, mlir.Attribute | DefaultSpecFile | None]
 

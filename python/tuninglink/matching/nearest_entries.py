@@ -10,23 +10,28 @@ import heapq
 import math
 from bisect import bisect_left
 from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.matching.differences import CannotTellError, differences
-from tuninglink.matching.predicates import OPERAND, RESULT, HasValue, IsUnconfigured, NameIn
-from tuninglink.matching.pruning_keys import form_of, kind_of
+from tuninglink.matching.predicates import (
+    OPERAND,
+    RESULT,
+    Dimension,
+    HasValue,
+    IsUnconfigured,
+    NameIn,
+    Predicate,
+)
+from tuninglink.matching.pruning_keys import MatcherForm, form_of, kind_of
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Sequence
-
     from tuninglink.matching.matcher import Matcher
     from tuninglink.matching.op_info import OpInfo
-    from tuninglink.matching.predicates import Dimension, Predicate
-    from tuninglink.matching.pruning_keys import MatcherForm
 
 _PER_FAMILY: Final = 8
-"""The entries of a family that are looked at more closely."""
+"""The number of entries of a family that are examined more closely."""
 
 _FAMILIES: Final = 24
 """The families that are, those with the fewest differences first."""

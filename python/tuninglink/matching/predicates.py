@@ -7,12 +7,11 @@ contexts and used as keys.
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
-
     from tuninglink.iree.op_kinds import OpKind
     from tuninglink.iree.structured_op import ValueType
 
@@ -207,7 +206,7 @@ class Extent:
         return size if size >= 0 and self.admits(size) else None
 
     def __str__(self) -> str:
-        """The constraint in words, such as `at least 8 and a multiple of 16`."""
+        """Return the constraint in words, such as `at least 8 and a multiple of 16`."""
         words = [] if self.size is None else [str(self.size)]
         words += [f"at least {self.low}"] if self.low > -math.inf else []
         words += [f"at most {self.high}"] if self.high < math.inf else []

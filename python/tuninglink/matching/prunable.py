@@ -6,6 +6,7 @@ The cost of a lookup depends on the ops and candidates of a dispatch, not on the
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING, Final
@@ -18,8 +19,6 @@ from tuninglink.specs.revision import Subsets
 from tuninglink.specs.structure import SpecKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from tuninglink.matching.dispatch_signature import DispatchSignature, LoopTuple
     from tuninglink.matching.matcher import Matcher
     from tuninglink.specs.spec import Spec

@@ -6,6 +6,7 @@ the matcher fails silently. If it fits, the matcher may match.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -15,8 +16,6 @@ from tuninglink.matching.extents import box
 from tuninglink.mlir import names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from tuninglink.iree.structured_op import Sizes, ValueType
 
 _NAMED_CONTRACTIONS: Final = frozenset(
@@ -93,7 +92,7 @@ def kind_of(conjunction: Iterable[pred.Predicate]) -> OpKind | None:
 
 
 KEPT_OPERANDS: Final = 3
-"""How many operands of an attention the compiler leaves as they are: query, key and value."""
+"""The number of operands of an attention that the compiler does not change: query, key and value."""
 
 
 @dataclass(frozen=True)
@@ -158,11 +157,13 @@ def pruning_key(conjunction: Sequence[pred.Predicate]) -> PruningKey:
                 types.setdefault(value.number, type_)
             case pred.HasExtent():
                 bounds.append(predicate)
+    # Only the types of unchanged operands of an attention can be compared.
     elements.update(
         type_.element
         for operand, type_ in types.items()
         if kind is not OpKind.ATTENTION or operand < KEPT_OPERANDS
     )
+    # A dimension that may be 1 can be dropped before code generation.
     extents = [
         extent
         for (group, operand, _), extent in (box(bounds).items() if bounds else ())
@@ -220,7 +221,7 @@ def _loop_sizes(sizes: Iterable[int | None], *, is_complete: bool) -> LoopSizes:
 
 
 def _has_own_loops(kind: OpKind, operand: int) -> bool:
-    """Return whether each dimension of an operand has a loop of its own."""
+    """Return whether each dimension of an operand has its own loop."""
     if kind is OpKind.CONVOLUTION:
         return operand > 0  # two loops at once index the image
     return kind is OpKind.CONTRACTION or operand < KEPT_OPERANDS

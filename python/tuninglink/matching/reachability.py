@@ -16,7 +16,7 @@ from tuninglink.specs.spec import Spec
 from tuninglink.specs.structure import Entry
 
 SHOWN: Final = 3
-"""How many earlier entries are named that an entry overlaps with."""
+"""The maximum number of overlapping earlier entries that are named."""
 
 _CHANGES: Final = "a matcher in between may change the payload"
 _SUBSUMED: Final = Opaque("it is subsumed")
@@ -56,7 +56,7 @@ class EntryReachability:
         if not self.subsumed_by:
             return "it matches nothing"
         earlier = ", ".join(f"'@{entry.matcher}'" for entry in self.subsumed_by)
-        return f"{earlier} comes first and matches whatever it matches"
+        return f"{earlier} comes first and matches all ops that it matches"
 
     def __str__(self) -> str:
         name = f"'@{self.entry.matcher} -> @{self.entry.action}'"
@@ -224,6 +224,6 @@ def _overlaps(read: EntryConditions, entries: EntryList, shown: int) -> Iterator
 
 def _winner(read: EntryConditions, entries: EntryList, winner: WinningCondition) -> WinningEntry:
     form = entries.conditions[winner.form]
-    assert isinstance(form, Condition), "what is not understood overlaps with nothing"
+    assert isinstance(form, Condition), "only conditions can overlap"
     number = entries.start + winner.position
     return WinningEntry(number, read.entry(number), witness_of(form, winner.witness))

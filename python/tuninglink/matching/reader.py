@@ -5,8 +5,9 @@ Support for a matcher op is defined only here: by a function and a line in `READ
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from iree.compiler import ir as mlir
 
@@ -14,17 +15,12 @@ from tuninglink.iree.op_kinds import ROLES, OpKind, affine_maps
 from tuninglink.iree.structured_op import StructuredOp, ValueType
 from tuninglink.matching import predicates as pred
 from tuninglink.matching.matcher import Matcher, NotUnderstoodError, ReadingCache, RoleRef, Stop
-from tuninglink.matching.matcher_reading import Reading
+from tuninglink.matching.matcher_reading import OpReader, Reading
 from tuninglink.matching.op_info import NAME_ONLY, Graph, computation_of, regions_key
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import integer_value
 from tuninglink.mlir.walk import body
 from tuninglink.specs.sequences import SequenceTable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from tuninglink.matching.matcher_reading import OpReader
 
 _ANY_SIZE: Final = -1
 """The value in `dims_equal` that stands for any size."""
@@ -125,7 +121,7 @@ def _structured_predicates(
     if _INDEXING_MAPS in op.attributes:
         maps = op.attributes[_INDEXING_MAPS]
         if len(affine_maps(maps)) < len(form.operands):
-            raise NotUnderstoodError("it asks for fewer indexing maps than there are operands")
+            raise NotUnderstoodError("it requires fewer indexing maps than there are operands")
         yield pred.HasMaps(
             cache.maps(maps, form.kind, len(form.outputs)), form.inputs, form.outputs
         )
@@ -141,7 +137,7 @@ def _dims_equal(reading: Reading, op: mlir.Operation) -> None:
     assert isinstance(expected, mlir.DenseI64ArrayAttr)
     sizes = list(expected)
     if mlir.ShapedType.get_dynamic_size() in sizes:
-        raise NotUnderstoodError("it asks for dimensions that are dynamic")
+        raise NotUnderstoodError("it requires dimensions that are dynamic")
     asked = [None if size == _ANY_SIZE else size for size in sizes]
     reading.ask(pred.HasRoleSizes(role.kind, role.role, tuple(asked)))
 
@@ -153,7 +149,7 @@ def _get_operand(reading: Reading, op: mlir.Operation) -> None:
 def _get_result(reading: Reading, op: mlir.Operation) -> None:
     if not reading.depth:
         raise NotUnderstoodError(
-            f"'{op.name}' stands in the matcher itself, which is an error when it runs"
+            f"'{op.name}' is in the matcher itself, which is an error when it runs"
         )
     _value(reading, op, pred.RESULT)
 
@@ -179,7 +175,7 @@ def _cast_compatible_type(reading: Reading, op: mlir.Operation) -> None:
 def _dim_is_multiple_of(reading: Reading, op: mlir.Operation) -> None:
     factor = integer_value(op.attributes["size"])
     if factor <= 0:
-        raise NotUnderstoodError("it asks for multiples of nothing")
+        raise NotUnderstoodError("it requires multiples of a number that is not positive")
     reading.ask(pred.HasExtent(reading.dimension(op), pred.Extent(factor=factor)))
 
 

@@ -35,7 +35,7 @@ from tuninglink.matching.predicates import Dimension, Extent
 from tuninglink.solver.answers import Verdict
 
 _TRIES: Final = 8
-"""How many conditions are looked at for some that surely overlap with another one."""
+"""The maximum number of conditions that are examined for certain overlaps with another one."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ class Overlaps:
         used = index.used(group).union(answer.witness)
         witness = {dimension: Extent(size=size) for dimension, size in answer.witness.items()}
         sizes = static_sizes(static_box(dict.fromkeys(sorted(used), ANYTHING), witness))
-        assert sizes is not None, "what is not fixed can have any size"
+        assert sizes is not None, "open dimensions can have any size"
         operation = point(sizes, used)
         static = static_box(operation)
         winner = index.containing(group, operation, earlier + 1)

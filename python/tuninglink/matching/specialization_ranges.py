@@ -7,6 +7,7 @@ with bounds configure these functions.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -19,14 +20,11 @@ from tuninglink.matching.differences import compare
 from tuninglink.matching.op_info import OpInfo
 from tuninglink.matching.predicates import HasMaps
 from tuninglink.matching.reader import MatcherReader
-from tuninglink.mlir.diagnostics import Severity, error, note
+from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity, error, note
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from tuninglink.matching.matcher import Matcher
     from tuninglink.matching.materialization import LinkedDispatch
-    from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink
     from tuninglink.specs.linking.linker import LinkedSpec
     from tuninglink.specs.spec import Spec
 

@@ -101,7 +101,7 @@ NO_DECISION: Final = "tuninglink.no_decision"
 LIST: Final = "tuninglink.list"
 """The attribute of a sequence that linking outlined, with a `foreach_match` of the including sequence."""
 UNROLLED_LOOPS: Final = "tuninglink.unrolled_loops"
-"""What stands for a configuration in an entry that unrolls loops: the number of copies by loop, 0 for the other loops."""
+"""The attribute that replaces a configuration in an entry that unrolls loops: the number of copies by loop, 0 for the other loops."""
 NO_OPERATION: Final = "tuninglink.none"
 """A name that no op has."""
 

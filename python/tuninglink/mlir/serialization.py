@@ -171,6 +171,15 @@ def to_text(operation: mlir.Operation | mlir.OpView) -> str:
     return str(operation).rstrip("\n") + "\n"
 
 
+_LARGE: Final = 1 << 20
+"""The elements of a constant, or the characters of a resource, that no dispatch holds, but for weights of the program."""
+
+
+def without_weights(operation: mlir.Operation) -> str:
+    """Return `operation` as text without the values of its large constants, which are undefined when it is parsed."""
+    return str(operation.get_asm(large_elements_limit=_LARGE, large_resource_limit=_LARGE))
+
+
 _OPTIONS: Final = (
     *("prefetch_num_stages", "no_reduce_shared_memory_bank_conflicts"),
     *("use_igemm_convolution", "reorder_workgroups_strategy"),

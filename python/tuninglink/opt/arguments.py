@@ -7,22 +7,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tuninglink.files import STANDARD_STREAM
-from tuninglink.llvm_flags import UsageError
+from tuninglink.llvm_flags import Unknown, UsageError
 from tuninglink.mlir import names
 from tuninglink.opt import compiler_passes
-from tuninglink.opt.pass_registry import OWN_PREFIX, PassLookup
+from tuninglink.opt.pass_registry import OWN_PREFIX, PassLookup, PassRegistry
 from tuninglink.opt.pipeline import Element, OpPipeline, leaves, parse_pipeline
-from tuninglink.opt.tool_flags import FLAGS, IREE_OPT_ONLY
+from tuninglink.opt.tool_flags import FLAGS, IREE_OPT_ONLY, Options
 from tuninglink.spelling import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from iree.compiler import ir as mlir
-
-    from tuninglink.llvm_flags import Unknown
-    from tuninglink.opt.pass_registry import PassRegistry
-    from tuninglink.opt.tool_flags import Options
 
 _PASS_NAME = re.compile(r"[\w.-]+")
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from iree.compiler.passmanager import PassDisplayMode
+from iree.compiler.passmanager import PassDisplayMode, PassManager
 
 from tuninglink.errors import PipelineError
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
-from tuninglink.opt.native_passes import NativePassManager
+from tuninglink.opt.native_passes import NativePassManager, Passes
 from tuninglink.opt.options import make_pass, print_pass
 from tuninglink.opt.pipeline import ANY, Element, OpPipeline, leaves
 
@@ -20,10 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from iree.compiler import ir as mlir
-    from iree.compiler.passmanager import PassManager
 
     from tuninglink.mlir.passes import Pass
-    from tuninglink.opt.native_passes import Passes
     from tuninglink.opt.pass_registry import PassLookup
 
 

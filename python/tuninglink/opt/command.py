@@ -18,20 +18,17 @@ from tuninglink.mlir.c_interface import handled
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Place, Severity, error
 from tuninglink.mlir.rendering import Sources, render, wants_color
 from tuninglink.mlir.serialization import without_byte_order_mark
-from tuninglink.opt.arguments import dump, resolve
+from tuninglink.opt.arguments import OptRequest, dump, resolve
 from tuninglink.opt.execution import Execution, set_up_process
 from tuninglink.opt.expectations import Expectations
 from tuninglink.opt.input_chunks import Chunk, parse, split_input
 from tuninglink.opt.pass_registry import PassRegistry
 from tuninglink.opt.pipeline import PIPELINE_SOURCE, parse_pipeline
-from tuninglink.opt.tool_flags import read_options
+from tuninglink.opt.tool_flags import Options, read_options
 from tuninglink.passes import PASSES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from tuninglink.opt.arguments import OptRequest
-    from tuninglink.opt.tool_flags import Options
 
 _STANDARD_INPUT = "<stdin>"
 _NOWHERE = "<unknown>:0"

@@ -6,19 +6,15 @@ import functools
 import re
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from iree.compiler import _mlir_libs
+from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
 
 from tuninglink.errors import PipelineError
 from tuninglink.mlir.diagnostics import Diagnostic, error, note
 from tuninglink.opt.options import split_options
 from tuninglink.opt.pipeline import ANY, Element, OpPipeline, parse_pipeline
-
-if TYPE_CHECKING:
-    from iree.compiler import ir as mlir
-
 
 PASSES_HEADING = "Compiler passes to run"
 _PASS = re.compile(r"^ {6}--([\w.-]+)", re.MULTILINE)
@@ -50,7 +46,7 @@ def flags_with_value() -> dict[str, bool]:
 
 
 UNPRINTABLE = frozenset({"iree-llvmcpu-tile"})
-"""Passes whose default options cannot be printed: the compiler crashes."""
+"""Passes whose default options cannot be printed: they were never set, and the compiler may crash."""
 
 UNKNOWN = "does not refer to a registered pass or pass pipeline"
 _TARGET_BACKENDS = "target-registry="

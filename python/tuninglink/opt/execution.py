@@ -24,17 +24,15 @@ from iree.compiler import ir as mlir
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.c_interface import function
-from tuninglink.mlir.diagnostics import error, from_mlir, note
+from tuninglink.mlir.diagnostics import DiagnosticSink, error, from_mlir, note
 from tuninglink.mlir.serialization import is_undecodable
 from tuninglink.opt.building import Instrumentation, PipelineBuilder, split_names
-from tuninglink.opt.pass_registry import PassLookup
+from tuninglink.opt.pass_registry import PassLookup, PassRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tuninglink.mlir.diagnostics import DiagnosticSink
     from tuninglink.mlir.passes import Pass
-    from tuninglink.opt.pass_registry import PassRegistry
     from tuninglink.opt.pipeline import OpPipeline
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 
-from tuninglink.llvm_flags import dashed
+from tuninglink.llvm_flags import Flag, dashed
 from tuninglink.opt import compiler_passes
 from tuninglink.opt.compiler_passes import CompilerPasses
 from tuninglink.opt.options import options_of
@@ -19,7 +19,6 @@ from tuninglink.opt.tool_flags import ALIASES, FLAGS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tuninglink.llvm_flags import Flag
     from tuninglink.mlir.passes import Pass
     from tuninglink.opt.pass_registry import PassRegistry
 

@@ -10,13 +10,11 @@ from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
 from tuninglink.mlir.c_interface import StringRef, function, handled, object_at, pointer_of
-from tuninglink.mlir.diagnostics import Diagnostic, Place, from_mlir
+from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Place, from_mlir
 from tuninglink.mlir.walk import visit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from tuninglink.mlir.diagnostics import DiagnosticSink
 
 SPLIT_MARKER = "// -----"
 """The separator of the chunks of a file."""

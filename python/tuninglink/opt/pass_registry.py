@@ -9,7 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from tuninglink.errors import PipelineError
-from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
+from tuninglink.mlir.diagnostics import Diagnostic, Place, Severity, error
 from tuninglink.mlir.passes import Pass
 from tuninglink.opt import compiler_passes
 from tuninglink.opt.compiler_passes import UNKNOWN, CompilerPasses
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
     from iree.compiler import ir as mlir
-
-    from tuninglink.mlir.diagnostics import Place
 
 
 GROUP = "tuninglink.passes"

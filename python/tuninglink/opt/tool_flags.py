@@ -170,7 +170,7 @@ class Options:
 
     Attributes:
         line: the command line, for passes and flags of the compiler.
-        help: whether to print the help, and nothing else.
+        help: whether to print only the help.
         version: whether to print the versions.
         list_passes: whether to list the passes.
         completion: the shell to complete commands in, or nothing.

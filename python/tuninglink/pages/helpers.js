@@ -37,7 +37,7 @@ function element(tag, properties, ...children) {
 /** Returns the columns for the rates of a dispatch, which `rates` returns for an item. */
 function rateColumns(rates) {
   const roofline = "The time that operations or bytes need at the peak rates of the device, whichever is longer, as a share of " +
-    "the time; above 100 % if operands stay in a cache";
+    "the time; above 100 % if operands stay in a cache. The rates of processors are measured";
   return [
     { title: "GFLOP/s", number: true, key: (item) => rates(item).gflops || null, cell: (item) => figure(rates(item).gflops || null) },
     { title: "GB/s", number: true, key: (item) => rates(item).gbps, cell: (item) => figure(rates(item).gbps) },
@@ -48,6 +48,6 @@ function rateColumns(rates) {
 
 /** Returns a sentence on the peak rates of a device. */
 function peakText(peaks) {
-  const rates = Object.entries(peaks.tflops).map(([name, rate]) => `${figure(rate, 4)} TFLOP/s ${name}`);
-  return `Peak rates of ${peaks.device}: ${[...rates, `${figure(peaks.tbps)} TB/s`].join(", ")} (${peaks.source}).`;
+  const rates = Object.entries(peaks.tflops).map(([name, rate]) => `${scaled(1e12 * rate, "FLOP/s")} ${name}`);
+  return `Peak rates of ${peaks.device}: ${[...rates, scaled(1e12 * peaks.tbps, "B/s")].join(", ")} (${peaks.source}).`;
 }

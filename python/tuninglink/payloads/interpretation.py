@@ -83,11 +83,15 @@ def configured(entry: Entry, payload: Payload, target: mlir.Attribute | None = N
     Raises:
         MLIRError: the compiler rejects the configuration.
     """
-    spec = _alone(entry)
     dispatch = payload.dispatch(target, entry.anatomy.module.context)
     assert dispatch.module is not None
-    spec.run(dispatch.module)
+    apply_alone(entry, dispatch.module)
     return replace(dispatch, root=root_of(dispatch.function))
+
+
+def apply_alone(entry: Entry, module: mlir.Operation) -> None:
+    """Run an entry alone on the module of a dispatch, in the context of the entry; raise what the compiler raises."""
+    _alone(entry).run(module)
 
 
 def configured_if_matched(

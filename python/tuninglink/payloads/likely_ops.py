@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,8 +18,6 @@ from tuninglink.payloads.op_templates import Template, clone_into, new_block, op
 from tuninglink.payloads.operations import attention, generic
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from tuninglink.matching.conditions import Condition
 
 CONVOLUTION_STEPS: Final = frozenset(f"convolution {step}" for step in STEPS)

@@ -13,11 +13,10 @@ from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import error, thread_context
 from tuninglink.mlir.walk import body, collect
 from tuninglink.solver.answers import Verdict
-from tuninglink.spaces.workload import read_workload
+from tuninglink.spaces.workload import Workload, read_workload
 
 if TYPE_CHECKING:
     from tuninglink.iree.targets import Target
-    from tuninglink.spaces.workload import Workload
     from tuninglink.specs.structure import Entry
 
 

@@ -12,6 +12,8 @@ from iree.compiler._mlir_libs import _mlirDialectsLinalg  # type: ignore[attr-de
 from tuninglink.matching.op_info import NAME_ONLY
 from tuninglink.mlir import names
 from tuninglink.payloads.op_templates import (
+    Template,
+    Value,
     build,
     clone_into,
     destination_count,
@@ -20,7 +22,6 @@ from tuninglink.payloads.op_templates import (
 )
 
 if TYPE_CHECKING:
-    from tuninglink.payloads.op_templates import Template, Value
     from tuninglink.payloads.sizing import Sized
 
 

@@ -50,7 +50,7 @@ def payload_for(entry: Entry, target: Target | str | None = None) -> Payload:
         target: the target of the program; named operations are kept for targets whose backend keeps them.
 
     Raises:
-        PayloadError: no program was found. The error says whether it is proven that none exists.
+        PayloadError: no program was found. The error states whether nonexistence is proven.
         TargetError: the target is unknown.
     """
     return Synthesizer(target).payload(entry)

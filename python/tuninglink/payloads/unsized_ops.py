@@ -5,7 +5,7 @@ Matchers that differ only in sizes share the candidates. Preferred sizes are mul
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from math import lcm
 from typing import TYPE_CHECKING, Any, Final
@@ -22,8 +22,6 @@ from tuninglink.payloads.likely_ops import CONVOLUTION_STEPS, Candidates
 from tuninglink.payloads.size_relations import Forced, SizeRelations
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
-
     from tuninglink.matching.conditions import Condition
     from tuninglink.matching.predicates import Dimension
     from tuninglink.payloads.op_templates import Template

@@ -32,7 +32,7 @@ __all__ = ["InitSpec", "init_spec", "init_spec_for_file"]
 
 
 _Chosen = Sequence[tuple[StartingPoint, str]]
-"""What entries are for, each with its form of matchers."""
+"""The dispatches of the entries, each with its form of matchers."""
 
 
 def init_spec(

@@ -66,7 +66,7 @@ _MOST_MILLISECONDS = (1 << 32) - 2
 
 
 class Deadline:
-    """The time at which an answer is due, and the number of remaining steps."""
+    """The time limit of an answer, and the number of remaining steps."""
 
     def __init__(
         self, at: float, limits: Limits, steps: float, whole: Deadline | None = None

@@ -18,7 +18,7 @@ _VARIABLE: Final = Kind.VARIABLE
 _ITE: Final = Kind.ITE
 
 _ROUNDS = 40
-"""How often all assertions are revisited: bounds that shrink by one each time are not worth waiting for."""
+"""The maximum number of passes over all assertions: bounds that shrink by one in a pass are not worth the time."""
 
 
 class Bounds:

@@ -164,7 +164,7 @@ def _assigned_parts(
 
 
 _FOLDABLE = (Kind.ADD, Kind.MUL, Kind.AND, Kind.OR)
-"""What of these is assigned is seen as one value."""
+"""Kinds of terms whose assigned operands are combined to one value."""
 
 
 def alternatives(assertion: Term, name: str) -> int:

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.solver import Kind, Term, constant, evaluate, make
-from tuninglink.solver.answers import CountAnswer, UndecidedError, Verdict
+from tuninglink.solver import Assertion, Kind, Term, constant, evaluate, make
+from tuninglink.solver.answers import CountAnswer, Deadline, UndecidedError, Verdict
 from tuninglink.solver.compiled_checks import Judgements
 from tuninglink.solver.counting import Counted, count_solutions
 from tuninglink.solver.domains import TooManyValuesError
 from tuninglink.solver.search import SearchPlan
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from tuninglink.solver import Assertion
-    from tuninglink.solver.answers import Deadline
     from tuninglink.solver.z3_solver import Solver
 
 _MOST_DEPTH: Final = 200
 _MOST_NODES: Final = 20_000
 
 _MOST_KEPT: Final = 1 << 17
-"""Counts of more parts than this are made anew: a part takes some 300 bytes."""
+"""Counts of more parts than this are repeated: a part takes some 300 bytes."""
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ _FEW = 16
 """The values of one variable are all tried while the values of another are looked for if they are this few."""
 
 _WORTH_COMPILING = 512
-"""If an assertion is looked at this often, making a function of it takes less time than it saves."""
+"""The number of evaluations from which compiling an assertion to a function saves time."""
 
 _MOST_TRIAL_DIVISIONS = 1 << 20
 

@@ -128,4 +128,4 @@ RESULTS: Mapping[Kind, Callable[[Sequence[Interval]], Interval]] = {
     ),
     Kind.NOT: lambda parts: Interval(1 - parts[0].high, 1 - parts[0].low),
 }
-"""What values an operation can give if its operands can have the values given; truths are 0 and 1."""
+"""The range of results of an operation for ranges of its operands; truth values are 0 and 1."""

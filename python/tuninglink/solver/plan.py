@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tuninglink.solver import Kind, Term
 from tuninglink.solver.bounds import Bounds
 from tuninglink.solver.compiled_checks import possibility
-from tuninglink.solver.compiled_terms import alternatives, conjunction, solutions
+from tuninglink.solver.compiled_terms import Values, alternatives, conjunction, solutions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     from tuninglink.solver.answers import Deadline
-    from tuninglink.solver.compiled_terms import Values
 
 _DETERMINED = 0.9
 """The cost of a variable that has one value at most."""
@@ -117,6 +115,7 @@ def plan_levels(
         order: the variables, also the order of the values that the functions of the levels receive.
         domains: the values of each variable.
     """
+    # Decide an assertion at the level of its last variable.
     slots = {name: index for index, name in enumerate(order)}
     bounds = Bounds.spanning(domains)
     decided: list[list[Term]] = [[] for _ in order]
@@ -124,6 +123,7 @@ def plan_levels(
         decided[max((slots[name] for name in assertion.variables), default=0)].append(assertion)
     levels = []
     for at, (name, terms) in enumerate(zip(order, decided, strict=True)):
+        # Compile the checks of each level; the assertion with the fewest solutions generates its values.
         assigned = frozenset(order[: at + 1])
         later = [term for ahead in decided[at + 1 :] for term in ahead if name in term.variables]
         domain = tuple(domains[name])

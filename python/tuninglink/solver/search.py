@@ -151,6 +151,7 @@ class SearchPlan:
         at = 0
         deadline.check()
         while at >= 0:
+            # Take the next value of this level that keeps all decided assertions.
             level = levels[at]
             for value in choices[at]:
                 nodes += 1
@@ -164,6 +165,7 @@ class SearchPlan:
                     holds = is_open[at] = _may_hold(level.terms, self._all(values))
                 if not holds or (prune is not None and prune(at, values)):
                     continue
+                # Descend, or yield a solution.
                 if at < last:
                     at += 1
                     choices[at] = iter(levels[at].choices(ranks[at], values))
@@ -174,6 +176,7 @@ class SearchPlan:
                 at = self._last_shown  # other values of hidden variables give the same solution
                 break
             else:
+                # No value is left: backtrack.
                 at -= 1
 
 
@@ -211,6 +214,7 @@ def nearest_by_search(
         costs[at + 1] = (changes, distance)
         return bool(best) and costs[at + 1] >= best[-1]
 
+    # Each solution is better than the one before; the last one is the nearest.
     nearest: Mapping[str, int] | None = None
     reason = ""
     try:

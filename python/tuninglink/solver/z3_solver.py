@@ -96,7 +96,7 @@ Model: TypeAlias = dict[str, int]
 
 
 _GRACE_SECONDS: Final = 1.0
-"""How long after its time limit a check is interrupted, and how long after that again."""
+"""The time from the time limit of a check to its interruption, and between interruptions."""
 
 
 class Solver:

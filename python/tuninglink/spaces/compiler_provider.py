@@ -36,11 +36,11 @@ from tuninglink.spaces.smt import PROVIDER, dimension_name, knob_template, read_
 from tuninglink.spaces.workload import Problem, Workload
 
 _MOST_FORMS = 64
-"""How many constraints ops are kept; ops of the same kind and types have one for each pipeline."""
+"""The maximum number of cached constraints ops; ops of the same kind and types have one for each pipeline."""
 
 _PADDING = frozenset({"padding", "padding_conv"})
 _SET = 0
-"""The set of root ops whose constraints are asked for; the others in the function are not marked."""
+"""The set of root ops whose constraints are requested; the others in the function are not marked."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ class CompilerProvider(Provider):
         return form
 
     def _constraints(self, workload: Workload, pipeline: str) -> Sequence[UnsizedConstraints]:
-        """Return the constraints ops for a workload; the compiler is asked once for most sizes."""
+        """Return the constraints ops for a workload; the compiler runs once for most sizes."""
         sizes = workload.static_sizes
         if workload.family is None or sizes is None:
             return self._ask(workload, pipeline)

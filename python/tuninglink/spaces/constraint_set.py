@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
-from tuninglink.solver import Grade
+from tuninglink.solver import Assertion, Grade
 from tuninglink.solver.answers import (
     DEFAULT_LIMITS,
     CheckAnswer,
@@ -18,16 +19,12 @@ from tuninglink.solver.answers import (
 )
 from tuninglink.solver.search import changes, nearest_by_search
 from tuninglink.solver.z3_solver import TermWriter
-from tuninglink.spaces.knobs import IntegerKnob, number_text, read_assignment
+from tuninglink.spaces.knobs import IntegerKnob, Knob, number_text, read_assignment
 from tuninglink.spaces.solution_set import SolutionSet
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
     import z3
 
-    from tuninglink.solver import Assertion
-    from tuninglink.spaces.knobs import Knob
     from tuninglink.spaces.workload import Problem
 
 
@@ -71,7 +68,9 @@ class ConstraintSet(SolutionSet):
         self.knobs = knobs
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a constraint set belongs to its process; build it where it is asked")
+        raise TypeError(
+            "a constraint set belongs to its process; build it in the process that queries it"
+        )
 
     def __len__(self) -> int:
         return len(self.assertions)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable, Hashable
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, TypeVar, TypeVarTuple
 
@@ -10,8 +11,6 @@ from tuninglink.solver.answers import UndecidedError
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
-
     from iree.compiler import ir as mlir
 
 T = TypeVar("T")

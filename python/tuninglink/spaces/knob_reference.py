@@ -43,7 +43,7 @@ KNOBS: Final = {
     ),
     "subgroup": KnobReference("tile of a subgroup; with an mma_kind in intrinsics", _PIECES),
     "thread": KnobReference("tile of a thread", _ELEMENTS),
-    "padding": KnobReference("what a loop is padded to a multiple of", _ELEMENTS),
+    "padding": KnobReference("the multiple that a loop is padded to", _ELEMENTS),
     "padding_conv": KnobReference(
         "the same for the loops of a convolution, before it becomes a matmul", _ELEMENTS
     ),
@@ -51,10 +51,10 @@ KNOBS: Final = {
     "promote_operands": KnobReference("the operands that are copied to shared memory, by number"),
     "promotion_types": KnobReference("how each of them is copied"),
     "subgroup_basis": KnobReference(
-        "subgroups along each loop, and the loops that they stand for", "subgroups"
+        "subgroups along each loop, and the loops of these numbers", "subgroups"
     ),
     "lane_basis": KnobReference(
-        "threads of a subgroup along each loop, and the loops that they stand for", "threads"
+        "threads of a subgroup along each loop, and the loops of these numbers", "threads"
     ),
     "prefetch_num_stages": KnobReference(
         "stages of the software pipeline; 0 and 1 prefetch nothing", "stages"
@@ -66,7 +66,7 @@ KNOBS: Final = {
         "the order of workgroups; Transpose exchanges x and y"
     ),
     "workgroup_reordering_strategy": KnobReference(
-        "the order of workgroups, for a number of dies with so many compute units"
+        "the order of workgroups, for a number of dies with this number of compute units"
     ),
     "amdgpu-waves-per-eu": KnobReference(
         "least number of subgroups that a SIMD unit runs at once; more of them leave each fewer registers",
@@ -88,10 +88,12 @@ KNOBS: Final = {
         "whether the last iteration of a loop that its tile does not divide is peeled"
     ),
     "tile_sizes": KnobReference("tiles of the loops, a list for each level", _ELEMENTS),
+    "window": KnobReference("tile of a window that is unrolled", _ELEMENTS),
+    "matrix": KnobReference("size of a cooperative matrix", _ELEMENTS),
     "pipeline_depth": KnobReference("stages of the software pipeline", "stages"),
     "store_stage": KnobReference("the stage of the software pipeline that stores to shared memory"),
 }
-"""For each entry of a configuration what it is."""
+"""The meaning of each entry of a configuration."""
 
 _PLACES: Final = {
     r"wg_(\d+)": r"workgroup[\1]",
@@ -107,7 +109,7 @@ _PLACES: Final = {
     r"loop_peeling": "enable_loop_peeling",
     r"(\w+)_(\d+)": r"\1[\2]",
 }
-"""For each name of a space's knob where it stands in a configuration; the first that matches."""
+"""Patterns of knob names with their places in a configuration; the first match holds."""
 
 
 def meaning(place: str, problem: Problem | None = None) -> str:
@@ -146,13 +148,13 @@ _WHOLE: Final = {
 """The entries of knobs that have one name."""
 
 _PATTERNS: Final = (
-    (re.compile(r"(\w+_)?mma_idx"), ("mma_kind",)),
+    (re.compile(r"(\w+_)?mma_idx"), ("mma_kind", "tile_sizes")),
     (re.compile(r"sg_\w+_cnt"), ("subgroup_basis",)),
     (re.compile(r"lane_\w+_cnt"), ("lane_basis",)),
-    (re.compile(r"wg_\w+"), ("workgroup", "distribution")),
-    (re.compile(r"red_\w+"), ("reduction", "partial_reduction")),
-    (re.compile(r"sg_\w+"), ("subgroup",)),
-    (re.compile(r"thread_\w+"), ("thread",)),
+    (re.compile(r"wg_\w+"), ("workgroup", "distribution", "tile_sizes")),
+    (re.compile(r"red_\w+"), ("reduction", "partial_reduction", "tile_sizes")),
+    (re.compile(r"sg_\w+"), ("subgroup", "tile_sizes")),
+    (re.compile(r"thread_\w+"), ("thread", "tile_sizes")),
     (re.compile(r"pad_conv_\d+"), ("padding_conv",)),
     (re.compile(r"pad_\d+"), ("padding",)),
 )

@@ -9,10 +9,13 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree.lowering_configs import (
     PIPELINE_OPTIONS,
+    REDUCTION,
+    SPIRV_LEVELS,
     SUBGROUP_SIZE,
     USE_IGEMM,
     WORKGROUP_SIZE,
     read_cpu_configuration,
+    read_tile_levels,
 )
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.mlir import names
@@ -40,7 +43,7 @@ if TYPE_CHECKING:
     from tuninglink.spaces.workload import Problem, Workload
 
 _LIMITS: Final = Limits(seconds=0.2, solver_seconds=0.1)
-"""How long one value may take to check."""
+"""The limits of the check of one value."""
 
 
 def knob_values(configuration: Configuration) -> dict[str, str]:
@@ -52,6 +55,7 @@ def knob_values(configuration: Configuration) -> dict[str, str]:
     info = configuration.translation_info
     if info is not None:
         result |= _translation(info)
+    # The lowering config: levels of tiles on CPUs, entries on GPUs, or lists of tiles.
     levels = read_cpu_configuration(configuration.lowering_config)
     entries = dictionary_of(configuration.lowering_config)
     if levels is not None:
@@ -63,8 +67,11 @@ def knob_values(configuration: Configuration) -> dict[str, str]:
                     result[f"{level}.interchange"] = str(list(tiling.interchange))
     elif entries is not None:
         result |= _entries("", entries)
+    elif str(configuration.pipeline) in SPIRV_LEVELS:
+        result |= _tile_levels(configuration)
     else:
         result |= _foreign(configuration.lowering_config)
+    # The matmuls of an attention have their own lowering configs.
     decomposition = configuration.decomposition_config
     parts = None if decomposition is None else dictionary_of(decomposition)
     for part, attribute in (parts or {}).items():
@@ -220,6 +227,22 @@ def _entries(prefix: str, entries: Mapping[str, mlir.Attribute]) -> Iterator[tup
 
 _TILES: Final = frozenset({"workgroup", "reduction", "partial_reduction", "subgroup", "thread"})
 """The entries that hold a tile for each loop."""
+
+
+def _tile_levels(configuration: Configuration) -> Iterator[tuple[str, str]]:
+    """Yield the tiles of a configuration for SPIR-V; one that holds a single level has the step of k last in it."""
+    names_of_levels = SPIRV_LEVELS[str(configuration.pipeline)]
+    levels = read_tile_levels(configuration.lowering_config)
+    if levels is None:
+        yield names.LOWERING_CONFIG, str(configuration.lowering_config)
+        return
+    for position, sizes in enumerate(levels):
+        named = position < len(names_of_levels)
+        level = names_of_levels[position] if named else f"tile_sizes[{position}]"
+        for loop, size in enumerate(sizes):
+            is_step = len(names_of_levels) == 1 and loop == len(sizes) - 1
+            if size:
+                yield f"{REDUCTION if is_step else level}[{loop}]", str(size)
 
 
 def _foreign(lowering: mlir.Attribute) -> Mapping[str, str]:

@@ -17,13 +17,14 @@ from tuninglink.spaces.constraint_set import ConstraintSet
 from tuninglink.spaces.cpu.cpu_provider import CpuProvider
 from tuninglink.spaces.gpu.gpu_provider import GpuProvider
 from tuninglink.spaces.providers import Provider, Space
+from tuninglink.spaces.spirv.spirv_provider import SpirvProvider
 from tuninglink.spaces.workload import Workload
 
 GROUP: Final = "tuninglink.constraints"
 """The entry-point group under which a plug-in registers a provider: a class, or a list of classes."""
 
 
-_OWN: Final = (CompilerProvider, GpuProvider, CpuProvider)
+_OWN: Final = (CompilerProvider, GpuProvider, SpirvProvider, CpuProvider)
 """The providers that come with Tuninglink."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -12,25 +13,21 @@ from tuninglink.mlir.attributes import integer_value
 from tuninglink.mlir.walk import body
 from tuninglink.solver import Grade
 from tuninglink.solver.answers import UndecidedError
-from tuninglink.solver.expressions import all_of, any_of, negation, number, select
+from tuninglink.solver.expressions import Expression, all_of, any_of, negation, number, select
 from tuninglink.spaces.compiler_constraints import FixedSize, constant_size
 from tuninglink.spaces.knob_templates import KnobTemplate, template_slot
-from tuninglink.spaces.knobs import IntegerKnob, OneOfKnob
+from tuninglink.spaces.knobs import IntegerKnob, Knob, OneOfKnob
 from tuninglink.spaces.set_builder import ConstraintSetBuilder
 from tuninglink.spaces.slots import DictionarySlot, option_slots
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from tuninglink.solver.expressions import Expression
     from tuninglink.spaces.constraint_set import ConstraintSet
-    from tuninglink.spaces.knobs import Knob
     from tuninglink.spaces.workload import Problem
 
     Value = mlir.Value[Any]
 
 PROVIDER = "the compiler"
-"""Who provides the sets that are read here."""
+"""The provider of the sets that are read here."""
 
 
 def read_constraints(

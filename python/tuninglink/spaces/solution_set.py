@@ -169,23 +169,6 @@ class SolutionSet:
         else:
             yield from self._probes(chance, deadline)
 
-    def probe(self, n: int, seed: int = 0, limits: Limits = DEFAULT_LIMITS) -> list[dict[str, int]]:
-        """Return up to `n` distinct valid assignments: the first solutions of searches in random orders.
-
-        Nothing is counted, so the first assignments are available at once, but they are not equally likely.
-
-        Args:
-            n: the number of assignments.
-            seed: fixes the selection, as far as the limit allows.
-            limits: the limits of the search; if one is reached, the assignments found so far are returned.
-        """
-        self._expect_known()
-        chance = random.Random(seed)  # noqa: S311 - not for cryptography
-        assignments: list[dict[str, int]] = []
-        with suppress(UndecidedError):
-            assignments.extend(islice(self._probes(chance, limits.start()), n))
-        return assignments
-
     def count(self, limits: Limits = DEFAULT_LIMITS) -> CountAnswer:
         """Count the valid assignments, usually without listing them.
 

@@ -172,6 +172,7 @@ class _Finding:
                 lacks=(Violation(str(failure), origin),) if lacks else (),
                 doubt=_of_other_form(provider, failure),
             )
+        # Grade the violated rules; doubts remain only if no necessary rule is violated.
         answer = space.check(assignment, limits)
         untiled = space.untiled(configuration)
         graded = _graded(answer, untiled)

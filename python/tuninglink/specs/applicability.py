@@ -19,13 +19,13 @@ from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import collect, visit
 from tuninglink.specs.bindings import Binding, binding_of, covers, entry_binding, is_for_like_target
 from tuninglink.specs.entry_settings import settings_of
-from tuninglink.specs.linking.chains import chained_modules
+from tuninglink.specs.linking.chains import split
 from tuninglink.specs.sequences import SequenceTable
 from tuninglink.specs.spec import Spec
 from tuninglink.specs.structure import Entry, SpecKind
 
 _NAMED: Final = 3
-"""How many entries a warning names."""
+"""The maximum number of entries that a warning names."""
 
 _BOUND: Final = "it is bound to others"
 
@@ -201,8 +201,7 @@ class Selection:
     def members(self, spec: Spec) -> tuple[Spec, ...]:
         """Return the specs that were linked into a chain; empty if `spec` is not a chain."""
         if id(spec) not in self._members:
-            modules = chained_modules(spec.module) or ()
-            self._members[id(spec)] = tuple(Spec(module, spec.source) for module in modules)
+            self._members[id(spec)] = tuple(split(spec))
             self.of(spec)  # The value keeps the spec alive, and with it the id.
         return self._members[id(spec)]
 
@@ -229,7 +228,7 @@ class Selection:
         ]
         if len(exclusions) > _NAMED:
             notes.append(note(f"nor are {len(exclusions) - _NAMED:,} more"))
-        notes.append(note(f"'--spec TARGET={source}' binds a spec to what it is for"))
+        notes.append(note(f"'--spec TARGET={source}' binds a spec to its target"))
         message = f"{first.what} of '{source}' is not applied for {self._target}: {first.reason}"
         return Diagnostic(Severity.WARNING, message, first.place, tuple(notes))
 
@@ -240,7 +239,7 @@ _Scope = tuple[Binding, frozenset[str], frozenset[str]]
 def scopes_of(spec: Spec, positions: Iterable[int]) -> list[_Scope]:
     """Return the scopes of the entries at `positions`.
 
-    Entries of one scope apply to the same targets, as far as the names of their intrinsics tell.
+    Entries of one scope apply to the same targets, as far as the names of their intrinsics show.
 
     Returns:
         For each entry its binding, the backends that take its configuration, and the generations that alone have its

@@ -7,22 +7,18 @@ The compiler ignores the attribute.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
 from tuninglink.errors import SpecError
-from tuninglink.iree.cpu_vectors import known_cpu_vectors
-from tuninglink.iree.targets import known_target_names
-from tuninglink.mlir.diagnostics import error, note
+from tuninglink.iree.cpu_vectors import CpuVectors, known_cpu_vectors
+from tuninglink.iree.targets import Target, known_target_names
+from tuninglink.mlir.diagnostics import DiagnosticSink, error, note
 from tuninglink.spelling import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from tuninglink.iree.cpu_vectors import CpuVectors
-    from tuninglink.iree.targets import Target
-    from tuninglink.mlir.diagnostics import DiagnosticSink
     from tuninglink.specs.structure import Anatomy, Entry
 
 BINDING: Final = "tuninglink.targets"

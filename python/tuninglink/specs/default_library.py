@@ -1,12 +1,13 @@
 """The default library: specs that are linked after the user's, one for each target.
 
-The lookup goes by SKU, then architecture, then family: first in the user's directories, then among the shipped specs.
+The lookup is by SKU, then architecture, then family: first in the user's directories, then among the shipped specs.
 """
 
 from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -14,22 +15,19 @@ from typing import TYPE_CHECKING, Final
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.iree.targets import Target
-from tuninglink.mlir.diagnostics import error, thread_context
+from tuninglink.mlir.diagnostics import DiagnosticSink, error, thread_context
 from tuninglink.specs.entry_settings import provenance_of
-from tuninglink.specs.spec import load_spec
+from tuninglink.specs.spec import Spec, load_spec
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from importlib.resources.abc import Traversable
 
     from iree.compiler import ir as mlir
 
-    from tuninglink.mlir.diagnostics import DiagnosticSink
-    from tuninglink.specs.spec import Spec
     from tuninglink.specs.structure import Entry
 
 _SHIPPED: Final = "tuninglink/shipped/default"
-"""How diagnostics and reports name the directory, wherever the package is installed."""
+"""The name of the directory in diagnostics and reports, independent of the place of installation."""
 
 _TEXT_FIRST: Final = (".mlir", ".mlirbc")
 _BYTECODE_FIRST: Final = (".mlirbc", ".mlir")

@@ -115,12 +115,12 @@ def check_can_hold_specs(root: mlir.Operation) -> None:
 
 
 INDEX: Final = "index.json"
-"""The file that says which dispatch uses which spec."""
+"""The file that lists the spec of each dispatch."""
 
 _HASH_DIGITS: Final = 8
 
 Format = Literal["mlir", "mlirbc"]
-"""How specs are written, by the ending of their files: as text or as bytecode."""
+"""The format of specs, by the suffix of their files: text or bytecode."""
 
 
 @dataclass(frozen=True)

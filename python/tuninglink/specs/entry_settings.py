@@ -5,16 +5,16 @@ The provenance is an attribute of the matcher, which survives linking.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import entries_of
+from tuninglink.mlir.walk import body
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from tuninglink.specs.sequences import SequenceTable
     from tuninglink.specs.spec import Spec
     from tuninglink.specs.structure import Entry
@@ -23,7 +23,7 @@ PROVENANCE: Final = "tuninglink.provenance"
 """The attribute: a dictionary."""
 
 DERIVED: Final = "derived"
-"""Its key that says which entry an entry was derived from, and what was changed."""
+"""Its key for the original of a derived entry, and the changes."""
 
 FLAGS: Final = "flags"
 """Its key with the flags of the compiler that the configuration was tuned under, beside those of the target."""
@@ -65,6 +65,45 @@ CONFIGURATIONS: Final = frozenset(
     {names.COMPILATION_INFO, names.LOWERING_CONFIG, names.TRANSLATION_INFO}
 )
 """The attributes that make an annotation a configuration."""
+
+
+_UNROLLING: Final = frozenset(
+    {
+        *(names.GET_PARENT, names.TILE_USING_FOR, names.UNROLL),
+        *(names.APPLY_PATTERNS, names.APPLY_CSE, names.YIELD),
+        names.SELECT,  # of a guard
+    }
+)
+"""The operations of an action that unrolls loops of its op; see `emission.rewriting`."""
+
+
+def unrolled_loops(table: SequenceTable, action: str) -> tuple[int, ...]:
+    """Return the number of copies by loop, 0 for the other loops, of an action that unrolls its op; else nothing."""
+    sequence = table.lookup(action)
+    operations = list(body(sequence)) if sequence is not None else []
+    tilings = [operation for operation in operations if operation.name == names.TILE_USING_FOR]
+    if len(tilings) != 1 or any(operation.name not in _UNROLLING for operation in operations):
+        return ()
+    (tiling,) = tilings
+    factors = {
+        operation.operands[0]: mlir.IntegerAttr(operation.attributes["factor"]).value
+        for operation in operations
+        if operation.name == names.UNROLL
+    }
+    loops = iter(list(tiling.results)[1:])
+    sizes = list(mlir.DenseI64ArrayAttr(tiling.attributes["static_sizes"]))
+    copies = tuple(factors.get(next(loops), 0) if size else 0 for size in sizes)
+    is_whole = all(
+        (size, count > 0) in ((0, False), (1, True))
+        for size, count in zip(sizes, copies, strict=True)
+    )
+    return copies if is_whole and isinstance(tiling.operands[0], mlir.BlockArgument) else ()
+
+
+def rewriting_words(table: SequenceTable, action: str) -> str:
+    """Return what an action does to its op in place of a configuration; empty if it does not rewrite it."""
+    copies = [str(count) for count in unrolled_loops(table, action) if count]
+    return f"unrolls its window: {'x'.join(copies)} copies" if copies else ""
 
 
 def settings_of(spec: Spec, entry: Entry) -> dict[str, mlir.Attribute] | None:

@@ -11,8 +11,9 @@ acme = "acme_specs"
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import resources
+from importlib import metadata, resources
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
@@ -20,12 +21,10 @@ from tuninglink.errors import SpecError
 from tuninglink.mlir.diagnostics import error, note
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from importlib import metadata
     from importlib.resources.abc import Traversable
 
 LIBRARY: Final = "library:"
-"""What the name of a library begins with on a command line."""
+"""The prefix of names of libraries on a command line."""
 
 GROUP: Final = "tuninglink.specs"
 """The group of entry points."""

@@ -27,6 +27,10 @@ DEFAULT_LIMIT: Final = "30"
 """The time limit of a transfer, in seconds. Specs are small."""
 
 
+SPEC_FOLDERS: Final = ("specs", "urls")
+"""The folders of the cache with specs by hash, and with the last hash of each URL."""
+
+
 def is_url(source: str) -> bool:
     """Return whether the name of a spec is a URL, as in `https://…` or `s3://…`."""
     scheme, separator, _ = source.partition("://")
@@ -66,7 +70,9 @@ def fetch(url: str, sha256: str, diagnostics: DiagnosticSink) -> bytes:
         if content is None:
             raise
         reason = failure.diagnostics[0].message
-        diagnostics.warning(f"{reason}; using what was fetched before", notes=[_pin(url, content)])
+        diagnostics.warning(
+            f"{reason}; using the copy that was fetched before", notes=[_pin(url, content)]
+        )
         return content
     hexdigest = hashlib.sha256(content).hexdigest()
     if sha256 and hexdigest != sha256:
@@ -75,7 +81,7 @@ def fetch(url: str, sha256: str, diagnostics: DiagnosticSink) -> bytes:
     load_spec(content, name=url, context=mlir.Context(), diagnostics=DiagnosticSink(lambda _: None))
     cache.keep(url, content)
     if not sha256:
-        message = f"'{url}' has no hash, and what is there may change"
+        message = f"'{url}' has no hash, and its content may change"
         diagnostics.warning(message, notes=[_pin(url, content)])
     return content
 
@@ -83,7 +89,7 @@ def fetch(url: str, sha256: str, diagnostics: DiagnosticSink) -> bytes:
 def changed(source: str, found: str, expected: str) -> Diagnostic:
     """Return the error for a spec whose hash differs from the expected one."""
     remedy = note(f"its hash is {found}, not {expected}")
-    return error(f"'{source}' is not what it was when its hash was taken", notes=[remedy])
+    return error(f"'{source}' has changed since its hash was taken", notes=[remedy])
 
 
 def _pin(url: str, content: bytes) -> Diagnostic:
@@ -94,8 +100,7 @@ class _Cache:
     """A cache of fetched specs by hash, with the last hash of each URL."""
 
     def __init__(self, directory: Path) -> None:
-        self._specs = directory / "specs"
-        self._urls = directory / "urls"
+        self._specs, self._urls = (directory / name for name in SPEC_FOLDERS)
 
     def by_hash(self, sha256: str) -> bytes | None:
         """Return the spec with a hash, None if there is none or the file is damaged."""

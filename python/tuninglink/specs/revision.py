@@ -11,7 +11,7 @@ from tuninglink.errors import SpecError
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import error
 from tuninglink.mlir.symbols import FreshNames, join_path, references_in, split_path, symbols
-from tuninglink.mlir.walk import body, collect
+from tuninglink.mlir.walk import body
 from tuninglink.specs.entry_settings import PROVENANCE, provenance_attribute
 from tuninglink.specs.foreach_match import pairs_of, set_pairs
 from tuninglink.specs.sequences import Annotation, Handle
@@ -27,7 +27,7 @@ class Revision:
         spec: the spec, which is not modified.
 
     Raises:
-        SpecError: its entries are in several lists, or in none.
+        SpecError: its entries are not in lists of its entry points.
     """
 
     def __init__(self, spec: Spec) -> None:
@@ -35,16 +35,20 @@ class Revision:
         self._module = spec.module.clone().operation
         self._unused = set(unused_sequences(self._module))
         self._anatomy = Anatomy(self._module)
-        operations = [
+        self._lists = [
             operation
             for point in self._anatomy.entry_points
-            for operation in collect(point.sequence, names.FOREACH_MATCH)
+            for operation in body(point.sequence)
+            if operation.name == names.FOREACH_MATCH
         ]
-        if len(operations) != 1:
-            message = f"the entries of '{spec.source}' are not in one 'foreach_match'"
+        self._pairs = [pair for operation in self._lists for pair in pairs_of(operation)]
+        # A list can be left out if what it yields is what it walks.
+        may_go = len(self._lists) == 1 or all(
+            len(op.results) <= len(op.operands) for op in self._lists
+        )
+        if not self._pairs or len(self._pairs) != len(self._anatomy.pairs) or not may_go:
+            message = f"the entries of '{spec.source}' are not in lists of its entry points"
             raise SpecError(error(message, spec.module))
-        self._list = operations[0]
-        self._pairs = pairs_of(self._list)
         self._fresh = FreshNames(symbols(self._module))
 
     def configures_with(self, position: int) -> frozenset[str]:
@@ -89,7 +93,16 @@ class Revision:
 
     def finish(self, kept: Iterable[int]) -> Spec:
         """Return the spec with some of the entries, at least one, and without sequences that only the others used."""
-        set_pairs(self._list, [self._pairs[position] for position in kept])
+        positions = set(kept)
+        first = 0
+        for operation in self._lists:
+            end = first + len(pairs_of(operation))
+            pairs = [self._pairs[at] for at in range(first, end) if at in positions]
+            first = end
+            if pairs:
+                set_pairs(operation, pairs)
+            else:
+                _erase_list(operation)
         erase_unused(self._module, self._unused)
         self._module.verify()
         return Spec(self._module, self._source)
@@ -116,6 +129,13 @@ class Revision:
             return _constant_in_action(sequence, annotation) if is_own else None
         *_, terminator = body(sequence)
         return _as_constant(terminator.operands[annotation.value])
+
+
+def _erase_list(foreach_match: mlir.Operation) -> None:
+    """Erase a list: what follows receives the ops that the list walked."""
+    for result, operand in zip(foreach_match.results, foreach_match.operands, strict=False):
+        result.replace_all_uses_with(operand)
+    foreach_match.erase()
 
 
 def alone(spec: Spec, position: int) -> Spec:

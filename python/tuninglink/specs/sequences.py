@@ -20,12 +20,12 @@ Handle = mlir.Value[mlir.Type]
 _Resolved = tuple["SequenceTable", mlir.Operation]
 
 _Source = mlir.Operation | int | None
-"""What a sequence yields: a constant, the argument with this number, or anything else."""
+"""The source of a yielded value: a constant, the argument with this number, or any other value."""
 
 Found = TypeVar("Found")
 
 _ACTION_OPERATIONS = frozenset({names.ANNOTATE, names.INCLUDE, names.PARAM_CONSTANT, names.YIELD})
-"""What an action may consist of if it cannot fail."""
+"""The operations of actions that cannot fail."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,21 @@ def argument_attributes(sequence: mlir.Operation, index: int) -> frozenset[str]:
     if not isinstance(attributes, mlir.ArrayAttr):
         return frozenset()
     return frozenset(entries_of(attributes[index]))
+
+
+def consumes_argument(sequence: mlir.Operation, index: int) -> bool:
+    """Return whether the body of `sequence` invalidates the handle in argument `index`."""
+    argument = sequence.regions[0].blocks[0].arguments[index]
+    return any(consumes(operation, argument) for operation in body(sequence))
+
+
+def consumes(operation: mlir.Operation, handle: Handle) -> bool:
+    """Return whether `operation` invalidates `handle`."""
+    if handle not in list(operation.operands):
+        return False
+    with operation.context:
+        effects = mlir.MemoryEffectsOpInterface(operation).get_effects()
+    return any(e.effect == mlir.MemoryEffect.Free and e.value == handle for e in effects)
 
 
 class SequenceTable:
@@ -131,19 +146,6 @@ class SequenceTable:
     def scan(self) -> ModuleScan:
         """The scan of the module for linking."""
         return ModuleScan(self.module)
-
-    def consumes_argument(self, sequence: mlir.Operation, index: int) -> bool:
-        """Return whether the body of `sequence` invalidates the handle in argument `index`."""
-        argument = sequence.regions[0].blocks[0].arguments[index]
-        return any(self.consumes(operation, argument) for operation in body(sequence))
-
-    def consumes(self, operation: mlir.Operation, handle: Handle) -> bool:
-        """Return whether `operation` invalidates `handle`."""
-        if handle not in list(operation.operands):
-            return False
-        with operation.context:
-            effects = mlir.MemoryEffectsOpInterface(operation).get_effects()
-        return any(e.effect == mlir.MemoryEffect.Free and e.value == handle for e in effects)
 
     def closure(self, *paths: str) -> Iterator[_Resolved]:
         """Yield the sequences at `paths` and those that they run, by includes and as actions.

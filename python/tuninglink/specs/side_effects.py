@@ -52,7 +52,7 @@ _DECIDED_BY_CONTENT: Final = frozenset(
         names.PRINT,
     }
 )
-"""They declare more effects on the payload than they have: what they run tells more, and a print writes elsewhere."""
+"""Ops that declare more effects on the payload than they have: their bodies decide, and a print writes elsewhere."""
 
 
 def declares_a_write(operation: mlir.Operation) -> bool:

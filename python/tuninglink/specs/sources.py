@@ -21,10 +21,10 @@ from tuninglink.specs.remote import changed, fetch, is_url
 from tuninglink.specs.spec import Spec, load_spec
 
 SUFFIXES: Final = (".mlir", ".mlirbc")
-"""The names of specs end so, as text and as bytecode; where both are, the text counts."""
+"""The suffixes of specs as text and as bytecode; if both exist, the text counts."""
 
 AUTOMATIC: Final = f"{LIBRARY}auto"
-"""What names all shipped libraries, of which the entries for a target apply to its dispatches."""
+"""The name of all shipped libraries together, of which the entries for a target apply to its dispatches."""
 
 _BOUND: Final = re.compile(r"(?P<targets>[\w,\s-]+)=(?P<source>.*)", re.DOTALL)
 _PINNED: Final = re.compile(r"(?P<source>.*)#sha256=(?P<sha256>.*)", re.DOTALL)
@@ -51,7 +51,7 @@ class SpecFile:
 
     @cached_property
     def sha256(self) -> str:
-        """The hash that identifies it, in hexadecimal: that of the text where there is one."""
+        """The hash that identifies it, in hexadecimal; if the text exists, that of the text."""
         return hashlib.sha256(self.content if self.text is None else self.text).hexdigest()
 
 
@@ -71,7 +71,7 @@ class SpecArgument:
 
     @classmethod
     def parse(cls, text: str) -> SpecArgument:
-        """Parse an argument. The path of an existing file is a path, whatever characters it contains.
+        """Parse an argument. The path of an existing file is a path, with any characters.
 
         Raises:
             TargetError: the name is unknown.
@@ -151,7 +151,7 @@ class SpecArgument:
 
     def _check_hash(self, found: Sequence[SpecFile]) -> None:
         if len(found) != 1:
-            message = f"a hash stands for one spec, and '{self.source}' has {len(found)}"
+            message = f"a hash identifies one spec, and '{self.source}' has {len(found)}"
             raise SpecError(error(message))
         if found[0].sha256 != self.sha256:
             raise SpecError(changed(self.source, found[0].sha256, self.sha256))

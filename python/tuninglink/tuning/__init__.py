@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from tuninglink.tuning.candidates.preparation import TunableTask
     from tuninglink.tuning.deciding.verdicts import ModelVerdict
     from tuninglink.tuning.devices.device import DeviceDescription

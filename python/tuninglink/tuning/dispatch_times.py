@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tuninglink.errors import TuninglinkError
@@ -9,14 +10,11 @@ from tuninglink.explaining.profiles import Profile
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.tuning.devices.device_process import DeviceProcess
 from tuninglink.tuning.devices.local import may_run
-from tuninglink.tuning.programs.dispatches import Omission
+from tuninglink.tuning.programs.dispatches import DispatchedProgram, Omission, TuningTask
 from tuninglink.tuning.results import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tuninglink.tuning.devices import Settings
-    from tuninglink.tuning.programs.dispatches import DispatchedProgram, TuningTask
 
 _SECONDS = 0.2
 """The time for samples of a dispatch."""
@@ -63,7 +61,10 @@ def time_dispatches(
 def _time(
     task: TuningTask, compiled: Callable[[bytes, str], bytes], device: DeviceProcess
 ) -> float | str:
-    """Return the microseconds of a call, or the reason why there is none."""
+    """Return the microseconds of a call, or the reason why there is none.
+
+    Of a dynamic dispatch, it is the mean over the sizes, as their costs are.
+    """
     driver, backend = device.description.driver, task.target.backend
     if not may_run(driver, backend):
         return f"driver '{driver}' does not run what '{backend}' compiles"
@@ -71,5 +72,13 @@ def _time(
         image = compiled(task.source, task.label)
     except TuninglinkError as failure:
         return failure.diagnostics[0].message
-    timing = device.measure(task.benchmark(image), _SECONDS)
-    return timing.message if isinstance(timing, Failure) else timing.median
+    benchmark = task.benchmark(image)
+    sized = [(function.weight, benchmark.at(function)) for function in benchmark.measured]
+    total = weights = 0.0
+    for weight, single in sized or [(1, benchmark)]:
+        timing = device.measure(single, _SECONDS)
+        if isinstance(timing, Failure):
+            return timing.message
+        total += weight * timing.median
+        weights += weight
+    return total / weights

@@ -63,7 +63,7 @@ class ProgramGuard:
         is_wanted = settings.checks_defaults and not all(expected)
         if is_wanted and self._task_tuner.references is not None:
             reference = ProgramReference(
-                self._program.content,
+                self._program.saved,
                 self._program.tasks[0].target.backend,
                 settings.seed,
                 min(_MOST_REFERENCE_SECONDS, self._ledger.limit(Account.REFERENCE)),

@@ -5,15 +5,21 @@ from __future__ import annotations
 import re
 import subprocess
 import tempfile
-import time
 from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.errors import TuninglinkError
-from tuninglink.explaining.profiles import Profile, dispatch_events, runs_of, runtime_tool
+from tuninglink.explaining.profiles import (
+    DispatchEvent,
+    Profile,
+    dispatch_events,
+    runs_of,
+    runtime_tool,
+)
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.tuning.devices.device import (
     LOCAL_DRIVERS,
@@ -24,14 +30,14 @@ from tuninglink.tuning.devices.device import (
 )
 from tuninglink.tuning.devices.program_running import input_bytes, parameter_indexes
 from tuninglink.tuning.devices.running import MeasurementError
-from tuninglink.tuning.programs.compiled_program import PLAIN_INTEGERS, element_type
+from tuninglink.tuning.programs.compiled_program import (
+    PLAIN_INTEGERS,
+    CompiledProgram,
+    element_type,
+)
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from tuninglink.explaining.profiles import DispatchEvent
-    from tuninglink.tuning.programs.compiled_program import CompiledProgram
     from tuninglink.tuning.programs.dispatches import DispatchedProgram, TuningTask
     from tuninglink.tuning.programs.program_calls import ProgramCalls
 
@@ -65,7 +71,7 @@ def _count(task: TuningTask, profile: Profile) -> float | None:
 
 
 def _values(task: TuningTask, lookup: Callable[[str, Sequence[str]], float | None]) -> list[float]:
-    """Return what a profile has about the dispatches of a task."""
+    """Return the values of a profile for the dispatches of a task."""
     pairs = zip(task.dispatches, task.functions, strict=True)
     values = (lookup(dispatch, (function,)) for dispatch, function in pairs)
     return [value for value in values if value is not None]
@@ -77,7 +83,7 @@ _RECORDED: Final = {
     **dict.fromkeys(LOCAL_DRIVERS, "host-execution"),
     **dict.fromkeys(("amdgpu", "vulkan"), "dispatch-events"),
 }
-"""What the drivers with profiles record of dispatches."""
+"""The events of dispatches that drivers with profiles record."""
 
 _SECONDS: Final = 3.0
 """The time for runs of a function, unless the first one takes longer."""
@@ -182,9 +188,10 @@ class _Recorder:
         Raises:
             TuninglinkError: the program does not run.
         """
-        began = time.monotonic()
         events = self._run(1)
-        runs = min(int(_SECONDS / max(time.monotonic() - began, 1e-3)), _MOST_RUNS)
+        # The start of the tool and the loading of modules count in no run.
+        seconds = sum(event.microseconds for event in events) / 1e6
+        runs = min(int(_SECONDS / max(seconds, 1e-3)), _MOST_RUNS)
         if not runs:
             return _totals(events, 1)
         # The first run also pays for code and pages that are not there yet.
@@ -225,9 +232,11 @@ def _totals(events: Sequence[DispatchEvent], runs: int) -> dict[str, _Total]:
 
 def _arguments(program: CompiledProgram, seed: int, directory: Path) -> Iterator[str]:
     """Write the files of a program, and yield the arguments that name them."""
+    # The module.
     module = directory / "program.vmfb"
     module.write_bytes(program.image)
     yield f"--module={module}"
+    # The inputs: scalars as text, tensors as files.
     for number, argument in enumerate(program.inputs):
         content = input_bytes(argument, number, seed, program.integers)
         if argument.is_scalar:
@@ -239,6 +248,7 @@ def _arguments(program: CompiledProgram, seed: int, directory: Path) -> Iterator
         file.write_bytes(content.tobytes())
         sizes = "".join(f"{size}x" for size in argument.shape)
         yield f"--input={sizes}{argument.element_type}=@{file}"
+    # The parameters: the user's files, or an archive of random ones.
     for parameters in program.parameters.files:
         scope = f"{parameters.scope}=" if parameters.scope else ""
         yield f"--parameters={scope}{parameters.path}"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error
-from tuninglink.specs.spec import load_spec
+from tuninglink.specs.spec import Spec, load_spec
 from tuninglink.tuning.candidates.preparation import NotTunableError, PreparedTask
 from tuninglink.tuning.deciding import ConfidenceInterval, Decision, Outcome
 from tuninglink.tuning.deciding.defaults import measure_default
@@ -21,16 +22,12 @@ from tuninglink.tuning.programs.specialized_dispatches import (
     specialize,
 )
 from tuninglink.tuning.results import Failure
-from tuninglink.tuning.results.task_result import TaskOutcome, TrialResult
+from tuninglink.tuning.results.task_result import TaskOutcome, TaskResult, TrialResult
 from tuninglink.tuning.scheduling.task_run import tune_task
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from tuninglink.specs.spec import Spec
     from tuninglink.tuning.programs.benchmark import Benchmark, SizedFunction
     from tuninglink.tuning.programs.dispatches import TuningTask
-    from tuninglink.tuning.results.task_result import TaskResult
     from tuninglink.tuning.scheduling.budget import Budget
     from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 
@@ -53,7 +50,7 @@ the result outside of the workgroups."""
 
 @dataclass(frozen=True)
 class RangeTuner:
-    """Tunes dynamic dispatches again for ranges around their sizes, with code of its own for each.
+    """Tunes dynamic dispatches again for ranges around their sizes, with separate code for each.
 
     Attributes:
         tuner: compiles, measures and decides.
@@ -75,8 +72,9 @@ class RangeTuner:
         Raises:
             DeviceError: the device is gone.
             DatabaseError: a result cannot be kept.
-            TuninglinkError: a spec does not give what was measured.
+            TuninglinkError: a spec does not reproduce the measured code.
         """
+        # Make a task for each range around the measured sizes.
         boxes = boxes_around(
             [function for function in result.task.sized if function.weight],
             dynamic_loops(result.task),
@@ -89,6 +87,7 @@ class RangeTuner:
         open_ = default
         if result.verdict is TaskOutcome.WON and result.winner and result.winner.benchmark:
             open_ = result.winner.benchmark
+        # Tune the ranges in turn, while a further one fits in the budget.
         self.tuner.listener.specializing(result.prepared, len(tasks))
         tuning = budget.part(1 - _CHECKING)
         ranges: list[TaskResult] = []
@@ -107,6 +106,7 @@ class RangeTuner:
             taken = time.monotonic() - began
         if not ranges:
             return result
+        # Check all ranges together.
         joined = self._joined(result, ranges, default)
         self._check(joined, default)
         return joined
@@ -149,7 +149,7 @@ class RangeTuner:
     def _compared(
         self, ranged: TaskResult, default: Benchmark, open_: Benchmark
     ) -> TaskResult | None:
-        """Return a range with its times against the compiler's choice; None unless it is faster than what is there.
+        """Return a range with its times against the compiler's choice; None unless it is faster than the best so far.
 
         Args:
             ranged: the range.
@@ -158,6 +158,7 @@ class RangeTuner:
         """
         assert ranged.winner is not None
         assert ranged.winner.benchmark is not None
+        # Every size must be at least as fast as the default and as the best for all sizes.
         comparisons: list[SizeComparison] = []
         is_faster = False
         for function in ranged.winner.benchmark.measured:
@@ -238,7 +239,7 @@ class RangeTuner:
         )
 
     def _check(self, result: TaskResult, default: Benchmark) -> None:
-        """Compare what the code of all ranges computes with the compiler's choice, at all sizes.
+        """Compare the outputs of the code of all ranges with the compiler's choice, at all sizes.
 
         Raises:
             DeviceError: the device is gone.
@@ -255,7 +256,7 @@ class RangeTuner:
             benchmark = task.benchmark(compiled.image)
             failure = self.tuner.devices.first.compare(benchmark, default, reduction)
         if failure is not None:
-            message = f"the ranges of {task.name} together are not what was measured"
+            message = f"the ranges of {task.name} together do not reproduce the measured code"
             raise TuninglinkError(error(f"{message}: {failure.message}"))
 
     def _unchanged(self, default: Benchmark, function: SizedFunction) -> SizeComparison:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -19,23 +20,18 @@ from tuninglink.tuning.candidates.preparation import PreparedTask, prepare
 from tuninglink.tuning.devices.hardware import COMPUTE_UNITS, compute_units
 from tuninglink.tuning.devices.local import may_run
 from tuninglink.tuning.program_guard import ProgramGuard
-from tuninglink.tuning.programs.dispatches import Omission
+from tuninglink.tuning.programs.dispatches import DispatchedProgram, Omission, TuningTask
 from tuninglink.tuning.range_tuner import RangeTuner
 from tuninglink.tuning.results import FatalError, reason_of
-from tuninglink.tuning.results.task_result import TaskOutcome, TuningResult
+from tuninglink.tuning.results.task_result import TaskOutcome, TaskResult, TuningResult
 from tuninglink.tuning.scheduling import Stage
-from tuninglink.tuning.scheduling.budget import Account, least_seconds
+from tuninglink.tuning.scheduling.budget import Account, Budget, Ledger, least_seconds
 from tuninglink.tuning.scheduling.generalization import Generalizer
 from tuninglink.tuning.scheduling.scheduler import Scheduler
 from tuninglink.tuning.search.base import FIRST_CANDIDATES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from tuninglink.specs.spec import Spec
-    from tuninglink.tuning.programs.dispatches import DispatchedProgram, TuningTask
-    from tuninglink.tuning.results.task_result import TaskResult
-    from tuninglink.tuning.scheduling.budget import Budget, Ledger
     from tuninglink.tuning.scheduling.default_queue import DefaultQueue
     from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 
@@ -105,6 +101,7 @@ class Tuner:
 
     def _run(self, guard: ProgramGuard) -> TuningResult:
         timeline = self._task_tuner.timeline
+        # Tune and decide all tasks.
         scheduler = Scheduler(self._task_tuner, self._ledger, self._prepare, self._omit)
         failure: TuninglinkError | None = None
         try:
@@ -113,12 +110,14 @@ class Tuner:
         except FatalError as fatal:
             failure = fatal  # the results so far are kept
         results = sorted(scheduler.results, key=lambda result: -result.share)
+        # Use the rest of the time for ranges of sizes.
         if self._is_dynamic and failure is None:
             with self._ledger.spending(Account.RANGES) as budget:
                 results = self._with_ranges(results, budget)
         if self._task_tuner.settings.generalizes and failure is None:
             with self._ledger.spending(Account.RANGES) as budget:
                 self._generalize(results, budget)
+        # Compare the whole program, and drop the winners that make it slower.
         with timeline.stage(Stage.MODEL):
             model = guard.run(results, self.spec, failure)
         results = [
@@ -127,6 +126,7 @@ class Tuner:
             else result
             for result in results
         ]
+        # Write the spec.
         spec = self.spec(results, is_guarded=model.comparison is not None)
         self._task_tuner.listener.finished(timeline)
         return TuningResult(
@@ -202,7 +202,7 @@ class Tuner:
 
     @property
     def _is_dynamic(self) -> bool:
-        """Whether a task may get ranges of sizes with configurations of their own."""
+        """Whether a task may get ranges of sizes with separate configurations."""
         return any(task.is_dynamic for task in self._program.tasks)
 
     def _with_ranges(self, results: Sequence[TaskResult], budget: Budget) -> list[TaskResult]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -10,18 +11,14 @@ from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import error
 from tuninglink.upgrading.compilation_info import TILE_AND_FUSE, VECTOR_DISTRIBUTE, CompilationInfo
 from tuninglink.upgrading.outline_parts import Edits
-from tuninglink.upgrading.rule_definition import AttributeSite, Refusal
-from tuninglink.upgrading.trees import Definitions, Expanded, Leaf, Node, as_node, parse
+from tuninglink.upgrading.rule_definition import AttributeRule, AttributeSite, Refusal
+from tuninglink.upgrading.trees import Definitions, Expanded, Leaf, Node, Value, as_node, parse
 from tuninglink.upgrading.upgrade_report import RuleChange
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     from tuninglink.upgrading.iteration_space import IterationSpace, IterationSpaces
     from tuninglink.upgrading.outline import SpecOutline
-    from tuninglink.upgrading.rule_definition import AttributeRule
     from tuninglink.upgrading.spec_text import Mark
-    from tuninglink.upgrading.trees import Value
 
 
 @dataclass

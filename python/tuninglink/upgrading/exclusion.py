@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, Final
@@ -11,17 +12,22 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.errors import SpecError
 from tuninglink.mlir import names
 from tuninglink.mlir.serialization import parse_module
-from tuninglink.upgrading.outline_parts import Edit, Edited, Edits
+from tuninglink.upgrading.outline_parts import (
+    Alias,
+    Edit,
+    Edited,
+    Edits,
+    ForeachMatch,
+    NamedSequence,
+    Pair,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from iree.compiler import ir as mlir
 
     from tuninglink.mlir.diagnostics import Place
     from tuninglink.upgrading.outline import SpecOutline
-    from tuninglink.upgrading.outline_parts import Alias, ForeachMatch, NamedSequence, Pair
-    from tuninglink.upgrading.spec_text import Source, Token
+    from tuninglink.upgrading.spec_text import SpecText, Token
 
 
 _TYPE: Final = re.compile(r"![A-Za-z_$][\w$.\-]*")
@@ -92,7 +98,7 @@ def _check_sequence(
     return _rejection(message), offset if is_inside else sequence.start
 
 
-def _type_aliases(source: Source) -> dict[str, str]:
+def _type_aliases(source: SpecText) -> dict[str, str]:
     """Return the definitions of type aliases, by name, `!` included."""
     before = takewhile(lambda token: token.text != "module", source.tokens(0, len(source.text)))
     tokens = list(before)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
@@ -15,13 +16,10 @@ from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
 
 from tuninglink.mlir.diagnostics import collected_diagnostics
-from tuninglink.upgrading.outline_parts import Edit, Edits
+from tuninglink.upgrading.outline_parts import Dag, Edit, Edits, NamedSequence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from tuninglink.upgrading.outline import SpecOutline
-    from tuninglink.upgrading.outline_parts import Dag, NamedSequence
     from tuninglink.upgrading.spec_text import Token
 
 _PIPELINE: Final = "builtin.module(func.func(linalg-generalize-named-ops))"

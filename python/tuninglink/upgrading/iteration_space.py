@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final
@@ -12,17 +13,13 @@ from tuninglink.iree.op_kinds import loops_in
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import parse_attribute
 from tuninglink.mlir.diagnostics import thread_context
-from tuninglink.upgrading.spec_text import Source
-from tuninglink.upgrading.trees import Leaf, Node, as_node, parse
+from tuninglink.upgrading.spec_text import Mark, SpecText
+from tuninglink.upgrading.trees import Leaf, Node, Value, as_node, parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tuninglink.upgrading.generic_forms import Generalization
     from tuninglink.upgrading.outline import SpecOutline
     from tuninglink.upgrading.outline_parts import Dag, NamedSequence
-    from tuninglink.upgrading.spec_text import Mark
-    from tuninglink.upgrading.trees import Value
 
 _MATCHERS: Final = frozenset(
     {
@@ -211,7 +208,7 @@ class IterationSpaces:
 @lru_cache(maxsize=1024)
 def _of_attributes(text: str, *, is_attention: bool) -> IterationSpace | None:
     """Read attributes without aliases. The cache helps, as many matchers of a spec share them."""
-    maps = _maps_in(parse(Source(text), 0, len(text)))
+    maps = _maps_in(parse(SpecText(text), 0, len(text)))
     if not isinstance(maps, Node):
         return None
     return _space([field.value.render() for field in maps.fields], is_attention)
@@ -226,13 +223,13 @@ def _space(maps: list[str], is_attention: bool) -> IterationSpace | None:  # noq
     return IterationSpace(valid[-1][0], tuple(map_[1] for map_ in valid), is_attention)
 
 
-def _names_attention(source: Source, mark: Mark) -> bool:
+def _names_attention(source: SpecText, mark: Mark) -> bool:
     """Return whether an operation matched by name is an attention."""
     listed = next((token for token in source.following(mark) if token.text == "["), None)
     return listed is not None and "attention" in source.text[listed.start : listed.end]
 
 
-def _usual_attention(source: Source, mark: Mark) -> IterationSpace | None:
+def _usual_attention(source: SpecText, mark: Mark) -> IterationSpace | None:
     """Return the iteration space of an attention whose query type is checked at `mark`."""
     type_ = next((token for token in source.following(mark) if token.text == "<"), None)
     rank = source.text.count("x", type_.start, type_.end) if type_ is not None else 0

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 
 from tuninglink.errors import SpecError
-from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
+from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Place, Severity, error, note
 from tuninglink.mlir.serialization import decode, is_bytecode, parse_module, repeated_matcher
 from tuninglink.mlir.walk import visit
 
 if TYPE_CHECKING:
-    from tuninglink.mlir.diagnostics import DiagnosticSink, Place
     from tuninglink.upgrading.upgrade_report import RuleChange, Upgraded
 
 _OLD_NAMES: Final = (
@@ -86,10 +85,10 @@ def _check_matchers_differ(data: bytes, name: str) -> None:
     if all(len(set(matchers)) == len(matchers) for matchers in lists):
         return
     from tuninglink.upgrading.outline import SpecOutline  # noqa: PLC0415 - rarely needed
-    from tuninglink.upgrading.spec_text import Source  # noqa: PLC0415
+    from tuninglink.upgrading.spec_text import SpecText  # noqa: PLC0415
 
     # The entries may be in a comment.
-    source = Source(decode(data, name), name)
+    source = SpecText(decode(data, name), name)
     outline = SpecOutline(source)
     for sequence in outline.sequences:
         for foreach_match in outline.foreach_matches(sequence):

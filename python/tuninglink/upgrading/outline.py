@@ -11,7 +11,7 @@ from typing import Final
 
 from tuninglink.mlir import names
 from tuninglink.upgrading.outline_parts import Alias, Dag, ForeachMatch, NamedSequence, Pair
-from tuninglink.upgrading.spec_text import Cursor, Mark, Source, Token
+from tuninglink.upgrading.spec_text import Cursor, Mark, SpecText, Token
 
 _FOREACH_WORDS: Final = frozenset({"restrict_root", "flatten_results", "in"})
 
@@ -34,7 +34,7 @@ def plain(symbol: str) -> str:
 class SpecOutline:
     """The parts of a spec's text, with their positions."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: SpecText) -> None:
         self.source = source
         self._starts = [mark.start for mark in source.marks]
 

@@ -7,6 +7,7 @@ docstring the documentation of the rule.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -14,13 +15,11 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from tuninglink.upgrading.compilation_info import levels_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from tuninglink.upgrading.generic_forms import Generalization
     from tuninglink.upgrading.iteration_space import IterationSpace
     from tuninglink.upgrading.outline import SpecOutline
     from tuninglink.upgrading.outline_parts import Edits, NamedSequence
-    from tuninglink.upgrading.spec_text import Mark, Source, Token
+    from tuninglink.upgrading.spec_text import Mark, SpecText, Token
     from tuninglink.upgrading.trees import Node
 
 REGISTRY: Final[dict[str, UpgradeRule]] = {}
@@ -176,7 +175,7 @@ class OperationSite(Site):
     generalization: Generalization
 
     @property
-    def source(self) -> Source:
+    def source(self) -> SpecText:
         """The text of the spec."""
         return self.outline.source
 

@@ -130,7 +130,7 @@ class Mark(NamedTuple):
     inside: int
 
 
-class Source:
+class SpecText:
     """The text of a spec with matched brackets.
 
     Attributes:

@@ -5,15 +5,10 @@ A tree keeps every character: unchanged parts are reproduced with their comments
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from tuninglink.upgrading.spec_text import ends_value, is_key
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tuninglink.upgrading.spec_text import Source, Token
+from tuninglink.upgrading.spec_text import SpecText, Token, ends_value, is_key
 
 
 @dataclass
@@ -215,13 +210,13 @@ def _aligned_lead(lead: str) -> str:
     return lead
 
 
-def parse(source: Source, start: int, end: int) -> Value:
+def parse(source: SpecText, start: int, end: int) -> Value:
     """Parse the attribute in a part of the text, from its first to its last character."""
     tokens = list(source.tokens(start, end))
     return _value(source, tokens)
 
 
-def _value(source: Source, tokens: list[Token]) -> Value:
+def _value(source: SpecText, tokens: list[Token]) -> Value:
     start, end = tokens[0].start, tokens[-1].end
     *head, last = tokens
     is_named = [token.end == last.start and token.kind in {"name", "word"} for token in head]
@@ -232,7 +227,7 @@ def _value(source: Source, tokens: list[Token]) -> Value:
     return node
 
 
-def _fill(source: Source, node: Node, start: int, end: int) -> None:
+def _fill(source: SpecText, node: Node, start: int, end: int) -> None:
     """Parse the fields of `node` between `start` and `end`."""
     text = source.text
     position = start

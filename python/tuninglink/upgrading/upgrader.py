@@ -25,7 +25,7 @@ from tuninglink.upgrading.rule_definition import (
 )
 from tuninglink.upgrading.rules import RULES
 from tuninglink.upgrading.rules.operation_syntax import unmarked
-from tuninglink.upgrading.spec_text import Source
+from tuninglink.upgrading.spec_text import SpecText
 from tuninglink.upgrading.upgrade_report import KeptOut, RuleChange, Upgraded, UpgradedEntry
 
 
@@ -51,7 +51,7 @@ def upgrade(
     Raises:
         SpecError: the text is not a spec, or no part of it can be upgraded.
     """
-    rewrites = rewrite(SpecOutline(Source(text, name)), written_for or (0, 0))
+    rewrites = rewrite(SpecOutline(SpecText(text, name)), written_for or (0, 0))
     upgraded = _verified(rewrites, context or thread_context())
     kept_out = {part.what for part in upgraded.kept_out}
     return replace(upgraded, hints=tuple(_hints(rewrites, kept_out)))
@@ -139,14 +139,14 @@ def _verified(rewrites: Rewrites, context: mlir.Context) -> Upgraded:
     name = original.source.name
     # Exclude the parts that rules refused.
     edited = rewrites.edits.apply(original.source.text)
-    outline = SpecOutline(Source(edited.text, name)) if refused else None
+    outline = SpecOutline(SpecText(edited.text, name)) if refused else None
     exclusion = Exclusion(Edits().apply(edited.text), {}, {})
     if outline is not None:
         exclusion = exclude(outline, original, refused, {})
     # Exclude the parts that the compiler rejects, until it accepts the rest.
     failure = parse_failure(exclusion.edited.text, name, context)
     while failure is not None:
-        outline = outline or SpecOutline(Source(edited.text, name))
+        outline = outline or SpecOutline(SpecText(edited.text, name))
         sequences, aliases = find_rejected(exclusion, outline, context)
         if not sequences and not aliases:
             break

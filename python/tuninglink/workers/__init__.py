@@ -1,5 +1,6 @@
 """A pool of worker processes: isolated, with a time limit per job, ended together with the command."""
 
+import os
 from typing import TYPE_CHECKING
 
 from tuninglink.lazy import lazy_getattr
@@ -9,7 +10,20 @@ if TYPE_CHECKING:
     from tuninglink.workers.pool import Pool
     from tuninglink.workers.worker import do_nothing
 
-__all__ = ["JobError", "JobTimeoutError", "Pool", "WorkerCrashedError", "do_nothing"]
+__all__ = [
+    "JobError",
+    "JobTimeoutError",
+    "Pool",
+    "WorkerCrashedError",
+    "do_nothing",
+    "processor_count",
+]
+
+
+def processor_count() -> int:
+    """Return the number of processors that this process may run on."""
+    return len(os.sched_getaffinity(0))
+
 
 _HOMES = {
     "Pool": "workers.pool",

@@ -36,7 +36,7 @@ def test_a_workflow_command_is_one_line_and_gives_back_its_text(message: str, fi
 
 
 def _unescaped(text: str) -> str:
-    """Undoes the escapes in one pass, as the runner does."""
+    """Undo the escapes in one pass, as the runner does."""
     meant = {"%25": "%", "%0D": "\r", "%0A": "\n", "%3A": ":", "%2C": ","}
     return re.sub("|".join(meant), lambda found: meant[found[0]], text)
 

@@ -1,4 +1,4 @@
-"""Usage errors and inputs that cannot be read: each command line, with what it shows.
+"""Usage errors and inputs that cannot be read: each command line, with its output.
 
 Commands run in forks of one process, as most of what they do is loading.
 
@@ -56,8 +56,8 @@ CASES = {
     "link truncated.mlirbc": "^truncated.mlirbc:1:1: error:",
     "link MMT": "mmt_2048x1280x5120.mlir:[0-9]+:[0-9]+: error:",
     "link GFX942 --target mi300xx": r"error: unknown target 'mi300xx'; did you mean 'mi300x'\?",
-    "link GFX942 --target gfx942 --no-default-specs": "error: --target asks for a default spec and "
-    "--no-default-specs for none; give one of them",
+    "link GFX942 --target gfx942 --no-default-specs": "error: --target selects a default spec and "
+    "--no-default-specs none; give one of them",
     "link GFX942 -o nowhere/out.mlir": "error: cannot write 'nowhere/out.mlir': the directory '.*/nowhere' does not exist",
     "link ''": "error: a spec has an empty name; expected a file, a library or a URL",
     "link --no-project": "error: no spec is given, and --no-project is",
@@ -72,7 +72,7 @@ CASES = {
     "upgrade --check GFX942 --report": "error: --check writes nothing; leave --output, --report and --modernize "
     "out",
     "upgrade GFX942 SM_80": "error: one spec at a time; only --check takes several",
-    "upgrade GFX942 --target gfx942 -o out": "error: --target says what to check configurations for; ask for the --report",
+    "upgrade GFX942 --target gfx942 -o out": "error: --target selects the target of the checks in the --report; add --report",
     "upgrade GFX942 --target gfx0 --report -o out": "error: unknown target 'gfx0'",
     "compile": "error: no input; name a program, or - for standard input",
     "compile program.mlir --iree-hal-target-backends=vmx": "error: target backend 'vmx' is not registered; known: "
@@ -108,7 +108,7 @@ CASES = {
     "tune program.mlir -o .": r"error: cannot write '\.': it is a directory",
     f"tune program.mlir {VMVX} --report empty.mlir": "error: cannot make 'empty.mlir'",
     f"tune program.mlir {VMVX} --database .": r"error: database '\.'",
-    "tune program.mlir": "error: no target; name what the program is compiled for\n"
+    "tune program.mlir": "error: no target; name the target of the program\n"
     f"note: for this CPU: {HOST}\nnote: for CUDA: {CUDA}\n"
     "note: for HIP: --iree-hal-target-device=hip --iree-rocm-target=gfx942",
     f"tune program.mlir {GENERIC} --device local-sync --only nothing --flag-sets none --jobs 1": "warning: the target is a generic x86_64 CPU; for this machine's, "
@@ -154,7 +154,7 @@ CASES = {
 def run(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Callable[[Sequence[str]], Ending]]:
-    """Returns a function that runs commands in a folder with inputs of all kinds."""
+    """Return a function that runs commands in a folder with inputs of all kinds."""
     folder = tmp_path_factory.mktemp("inputs")
     (folder / "empty.mlir").touch()
     (folder / "garbage").write_bytes(random.Random(0).randbytes(1000))

@@ -1,4 +1,4 @@
-"""Comparing reports: what is worse, what is better, and what merely changed."""
+"""Comparisons of reports: regressions, improvements, and mere changes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def tuned(
     *,
     width: float | None = None,
 ) -> Object:
-    """Returns a problem whose speedup has an interval of a width, as a fraction; none by default."""
+    """Return a problem whose speedup has an interval of a width, as a fraction; none by default."""
     times: Object = {"default_us": default_us, "tuned_us": tuned_us}
     if width is not None and tuned_us is not None:
         speedup = default_us / tuned_us

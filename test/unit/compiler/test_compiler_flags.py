@@ -1,4 +1,4 @@
-"""Arguments: what is read here, what is handed on, what is refused."""
+"""Arguments: those that are read here, those that are passed on, and refused ones."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def product(
     body: str = BODY,
     attributes: str = "",
 ) -> str:
-    """Returns a dag matcher for a product of operands of some shapes, such as `8x16 4x16 8x4`."""
+    """Return a dag matcher for a product of operands of some shapes, such as `8x16 4x16 8x4`."""
     domain, results, iterators = structure
     tensors = [
         f"tensor<{shape}x{type_}>" for shape, type_ in zip(shapes.split(), types, strict=True)
@@ -71,7 +71,7 @@ def product(
 
 
 def spec(*matchers: str, helpers: str = "") -> Spec:
-    """Returns a spec with an entry for each matcher."""
+    """Return a spec with an entry for each matcher."""
     sequences = "".join(
         f"  transform.named_sequence @match_{number}(%op: {ANY} {{transform.readonly}}) -> {ANY} {{\n"
         f"{matcher}    transform.yield %op : {ANY}\n  }}\n"

@@ -40,7 +40,7 @@ def entry(number: int) -> EntryReference:
 
 
 def dispatch(number: int) -> DispatchReport:
-    """Returns a dispatch: every fourth is tuned, and the others are matmuls without an entry."""
+    """Return a dispatch: every fourth is tuned, and the others are matmuls without an entry."""
     is_tuned = number % 4 == 0
     missed = NearMiss(entry(2), (Difference("n", str(number), "1281"), Difference("k", "1", "2")))
     operation = OperationReport(
@@ -188,7 +188,7 @@ def test_two_thousand_dispatches_are_shown_sorted_filtered_and_opened(tmp_path: 
 
 @needs_chromium
 def test_the_map_leads_to_the_row_of_a_problem(tmp_path: Path) -> None:
-    """Areas are shares of FLOPs, equal problems are one area, and what is not tunable is folded."""
+    """Areas are shares of FLOPs, equal problems are one area, and problems that are not tunable are folded."""
     equal = dataclasses.replace(dispatch(10), name="@again::@hsaco")
     copy = OperationReport("elementwise 64", "linalg.generic", None, ConfigurationText())
     folded = DispatchReport(
@@ -262,7 +262,7 @@ def test_times_bring_rates_and_what_an_entry_saves(tmp_path: Path) -> None:
         ["", "2", "", "", "", "", ""],
     ]
     assert found["sources"] == ["Measured", "As the entry records"]
-    assert found["peaks"] == "Peak rates of MI300X: 0.1 TFLOP/s fp32, 5 TB/s (a data sheet)."
+    assert found["peaks"] == "Peak rates of MI300X: 100 GFLOP/s fp32, 5 TB/s (a data sheet)."
 
 
 @needs_chromium

@@ -1,4 +1,4 @@
-"""Which entries reach the dispatches of a target, in every form that linking has."""
+"""Selection of the entries for the dispatches of a target, in every form of linking."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ FLAGS = (
 """One program for two targets, in each of which the one operation would match either spec."""
 
 BACKENDS = {"vmvx": "vmvx", "x86_64": "llvm-cpu"}
-"""The two targets, and what the specs for them are written for."""
+"""The two targets, and the backends of their specs."""
 
 
 def specs(*, bound: bool, opaque: bool = False) -> list[Spec]:
-    """Returns a spec for each of the two targets."""
+    """Return a spec for each of the two targets."""
     found = []
     for target, backend in BACKENDS.items():
         text = spec(backend, backend.replace("-", "_"))
@@ -51,7 +51,7 @@ def specs(*, bound: bool, opaque: bool = False) -> list[Spec]:
 
 
 def applied(given: list[Spec], *, prune: bool = True) -> set[str]:
-    """Returns the configurations that were applied, by the target that they are applied to."""
+    """Return the configurations that were applied, by the target that they are applied to."""
     result = tuninglink.compile(
         PROGRAM.encode(),
         specs=given,

@@ -1,4 +1,4 @@
-"""Why a matcher does not match, against the compiler's interpreter: what is claimed to have failed did, and alone."""
+"""Reasons why a matcher does not match, against the interpreter: the named conditions failed, and no others."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ DEMANDS = (
 
 @cache
 def dispatches(target: str) -> list[Seen]:
-    """The dispatches of test programs, as matchers see them; one operation each, for the most part."""
+    """Return the dispatches of test programs, as matchers see them; one operation each, for the most part."""
     found = []
     for name in ("matmul", "convolution", "attention"):
         source = (PROGRAMS / f"{name}.mlir").read_text()
@@ -59,7 +59,7 @@ def operations(target: str) -> list[tuple[Seen, mlir.Operation]]:
 
 
 def interpret(spec: mlir.Operation, payload: mlir.Operation) -> list[bool]:
-    """Tells for each matchable operation of a payload whether the only matcher of a spec matches it."""
+    """Return for each matchable operation of a payload whether the only matcher of a spec matches it."""
     context = payload.context
     module = payload.clone()
     module.attributes[names.EMBEDDED_SPEC] = spec_attribute(to_bytecode(spec), context)
@@ -85,7 +85,7 @@ def matches(spec: mlir.Operation, each: Seen, operation: mlir.Operation) -> bool
 def without_first_difference(
     spec: mlir.Operation, operation: mlir.Operation, comparison: MatcherComparison
 ) -> Iterator[mlir.Operation]:
-    """Yields the spec without the one demand that is claimed to be the first that fails."""
+    """Yield the spec without the one demand that is claimed to be the first that fails."""
     first = comparison.differences[0]
     count = len(collect(spec, *DEMANDS))
     for position in range(count):
@@ -155,7 +155,7 @@ def test_without_what_failed_first_a_matcher_goes_on_to_the_next_condition(targe
 
 
 def dag_matcher(operation: mlir.Operation, *, regions_only: bool) -> str:
-    """Returns the body of a matcher that has an operation as its example."""
+    """Return the body of a matcher that has an operation as its example."""
     operands = dict.fromkeys(operation.operands)
     arguments = ", ".join(f"{each.get_name()}: {each.type}" for each in operands)
     example = operation.get_asm(use_local_scope=True)

@@ -64,7 +64,7 @@ def understood(spec: Spec) -> Condition:
 
 
 def matched(spec: Spec, payloads: list[Matmul]) -> set[int]:
-    """Returns which payloads the interpreter finds to match."""
+    """Return the payloads that match by the interpreter."""
     return set(decisions(spec, payloads))
 
 
@@ -170,7 +170,7 @@ def test_graphs_are_covered_by_the_same_and_by_contractions() -> None:
         (
             """%r = transform.get_result %op[0] : (!transform.any_op) -> !transform.any_value
             transform.iree.match.dim_is_multiple_of %r[0], 2 : !transform.any_value""",
-            "'transform.get_result' stands in the matcher itself, which is an error",
+            "'transform.get_result' is in the matcher itself, which is an error",
         ),
         (
             contraction("f16", "nt", bounds("lhs", -1, 0, None)),  # It ends the compiler's process.
@@ -288,7 +288,7 @@ def test_what_asks_only_whether_there_is_something_is_a_condition() -> None:
 @pytest.mark.parametrize("maps", MAPS)
 @pytest.mark.parametrize("seed", range(3))
 def test_a_condition_holds_where_the_interpreter_matches(maps: str, seed: int) -> None:
-    """For static and dynamic dimensions, whatever the compiler knows of them."""
+    """For static and dynamic dimensions, with any facts that the compiler has about them."""
     chance = random.Random(seed)
     payloads = [each for each in random_payloads(chance, 120) if each.maps == maps]
     for _ in range(10):

@@ -42,7 +42,7 @@ Payload = tuple[str, list[str], str]
 
 
 def operands(types: Sequence[str], inputs: int) -> str:
-    """Returns `ins` and `outs`."""
+    """Return `ins` and `outs`."""
     values = [f"%{index}" for index in range(len(types))]
     parts = (values[:inputs], types[:inputs]), (values[inputs:], types[inputs:])
     ins, outs = (f"({', '.join(each)} : {', '.join(kinds)})" for each, kinds in parts)
@@ -180,7 +180,7 @@ SIZES = (1, 2, 3, 4, 8, 16, 24, 32, 64, 128, 256)
 
 
 def facts(chance: random.Random, roles: int) -> str:
-    """Returns random demands on sizes, some of which every payload fails."""
+    """Return random demands on sizes, some of which every payload fails."""
     lines = []
     for _ in range(chance.choice([0, 1, 1, 2])):
         operand, dimension = chance.choice([0, 0, 1, 2]), chance.choice([0, 1, 2])
@@ -245,7 +245,7 @@ def regions_matcher(chance: random.Random, _: Sequence[mlir.Operation]) -> str:
 
 
 def roles_of(operation: mlir.Operation) -> dict[str, list[int]]:
-    """Returns the loops of each role, as the compiler tells them."""
+    """Return the loops of each role, as the compiler reports them."""
     if operation.name in (names.ATTENTION, names.ONLINE_ATTENTION):
         maps = [each.value for each in operation.attributes["indexing_maps"]]
         found: Any = iree_codegen.get_attention_op_detail(maps[0], maps[1], maps[2], maps[4])
@@ -262,7 +262,7 @@ def roles_of(operation: mlir.Operation) -> dict[str, list[int]]:
 
 
 def sizes_of(operation: mlir.Operation) -> dict[int, int]:
-    """Returns the sizes of the loops that a dimension of an operand is."""
+    """Return the sizes of the loops that index a dimension of an operand."""
     return {
         result.position: operand.type.shape[dimension]
         for operand, each in zip(operation.operands, StructuredOp(operation).maps, strict=True)
@@ -272,7 +272,7 @@ def sizes_of(operation: mlir.Operation) -> dict[int, int]:
 
 
 def holds(condition: Condition, operation: mlir.Operation) -> bool:
-    """Tells whether a condition holds for an operation with static shapes."""
+    """Return whether a condition holds for an operation with static shapes."""
     roles = roles_of(operation)
     return has_the_form(condition, operation, roles) and has_the_sizes(condition, operation, roles)
 
@@ -333,7 +333,7 @@ KINDS = {
 
 
 def numbered(text: str) -> dict[int, mlir.Operation]:
-    """Returns the operations of a program that have a number."""
+    """Return the operations of a program that have a number."""
     found: dict[int, mlir.Operation] = {}
     module = parse_module(text.encode(), "payload.mlir", CONTEXT)
     _kept.append(module)
@@ -352,10 +352,10 @@ _kept: list[mlir.Operation] = []
 
 
 CONTRADICTIONS = (
-    "it asks for other numbers of dimensions than its maps have",
-    "it asks for different numbers of dimensions",
+    "it requires other numbers of dimensions than its maps have",
+    "it requires different numbers of dimensions",
 )
-"""What a matcher may be opaque for here: nothing matches it."""
+"""Reasons for opaque matchers in this test: nothing can match them."""
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -1,4 +1,4 @@
-"""Sizes of loops, as the compiler tells them to matchers of convolutions and attention."""
+"""Sizes of loops, as the compiler passes them to matchers of convolutions and attention."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def attribute(maps: tuple[str, ...]) -> str:
 
 
 def random_shapes(chance: random.Random, maps: tuple[str, ...]) -> list[Shape]:
-    """Returns a shape for each map, with sizes that agree; some dimensions are dynamic."""
+    """Return a shape for each map, with sizes that agree; some dimensions are dynamic."""
     loops = maps[0].partition(" ->")[0].strip("()").split(", ")
     sizes = {loop: chance.choice([2, 3]) for loop in loops}
     shapes = []
@@ -118,7 +118,7 @@ MATCH_ATTENTION = f"""
 
 
 def sizes_of_loops(condition: Condition, shapes: list[Shape]) -> dict[Dimension, int | None]:
-    """Returns the size of each loop as a condition names it: that of the first dimension which is it."""
+    """Return the size of each loop as a condition names it: that of the first dimension which is it."""
     sizes: dict[Dimension, int | None] = {}
     for (kind, operand, dimension), loop in condition.loops.items():
         if kind == "operand":
@@ -164,7 +164,7 @@ def test_loops_are_where_the_compiler_finds_them(
 
 
 def matched(spec: Spec, program: str) -> set[int]:
-    """Returns the numbers of the functions with an operation that the interpreter finds to match."""
+    """Return the numbers of the functions with an operation that the interpreter finds to match."""
     module = apply_spec(spec, program)
     return {
         int((symbol_name(function) or "")[1:])

@@ -26,7 +26,7 @@ SIZES |= {"c": 8, "f": 24}
 def form(
     kind: OpKind, operands: tuple[str, ...], order: tuple[str, ...], sizes: dict[str, int | None]
 ) -> ProblemForm | None:
-    """Returns the form of a problem whose loops stand in an order."""
+    """Return the form of a problem with an order of its loops."""
     maps = ", ".join(
         f"affine_map<({', '.join(order)}) -> ({', '.join(each.split())})>" for each in operands
     )
@@ -123,7 +123,7 @@ def test_an_expression_that_is_no_sum_has_no_form() -> None:
 
 
 def renumbering() -> Renumbering:
-    """Returns the renumbering from m, n, k to b, k, m, n."""
+    """Return the renumbering from m, n, k to b, k, m, n."""
     old = form(OpKind.CONTRACTION, ("m k", "n k", "m n"), tuple("mnk"), SIZES)
     new = form(OpKind.CONTRACTION, CONTRACTION, tuple("bkmn"), {**SIZES, "b": 1})
     assert old

@@ -146,7 +146,7 @@ def test_a_contraction_given_as_a_whole() -> None:
 
 
 def test_what_only_looks_like_a_contraction() -> None:
-    """What other operations become nobody knows, so nothing is demanded of their kind."""
+    """The later form of other operations is unknown, so no kind is required."""
     key = read(DAG.replace("OPERATION", "maximumf"))
     assert key.kind is None
     assert NameIn(("linalg.generic",)) in predicates(DAG.replace("OPERATION", "maximumf"))

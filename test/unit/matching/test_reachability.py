@@ -1,4 +1,4 @@
-"""What is said about dead and overlapping entries, and dropping the dead ones, against the interpreter."""
+"""Findings about dead and overlapping entries, and the removal of the dead ones, against the interpreter."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tuninglink.specs import Spec, link_specs, load_spec
 
 
 def without_unreachable(spec: Spec) -> tuple[Spec, int]:
-    """Returns a copy of a spec without its dead entries, and how many those were."""
+    """Return a copy of a spec without its dead entries, and how many those were."""
     module = spec.module.clone()
     dropped = len(drop_shadowed(module).entries)
     assert module.verify()
@@ -70,7 +70,7 @@ def test_matchers_of_sizes(seed: int) -> None:
 
 
 def check_overlaps(spec: Spec, labelled: Spec, values: list[str]) -> None:
-    """Checks overlaps of a spec whose entries set some `values` with what one that sets numbers does."""
+    """Check overlaps of a spec whose entries set some `values` with what one that sets numbers does."""
     unreachable = {each.position for each in find_unreachable(labelled)}
     for overlap in find_overlaps(labelled):
         assert overlap.position not in unreachable
@@ -97,7 +97,7 @@ def test_findings_in_words() -> None:
         "'@match_0 -> @apply' is reached by a contraction of f16 x f16 x f32 with m = 2048, n = 1280",
         "'@match_1 -> @apply' is reached by a contraction of f16 x f16 x f32 with m = 2048, n = 64",
         "'@match_2 -> @apply' is reached by a contraction of f16 x f16 x f32 with m = ?, n = 1280",
-        "'@match_3 -> @apply' is never reached: '@match_0' comes first and matches whatever it matches",
+        "'@match_3 -> @apply' is never reached: '@match_0' comes first and matches all ops that it matches",
     ]
     assert [str(each) for each in find_overlaps(spec)] == [
         (

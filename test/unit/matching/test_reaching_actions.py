@@ -1,4 +1,4 @@
-"""Actions that configure other ops than the matched one, the function among them, through what they include."""
+"""Actions that configure other ops than the matched one, also the function, through included sequences."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def matcher(name: str, operation: str, *lines: str, yields: str = "%op") -> str:
 
 
 def spec(shape: Shape, sequences: list[str], *lists: list[str]) -> GeneratedSpec:
-    """Returns a spec with some lists of pairs of a matcher and an action."""
+    """Return a spec with some lists of pairs of a matcher and an action."""
     walked = [[Pair(*pair.split(" -> "), results=(ANY_OP,)) for pair in pairs] for pairs in lists]
     inner = "\n".join(sequences)
     lines = [

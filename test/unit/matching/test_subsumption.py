@@ -1,4 +1,4 @@
-"""What is said about lists of conditions, against trying every dimension there can be; and how it grows."""
+"""Answers about lists of conditions, against trials of every possible dimension; and their growth."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def is_in(point: Point, condition: Condition) -> bool:
 
 
 def points(dimensions: Iterable[Dimension]) -> list[Point]:
-    """Returns all that two dimensions can be; if both run over one loop, they do not differ."""
+    """Return all values of two dimensions; if both run over one loop, they do not differ."""
     first, second = dimensions
     every = [*SIZES, *DYNAMIC]
     return [
@@ -84,7 +84,7 @@ def static(witness: Mapping[Dimension, int | None], dimensions: list[Dimension])
 def witness_point(
     witness: Mapping[Dimension, int | None], condition: Condition, dimensions: list[Dimension]
 ) -> Point:
-    """Returns the dimensions of a witness; of dynamic ones no more is known than the condition asks for."""
+    """Return the dimensions of a witness; dynamic ones only have the facts that the condition requires."""
     asked = {each: fact for each, fact in box(condition.sizes).items() if fact.size is None}
     known = {each: Known(fact.low, fact.high, fact.factor) for each, fact in asked.items()}
     return {each: witness.get(each) or known.get(each, NOTHING) for each in dimensions}
@@ -203,7 +203,7 @@ def test_pairs_of_groups_are_compared_only_if_they_agree(monkeypatch: pytest.Mon
 
 
 def test_conditions_of_too_many_forms_are_not_compared() -> None:
-    """Nothing tells names apart when each matcher takes one of two: all pairs would have to be tried."""
+    """Names do not distinguish matchers that accept one of two names: all pairs would have to be tried."""
     several = [Condition(names=frozenset({"a", f"b{index}"})) for index in range(800)]
     subsumption = Subsumption([*several, *several])
     fresh, again = subsumption.answer(799), subsumption.answer(800)

@@ -262,7 +262,10 @@ def test_the_compilers_threads_report_without_a_deadlock() -> None:
 
 
 def test_every_pass_of_the_compiler_is_found_without_a_crash() -> None:
-    """Printing the options of some passes crashes the compiler. Exactly those are skipped."""
+    """Exactly the passes whose options cannot be printed are skipped.
+
+    They print memory that was never set: the compiler crashes, or the bindings refuse the text.
+    """
     script = (
         "import sys\n"
         "from iree.compiler import ir\n"
@@ -272,15 +275,15 @@ def test_every_pass_of_the_compiler_is_found_without_a_crash() -> None:
         "    str(PassManager.parse(f'any({name})', context))\n"
     )
 
-    def crashes(names: list[str]) -> bool:
+    def fails(names: list[str]) -> bool:
         command = [sys.executable, "-c", script, *names]
-        return subprocess.run(command, capture_output=True, check=False).returncode < 0
+        return subprocess.run(command, capture_output=True, check=False).returncode != 0
 
     passes = CompilerPasses(ir.Context())
     pass_names = [name for name in compiler_passes.pass_names() if passes.knows(name)]
     assert len(pass_names) > 500
-    assert not crashes([name for name in pass_names if name not in UNPRINTABLE])
-    assert all(crashes([name]) for name in UNPRINTABLE)
+    assert not fails([name for name in pass_names if name not in UNPRINTABLE])
+    assert all(fails([name]) for name in UNPRINTABLE)
     for name in pass_names:
         assert passes.expand(Element(name))
     assert passes.expand(Element("cse")) == (Element("cse"),)

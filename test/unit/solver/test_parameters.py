@@ -20,7 +20,7 @@ sizes = st.integers(1, 300)
 
 
 def _rules(size: SizeParameter | int, tile: Expression) -> list[Expression | bool]:
-    """Returns rules that branch on a size, as those of spaces do."""
+    """Return rules that branch on a size, as those of spaces do."""
     most = max(-(-size // step) * step for step in (16, 48))
     bound = 128
     while bound < min(size, 512):

@@ -38,7 +38,7 @@ PROBLEM = Problem(OpKind.OTHER)
 
 
 class Sets:
-    """Sets about which much cannot be told in time; `None` bounds nothing."""
+    """Sets with many queries that cannot be answered in time; `None` sets no bound."""
 
     def __init__(self) -> None:
         self.builder = ConstraintSetBuilder()
@@ -75,14 +75,14 @@ def below_itself() -> ConstraintSet:
 
 
 def factors() -> ConstraintSet:
-    """The factors of a number of 120 bits."""
+    """Return the factors of a number of 120 bits."""
     sets = Sets()
     x, y = sets.knobs("x y", 2, 2**62)
     return sets.asserting(x * y == (2**61 - 1) * (2**59 - 55))
 
 
 def powers() -> ConstraintSet:
-    """A number that is too large to be written down."""
+    """Return a number that is too large to be written down."""
     sets = Sets()
     (x,) = sets.knobs("x", 0, None)
     squares = [x, *(sets.builder.auxiliary(f"square {index}") for index in range(40))]
@@ -90,7 +90,7 @@ def powers() -> ConstraintSet:
 
 
 def deep() -> ConstraintSet:
-    """An expression that is nested more deeply than Python calls."""
+    """Return an expression that is nested more deeply than Python calls."""
     sets = Sets()
     (x,) = sets.knobs("x", 0, 100)
     nested = x
@@ -121,7 +121,7 @@ EMPTY = {"cubes", "bounded cubes", "pigeons", "below itself"}
 
 
 def finished(question: Callable[[], object]) -> object:
-    """Returns the answer to a question, `UndecidedError` for one that has none, and fails if it hangs."""
+    """Return the answer to a question, `UndecidedError` for one that has none, and fail if it hangs."""
     answers: list[object] = []
 
     def ask() -> None:

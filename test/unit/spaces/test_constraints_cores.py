@@ -1,4 +1,4 @@
-"""Cores and nearest assignments, compared with what Z3 alone says of random sets."""
+"""Cores and nearest assignments, compared with Z3's own answers about random sets."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ partials = st.dictionaries(st.sampled_from(KNOBS), st.integers(-4, 7))
 
 
 def numbered(original: ConstraintSet) -> ConstraintSet:
-    """Returns a set with the same assertions, each of which has its number for a provenance."""
+    """Return a set with the same assertions, each of which has its number for a provenance."""
     builder = ConstraintSetBuilder()
     for each in original.knobs:
         builder.knob(IntegerKnob(each.name))

@@ -41,7 +41,7 @@ trees = st.lists(truths(), min_size=1, max_size=3)
 
 
 def renamed(term: Term, unknowns: Mapping[str, Expression]) -> Term:
-    """Returns a term with other unknowns in place of its own."""
+    """Return a term with other unknowns in place of its own."""
     if term.kind is Kind.VARIABLE:
         return unknowns[term.name].term
     operands = [renamed(operand, unknowns) for operand in term.operands]
@@ -49,7 +49,7 @@ def renamed(term: Term, unknowns: Mapping[str, Expression]) -> Term:
 
 
 def copies(original: ConstraintSet, number: int, most: int | None = None) -> ConstraintSet:
-    """Returns a set of several copies of another, whose knobs `a` together are at most `most`."""
+    """Return a set of several copies of another, whose knobs `a` together are at most `most`."""
     builder = ConstraintSetBuilder()
     firsts = []
     for copy in range(number):
@@ -68,7 +68,7 @@ def copies(original: ConstraintSet, number: int, most: int | None = None) -> Con
 
 
 def counted(constraints: ConstraintSet) -> CountAnswer | None:
-    """Returns what is counted without listing; None where something is divided by zero."""
+    """Return the count without listing; None after a division by zero."""
     found = constraints._decider.count(Limits(math.inf, steps=400).start())
     return found and found.answer
 
@@ -110,7 +110,7 @@ def test_what_is_connected_by_a_sum_is_counted_by_sums(some: list, most: int) ->
 
 
 def tiles(batch: int, size: int, memory: int) -> ConstraintSet:
-    """A batched matmul: tiles that divide, subgroups that divide the tiles, operands that fit in memory."""
+    """Return a batched matmul: tiles that divide, subgroups that divide the tiles, operands that fit in memory."""
     builder = ConstraintSetBuilder()
     names = {"b": batch, "m": size, "n": size, "k": size}
     tile = {each: builder.knob(IntegerKnob(each, 1, names[each])) for each in names}

@@ -47,7 +47,7 @@ def test_the_compiler_is_asked_from_several_threads() -> None:
 
 
 def squares() -> ConstraintSet:
-    """A set whose knobs have bounds through their squares alone."""
+    """Return a set whose knobs have bounds through their squares alone."""
     builder = ConstraintSetBuilder()
     x, y = (builder.knob(IntegerKnob(name, 1)) for name in "xy")
     builder.require(x * x + y * y == 5525, "x * x + y * y == 5525", x * x, provenance="test")
@@ -56,7 +56,7 @@ def squares() -> ConstraintSet:
 
 
 def unbounded() -> ConstraintSet:
-    """A set that only the solver answers questions about, as nothing bounds its knob."""
+    """Return a set that only the solver answers questions about, as nothing bounds its knob."""
     builder = ConstraintSetBuilder()
     x = builder.knob(IntegerKnob("x", 1))
     builder.require(x * x >= 50, "x * x >= 50", provenance="test")
@@ -94,7 +94,7 @@ def test_threads_take_turns_at_the_solver() -> None:
 
 @contextmanager
 def held_by_another_thread(constraints: ConstraintSet) -> Iterator[None]:
-    """Has another thread's question occupy the solver of a set while the block runs."""
+    """Let another thread's query occupy the solver of a set while the block runs."""
     asked, answered = threading.Event(), threading.Event()
 
     def hold() -> None:

@@ -64,7 +64,7 @@ class CpuProvider(Provider):
 
 
 class FailingProvider(CpuProvider):
-    """Raises what it should not."""
+    """Raises an unexpected error."""
 
     name: ClassVar[str] = "failing"
 
@@ -73,7 +73,7 @@ class FailingProvider(CpuProvider):
 
 
 class EntryPoint:
-    """What a plug-in's entry point looks like."""
+    """The entry point of a plug-in."""
 
     dist = None
 
@@ -165,7 +165,7 @@ def test_what_a_provider_says_is_the_verdict(wanted: int, verdict: Verdict) -> N
 
 
 class OtherFormSpace(Space):
-    """A space of configurations of another form, whose constraints nobody may ask for."""
+    """A space of configurations of another form, whose constraints must not be requested."""
 
     @property
     def provider(self) -> str:

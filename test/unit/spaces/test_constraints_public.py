@@ -1,4 +1,4 @@
-"""The public face of `tuninglink.spaces`, used as others use it: by its names, and by a plug-in."""
+"""The public interface of `tuninglink.spaces`, by its names and by a plug-in."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_importing_the_package_or_speaking_of_problems_does_not_import_z3() -> N
 
 
 def blocks(language: str) -> list[str]:
-    """Returns the examples of the page in a language."""
+    """Return the examples of the page in a language."""
     return [text for found, text in BLOCK.findall(PAGE.read_text()) if found == language]
 
 
@@ -63,7 +63,7 @@ def test_the_first_example_runs() -> None:
 
 @pytest.fixture
 def plug_in(tmp_path: Path) -> Path:
-    """Returns a folder in which the page's plug-in is installed."""
+    """Return a folder in which the page's plug-in is installed."""
     (source,) = (each for each in blocks("python") if "HouseRules" in each)
     (entry_point,) = re.findall(r'^house-rules = "(.*)"$', blocks("toml")[0], re.MULTILINE)
     (tmp_path / "house_rules.py").write_text(source)
@@ -79,7 +79,7 @@ def plug_in(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def verify(tmp_path: Path) -> Callable[[Path], subprocess.CompletedProcess[str]]:
-    """Returns what verifies the compiler's choice for a matmul, with a plug-in."""
+    """Return a verification of the compiler's choice for a matmul, with a plug-in."""
     program = tmp_path / "configured.mlir"
     program.write_text(str(configured("large_matmul", "gfx942")))
 

@@ -1,4 +1,4 @@
-"""A spec without its copies configures what it configured before."""
+"""A spec without its copies configures the same ops as before."""
 
 from __future__ import annotations
 

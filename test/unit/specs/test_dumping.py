@@ -29,7 +29,7 @@ CUDA = '<"cuda", "cuda-nvptx-fb">'
 
 
 def program(*contents: bytes | None, target: str = CPU) -> mlir.Operation:
-    """Returns a program with a dispatch for each content, which carries it."""
+    """Return a program with a dispatch for each content, which carries it."""
     executables = (
         f"hal.executable private @e{i} {{ hal.executable.variant public @v target({target}) {{"
         " builtin.module {} } }"

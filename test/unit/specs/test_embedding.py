@@ -85,7 +85,7 @@ def carried(root: mlir.Operation) -> list[Spec | None]:
 
 
 def marks(root: mlir.Operation) -> list[set[str]]:
-    """Returns what the compiler marks when it applies what the dispatches carry."""
+    """Return the marks that the compiler leaves when it applies the embedded specs."""
     for module in collect(root, names.MODULE):
         if names.EMBEDDED_SPEC in module.attributes:
             pipeline = "builtin.module(iree-codegen-materialize-user-configs)"
@@ -151,7 +151,7 @@ def test_targets_get_the_default_of_their_own(tmp_path: Path) -> None:
 
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
-    """Counts the calls of what must not be called for each dispatch."""
+    """Count the calls of what must not be called for each dispatch."""
     counter: Counter[str] = Counter()
 
     def count(module: ModuleType, name: str) -> None:

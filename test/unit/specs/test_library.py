@@ -1,4 +1,4 @@
-"""The default library: what is shipped, and in which order specs are looked up."""
+"""The default library: its specs, and the order of lookups."""
 
 import threading
 from pathlib import Path

@@ -10,7 +10,7 @@ SCENARIOS = 40
 
 @pytest.mark.parametrize("part", range(4))
 def test_all_forms_of_random_specs(part: int) -> None:
-    """The beginning of `test/campaigns/linking.py`, with a seed of its own."""
+    """The beginning of `test/campaigns/linking.py`, with its own seed."""
     outcome = Outcome()
     for number in range(part, SCENARIOS, 4):
         run_scenario(0, number, outcome)

@@ -1,4 +1,4 @@
-"""Specs are loaded once, when they are looked at, wherever that is."""
+"""Specs are loaded once, on first access, on any thread."""
 
 from __future__ import annotations
 

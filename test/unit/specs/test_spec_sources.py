@@ -48,7 +48,7 @@ class QuietHandler(SimpleHTTPRequestHandler):
 
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The address of a server of `tmp_path / "served"`, with an empty cache."""
+    """Return the address of a server of `tmp_path / "served"`, with an empty cache."""
     QuietHandler.silence.clear()
     served = tmp_path / "served"
     served.mkdir()
@@ -82,7 +82,7 @@ def test_what_a_server_has_is_fetched_and_pinned(server: str, tmp_path: Path) ->
     assert read(url)[0] == [SPEC + b"\n"]
     for each in (tmp_path / "cache" / "specs").iterdir():
         each.write_bytes(b"damaged")
-    with pytest.raises(SpecError, match="is not what it was when its hash was taken"):
+    with pytest.raises(SpecError, match="has changed since its hash was taken"):
         read(pinned)
 
 

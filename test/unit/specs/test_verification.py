@@ -52,7 +52,7 @@ def spec_text(
     action: str | None = None,
     parameter: str = "!transform.any_param",
 ) -> str:
-    """Returns a spec with one entry for `linalg.copy`, and something in the place of interest."""
+    """Return a spec with one entry for `linalg.copy`, and something in the place of interest."""
     action = (
         action
         or f"""
@@ -97,7 +97,7 @@ BREAKS_LATER = {
     "changes the payload in matcher": spec_text(
         'transform.annotate %op "seen" : !transform.any_op'
     ),
-    "cannot stand in matcher": spec_text(
+    "cannot be in matcher": spec_text(
         "%users = transform.get_consumers_of_result %op[0] : (!transform.any_op) -> !transform.any_op"
     ),
     "takes only 'linalg.copy'": spec_text(argument='!transform.op<"linalg.copy">'),
@@ -193,7 +193,7 @@ def test_no_errors_in_specs_that_link(specs: list[GeneratedSpec]) -> None:
 def test_unreachable_entries_are_those_whose_ops_an_earlier_one_takes(
     specs: list[GeneratedSpec], payload: str
 ) -> None:
-    """What the matchers that reach for other ops do is not understood; they are told by their structure."""
+    """What the matchers that reach for other ops do is not understood; they are recognized by their structure."""
     spec = specs[0]
     expected = []
     for index, entry in enumerate(spec.entries):
@@ -338,7 +338,7 @@ def test_warnings_of_the_compiler_are_said_once() -> None:
 
 
 def run_apart(code: str) -> str:
-    """Runs Python code that may crash or hang in a process of its own; returns what it prints."""
+    """Run Python code that may crash or hang in a separate process; return its output."""
     program = "from test_verification import *\n" + textwrap.dedent(code)
     done = subprocess.run(
         [sys.executable, "-c", program],

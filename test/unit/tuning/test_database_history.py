@@ -31,14 +31,14 @@ def measured(
     problem: ProblemRecord = PROBLEM,
     origin: str = "space",
 ) -> Trial:
-    """Returns a raced trial whose samples are within 2 % of a time."""
+    """Return a raced trial whose samples are within 2 % of a time."""
     samples = tuple(time * factor for factor in (0.99, 0.995, 1.0, 1.005, 1.01))
     raced = trial(number, samples=samples, stage="race", origin=origin, time="2026-11-21T10:00")
     return replace(raced, environment=environment, problem=problem)
 
 
 def versions(problem: ProblemRecord = PROBLEM) -> list[Trial]:
-    """Returns a problem whose default became faster, and whose best became slower, in the order of a merge."""
+    """Return a problem whose default became faster, and whose best became slower, in the order of a merge."""
     return [
         measured(1, 50.0, AFTER_NEXT, problem),
         measured(0, 70.0, AFTER_NEXT, problem, "default"),

@@ -29,7 +29,7 @@ def trials(
     time_of: Callable[[Mapping[str, int]], float] = lambda _: 10.0,
     problem: int = 1,
 ) -> list[Trial]:
-    """Returns 300 trials, the first of the compiler's choice, which is the slowest."""
+    """Return 300 trials, the first of the compiler's choice, which is the slowest."""
     chance = random.Random(problem)
     record = replace(PROBLEM, key=f"p{problem}")
     result = []
@@ -49,7 +49,7 @@ def trials(
 
 
 def time(knobs: Mapping[str, int]) -> float:
-    """Returns a time that is good with many threads, and best with a wide tile."""
+    """Return a time that is good with many threads, and best with a wide tile."""
     return (1 if knobs["threads"] >= 128 else 4) * (1 if knobs["wg_1"] == 256 else 2)
 
 

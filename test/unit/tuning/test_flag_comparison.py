@@ -1,4 +1,4 @@
-"""Which set of flags is taken, by recorded times and outputs."""
+"""The choice of a set of flags, by recorded times and outputs."""
 
 from __future__ import annotations
 
@@ -16,10 +16,16 @@ from tuninglink.tuning.deciding.output_judge import OutputJudge
 from tuninglink.tuning.devices import Rounds
 from tuninglink.tuning.devices.device import DeviceDescription
 from tuninglink.tuning.flag_sets import DEFAULT, FlagSet
-from tuninglink.tuning.flag_sets.comparison import FlagComparison, TunedSet
+from tuninglink.tuning.flag_sets.comparison import FlagComparison
 from tuninglink.tuning.flag_sets.compilation import CompiledSource, ProgramSource
 from tuninglink.tuning.flag_sets.program_times import ProgramTimer, ProgramTimes
-from tuninglink.tuning.flag_sets.results import FlagsResult, SetResult, finalists, tuning_bases
+from tuninglink.tuning.flag_sets.results import (
+    FlagsResult,
+    SetResult,
+    TunedSet,
+    finalists,
+    tuning_bases,
+)
 from tuninglink.tuning.programs import ALL_CALLS
 from tuninglink.tuning.programs.program_calls import FunctionCall, ProgramCalls
 from tuninglink.tuning.results import Failure, FailureKind
@@ -201,7 +207,7 @@ def test_the_reference_is_not_computed_for_sets_with_the_outputs_of_the_default(
 
 
 class SlowDevice(RecordedDevice):
-    """A device on which all but one program take seconds, by a clock of its own."""
+    """A device on which all but one program take seconds, by its own clock."""
 
     def __init__(self, driver: str = "local-sync") -> None:
         self.seconds = 0.0
@@ -343,6 +349,63 @@ def test_the_flags_alone_are_kept_where_no_spec_makes_the_program_faster(name: s
     assert result.best.entries == (3 if name == "both fast" else 0)
 
 
+class DisturbedDevice(RecordedDevice):
+    """A device on which other work, up to a round, makes one program a little slower and all others much slower."""
+
+    def __init__(self, disturbed: int) -> None:
+        self.left = disturbed
+
+    def program_rounds(self, programs: Sequence[CompiledProgram], count: int, *_: object) -> Rounds:
+        (times, *_), batches = super().program_rounds(programs, 1).samples, (1,) * len(programs)
+        factors = [1.1 if program.image == b"robust" else 1.6 for program in programs]
+        slow = tuple(time * factor for time, factor in zip(times, factors, strict=True))
+        disturbed = min(count, self.left)
+        self.left -= disturbed
+        return Rounds((slow,) * disturbed + (times,) * (count - disturbed), batches)
+
+
+@pytest.mark.parametrize("disturbed", [0, 100])
+def test_a_spec_that_is_only_faster_beside_other_work_is_not_taken(
+    disturbed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(TIMES, b"robust", (60.0, 12.0))
+    flag_set = FlagSet("set", ("--both fast",))
+    tuned = [TunedSet(flag_set), TunedSet(flag_set, "robust", 3)]
+    known = replace(comparison(), default_ms=0.3)
+    result = known.run_pairs(
+        RecordedCompiler(), compiled(b"default"), {}, tuned, DisturbedDevice(disturbed)
+    )
+    assert result.best is not None
+    assert result.best.entries == 0
+    assert result.default_ms == pytest.approx(0.3)
+
+
+class ScatteredDevice(RecordedDevice):
+    """A device on which the times of one program scatter."""
+
+    def program_rounds(self, programs: Sequence[CompiledProgram], count: int, *_: object) -> Rounds:
+        times, batches = super().program_rounds(programs, 1).samples[0], (1,) * len(programs)
+        spread = np.random.default_rng(3).uniform(1.0, 1.6, (count, len(times)))
+        is_scattered = [program.image == b"scattered" for program in programs]
+        rounds = np.where(is_scattered, np.array(times) * spread, times)
+        return Rounds(tuple(map(tuple, rounds.tolist())), batches)
+
+
+@pytest.mark.parametrize(("microseconds", "entries"), [(48.0, 0), (35.0, 3)])
+def test_a_spec_that_may_be_behind_the_set_alone_is_not_taken(
+    microseconds: float, entries: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(TIMES, b"scattered", (microseconds, microseconds / 5))
+    monkeypatch.setattr("tuninglink.tuning.flag_sets.program_times._MOST_ROUNDS", 30)
+    flag_set = FlagSet("set", ("--both fast",))
+    tuned = [TunedSet(flag_set), TunedSet(flag_set, "scattered", 3)]
+    result = comparison().run_pairs(
+        RecordedCompiler(), compiled(b"default"), {}, tuned, ScatteredDevice()
+    )
+    assert result.best is not None
+    assert result.best.entries == entries
+
+
 def test_sets_may_have_to_compute_the_same_bits() -> None:
     result = run(Numerics.BITWISE)
     assert result.flags == ("--prefills fast",)
@@ -445,6 +508,8 @@ def test_a_set_that_left_early_is_tuned_only_if_it_is_surely_as_fast() -> None:
     early = replace(PLAIN, speedup=ConfidenceInterval(0.9, 1.4, 1.6))
     both = FlagsResult((TILED, early, PLAIN), TILED)
     assert [base.name for base in tuning_bases(both, 300.0, 10.0)] == ["tiled"]
+    alone = FlagsResult((TILED, early), TILED)
+    assert [base.name for base in tuning_bases(alone, 300.0, 5.0)] == ["tiled", "default"]
     sure = replace(early, flag_set=FlagSet("sure", ("--sure",)))
     sure = replace(sure, speedup=ConfidenceInterval(1.05, 1.1, 1.2))
     both = FlagsResult((TILED, early, sure), TILED)

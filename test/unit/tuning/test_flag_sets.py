@@ -68,7 +68,7 @@ def test_a_file_has_one_set_a_line(tmp_path: Path) -> None:
 
 
 def install(directory: Path, body: str) -> None:
-    """Installs a plug-in whose sets are those of a function."""
+    """Install a plug-in whose sets are those of a function."""
     (directory / "more_sets.py").write_text(
         f"from tuninglink.tuning.flag_sets import FlagSet\ndef sets(backend):\n    {body}\n"
     )

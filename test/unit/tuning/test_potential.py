@@ -33,7 +33,7 @@ class _Task:
 
 
 def of(costs: Mapping[str, tuple[float, int | None, int | None]]) -> dict[str, float]:
-    """Returns the potentials of tasks with the given microseconds, operations and bytes."""
+    """Return the potentials of tasks with the given microseconds, operations and bytes."""
     benchmark = Benchmark(b"", "f", BufferLayout((), 0, 0))
     measured = [
         MeasuredTask(cast("TuningTask", _Task(key)), benchmark, microseconds, 0.0)

@@ -1,4 +1,4 @@
-"""How the values of traced dispatches compare."""
+"""Comparison of the values of traced dispatches."""
 
 from __future__ import annotations
 

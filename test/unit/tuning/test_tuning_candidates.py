@@ -26,7 +26,6 @@ from tuninglink.spaces.selection import EVERYTHING
 from tuninglink.spaces.verification import broken_necessary_rules
 from tuninglink.tuning.candidates import Candidate, CandidateOrigin
 from tuninglink.tuning.candidates.drawing import DrawingProcess
-from tuninglink.tuning.candidates.preparation import NotTunableError
 from tuninglink.tuning.candidates.sampling import CandidateMaker, SpaceSampler
 
 CASES = [
@@ -136,7 +135,7 @@ RAGGED = matmul(333, 640, 320, "f16").replace("xf32>", "xf16>").replace("f32", "
 """A matmul in half precision of whose assignments code generation refuses many."""
 
 UNDECIDED = CONVOLUTION.replace("f32", "f16")
-"""A convolution for which one of the spaces for GPUs does not tell what is valid."""
+"""A convolution for which one of the spaces for GPUs does not determine valid configurations."""
 
 
 @pytest.mark.parametrize("source", [RAGGED, UNDECIDED])
@@ -144,7 +143,7 @@ UNDECIDED = CONVOLUTION.replace("f32", "f16")
 def test_a_bad_draw_or_an_undecided_space_loses_no_other(source: str, target: str) -> None:
     with whole_samples():
         spaces = prepared(source, target).spaces
-        assert len(spaces.sample(40, seed=0)) > 8
+        assert len(spaces.sample(20, seed=0)) > 8
 
 
 NCHW_POINTWISE = """
@@ -180,9 +179,10 @@ def test_candidates_that_are_known_to_be_miscompiled_are_left_out(target: str) -
 
 
 @pytest.mark.parametrize("source", [matmul(64, 64, 64), REDUCTION])
-def test_spaces_of_other_backends_are_not_for_vulkan(source: str) -> None:
-    with pytest.raises(NotTunableError, match="vulkan-spirv does not build"):
-        prepared(source, "vulkan")
+def test_candidates_for_vulkan_are_in_its_own_pipelines(source: str) -> None:
+    sample = prepared(source, "vulkan").spaces.sample(12, seed=1)
+    assert len(sample) > 4
+    assert all("spirv_pipeline" in candidate.pipeline for candidate in sample)
 
 
 @pytest.mark.parametrize("source", [ATTENTION, MASKED_ATTENTION])
@@ -208,7 +208,7 @@ def test_a_draw_in_another_process_is_the_same() -> None:
 
 
 def begun_elsewhere(outcome: list[Candidate] | Exception) -> list[Candidate]:
-    """Returns a sample whose draw in another process had an outcome."""
+    """Return a sample whose draw in another process had an outcome."""
     spaces = prepared(REDUCTION, "cuda").spaces
     job: Future = Future()
     if isinstance(outcome, Exception):

@@ -1,4 +1,4 @@
-"""The database: what is recorded is kept, whatever happens to the process, the file or the disk."""
+"""The database: recorded trials survive faults of the process, the file and the disk."""
 
 from __future__ import annotations
 
@@ -286,7 +286,7 @@ def test_a_newer_database_is_refused(tmp_path: Path) -> None:
 
 @contextmanager
 def unprivileged() -> Iterator[None]:
-    """Lets go of the privilege to write everywhere."""
+    """Drop the privilege to write everywhere."""
     identity = os.geteuid()
     if identity == 0:
         os.seteuid(65534)
@@ -369,7 +369,7 @@ T4_SCHEMA = {
         },
     },
 }
-"""What Kernel Tuner asks of T4 results."""
+"""The schema of Kernel Tuner for T4 results."""
 
 
 def test_exports_are_complete_and_importable(tmp_path: Path) -> None:

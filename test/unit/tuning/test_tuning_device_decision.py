@@ -14,7 +14,13 @@ from device_benchmarks import LAYOUT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tuninglink.tuning.deciding import Outcome, decide, interval, survivors
+from tuninglink.tuning.deciding import (
+    Outcome,
+    decide,
+    interval,
+    survivors,
+    undisturbed_speedup,
+)
 from tuninglink.tuning.deciding.contestants import Contestant, RaceRules, race_seconds
 from tuninglink.tuning.deciding.race import Race
 from tuninglink.tuning.devices import Rounds, Timing
@@ -84,6 +90,28 @@ def test_one_noisy_block_does_not_hide_a_clear_gain() -> None:
     assert str(decision) == str(decision.speedup)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_programs_are_compared_without_the_other_work_that_two_of_three_calls_meet(
+    seed: int,
+) -> None:
+    """Of two programs on a machine with two threads a core, the one that was slower alone had the lower median."""
+    chance = np.random.default_rng(seed)
+    noise = chance.lognormal(0.0, 0.02, (2, 60))
+    is_disturbed = chance.random((2, 60)) > 0.33
+    slower = 10.5 * noise[0] * np.where(is_disturbed[0], 1.2, 1.0)
+    faster = 10.0 * noise[1] * np.where(is_disturbed[1], 1.5, 1.0)
+    assert interval(slower / faster).median < 1.0
+    speedup = undisturbed_speedup(slower, faster, seed)
+    assert speedup.low <= 1.05 <= speedup.high
+    assert 1.0 < speedup.median < 1.1
+
+
+def test_a_speedup_without_rounds_is_an_error_and_one_of_two_rounds_is_open() -> None:
+    with pytest.raises(ValueError, match="without rounds"):
+        undisturbed_speedup([], [])
+    assert undisturbed_speedup([2.0, 2.0], [1.0, 1.0]).interval == (0.0, float("inf"))
+
+
 def test_noise_leaves_a_small_gain_undecided() -> None:
     assert decide(blocks(1.03, 0.1, 1)).outcome is Outcome.UNDECIDED
     assert decide(blocks(1.03, 0.1, 1)).contrary is None
@@ -117,7 +145,7 @@ def test_survivors_are_the_fastest_ones() -> None:
 
 @dataclass
 class Simulated(Device):
-    """A device whose benchmarks take as long as their images say.
+    """A device whose images contain the times of their benchmarks.
 
     Attributes:
         times: microseconds by image.
@@ -172,7 +200,7 @@ class Simulated(Device):
 def raced(
     device: Simulated, *candidates: bytes, rules: RaceRules = IMMEDIATE
 ) -> tuple[bytes | None, Outcome | None, dict[bytes, FailureKind]]:
-    """Returns the winner of a race, the outcome of its confirmation, and the failures."""
+    """Return the winner of a race, the outcome of its confirmation, and the failures."""
     result = begun(device, *candidates, rules=rules).run()
     winner = None if result.winner is None else candidates[result.winner]
     outcome = result.decision.outcome if result.decision else None

@@ -10,7 +10,7 @@ from tuninglink.tuning.devices.device_set import REPEATS, DefaultTimes
 
 
 def measured(factor: float, noise: float, seed: int, defaults: int = 1) -> DefaultTimes:
-    """Returns times on two devices, of which the second takes `factor` times as long."""
+    """Return times on two devices, of which the second takes `factor` times as long."""
     chance = random.Random(seed)
     times = DefaultTimes()
     for default in range(defaults):

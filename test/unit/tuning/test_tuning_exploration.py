@@ -1,4 +1,4 @@
-"""Exploring: the order of compiling and measuring, the budget, and what is known already."""
+"""Exploration: the order of compiling and measuring, the budget, and prior results."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def candidate(number: int) -> Candidate:
 
 @dataclass
 class Machine:
-    """A compiler and a device whose jobs end when they are looked at, and a log of both."""
+    """A compiler and a device whose jobs end when they are polled, and a log of both."""
 
     log: list[str] = field(default_factory=list)
     at_once: int = 1

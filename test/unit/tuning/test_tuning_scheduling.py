@@ -1,4 +1,4 @@
-"""Where the time of a run goes: accounts, turns, and when a task has converged."""
+"""The division of a run's time: accounts, turns, and the convergence of tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Searches: what they choose from tables whose times are known."""
+"""Searches: their choices from tables with known times."""
 
 from __future__ import annotations
 
@@ -56,7 +56,6 @@ class Pool:
     times: Mapping[Candidate, float | None]
     default: Candidate | None = None
     given: tuple[Candidate, ...] = ()
-    asked_neighbors: int = field(default=0)
     options: Mapping[Candidate, Sequence[Candidate]] = field(default_factory=dict)
 
     def sample(self, n: int, seed: int) -> Sequence[Candidate]:
@@ -67,7 +66,6 @@ class Pool:
         pass
 
     def neighbors(self, candidate: Candidate) -> Sequence[Candidate]:
-        self.asked_neighbors += 1
         return [
             each
             for each in self.times
@@ -83,7 +81,7 @@ class Pool:
 
 
 def gpu_pool(seed: int = 0, count: int = 200) -> Pool:
-    """Returns a pool in which tiles that are large but fit are fast, with 10 % of noise; some do not compile."""
+    """Return a pool in which tiles that are large but fit are fast, with 10 % of noise; some do not compile."""
     chance = random.Random(seed)
     times: dict[Candidate, float | None] = {}
     while len(times) < count:
@@ -106,7 +104,7 @@ def gpu_pool(seed: int = 0, count: int = 200) -> Pool:
 
 
 def cpu_pool(seed: int = 0) -> Pool:
-    """Returns a pool around a default that is nearly the best, in which most are much slower."""
+    """Return a pool around a default that is nearly the best, in which most are much slower."""
     chance = random.Random(seed)
     times: dict[Candidate, float | None] = {}
     sizes = (1, 2, 4, 8, 16, 32)
@@ -134,7 +132,7 @@ def cpu_pool(seed: int = 0) -> Pool:
 def replay(
     name: str, pool: Pool, seed: int, goal: float = 1.05, most: int = 1000
 ) -> tuple[int, list[Candidate]]:
-    """Returns how many trials it takes to come close to the best, and which they were."""
+    """Return the number of trials until the search comes close to the best, and these trials."""
     default = pool.times[pool.default] if pool.default else None
     search = search_named(name)(pool, seed, default)
     tried: list[Candidate] = []
@@ -237,7 +235,7 @@ def test_the_neighborhood_of_the_default_comes_first_on_a_cpu(name: str) -> None
 
 def test_what_is_fast_on_other_problems_is_tried_early() -> None:
     def inverted(seed: int, count: int) -> Pool:
-        """Returns a pool about which the estimate is wrong."""
+        """Return a pool about which the estimate is wrong."""
         pool = gpu_pool(seed, count)
         pool.times = {each: time and 1e4 / time for each, time in pool.times.items()}
         return pool

@@ -22,7 +22,7 @@ from tuninglink.upgrading.rule_definition import (
     OperationSite,
 )
 from tuninglink.upgrading.rules import RULES
-from tuninglink.upgrading.spec_text import Source
+from tuninglink.upgrading.spec_text import SpecText
 
 if TYPE_CHECKING:
     from tuninglink.upgrading.rule_definition import UpgradeRule
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 def apply(rule: UpgradeRule, example: str) -> str:
     """Apply one rule to an example, and return the result."""
     if isinstance(rule, AttributeRule):
-        outline = SpecOutline(Source(f"#example = {example}\n"))
+        outline = SpecOutline(SpecText(f"#example = {example}\n"))
         rewrites = Rewrites(outline)
         spaces = IterationSpaces(outline, Generalization(outline, Edits()))
         AttributeRewriter(outline, [rule], spaces).rewrite(rewrites)
         text = rewrites.edits.apply(outline.source.text).text
         return text.removeprefix("#example = ").rstrip("\n")
     assert isinstance(rule, OperationRule)
-    outline, edits = SpecOutline(Source(example)), Edits()
+    outline, edits = SpecOutline(SpecText(example)), Edits()
     for mark in outline.source.marks:
         if mark.text in rule.targets:
             rule.rewrite(OperationSite(mark, outline, edits, Generalization(outline, Edits())))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tuninglink.errors import SpecError
 from tuninglink.upgrading import upgrade, upgrade_bytes
 from tuninglink.upgrading.outline import SpecOutline
-from tuninglink.upgrading.spec_text import MAX_DEPTH, Source
+from tuninglink.upgrading.spec_text import MAX_DEPTH, SpecText
 from tuninglink.upgrading.trees import parse
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def test_broken_text_is_a_diagnostic_with_its_place(text: str) -> None:
 @settings(max_examples=300)
 def test_trees_print_what_was_read(text: str) -> None:
     try:
-        source = Source(text)
+        source = SpecText(text)
     except SpecError:
         return
     for opener, closer in source.closers.items():
@@ -104,7 +104,7 @@ def test_parser_errors_have_places_in_the_original() -> None:
 
 def test_arrows_strings_and_comments_hold_no_brackets() -> None:
     text = 'f<(a) -> (b)> "<({[" // )]}>\ng<a -> b, x>'
-    source = Source(text)
+    source = SpecText(text)
     assert sorted(source.closers) == [text.index("<"), 2, text.index("(b"), text.index("g<") + 1]
 
 
@@ -128,7 +128,7 @@ def test_arrows_strings_and_comments_hold_no_brackets() -> None:
 def test_the_work_grows_as_the_text_does_even_on_one_line(piece: str) -> None:
     def steps(size: int) -> int:
         text = "module {" + piece * (size // len(piece)) + "}"
-        return _lines_executed(lambda: (SpecOutline(Source(text)).sequences, upgrade(text)))
+        return _lines_executed(lambda: (SpecOutline(SpecText(text)).sequences, upgrade(text)))
 
     steps(1_000)  # what is computed once and kept is not of the text
     assert steps(40_000) < 4.4 * steps(10_000) + 1_000
@@ -157,7 +157,7 @@ def _lines_executed(action: Callable[[], object]) -> int:
 def test_a_sequence_in_a_sequence_is_part_of_it() -> None:
     inner = "transform.named_sequence @inner(%a: !t) { transform.iree.gone }"
     text = f"module {{ transform.named_sequence @outer(%a: !t) {{ {inner} transform.iree.gone }} }}"
-    assert [sequence.name for sequence in SpecOutline(Source(text)).sequences] == ["outer"]
+    assert [sequence.name for sequence in SpecOutline(SpecText(text)).sequences] == ["outer"]
     assert [part.what for part in upgrade(text).kept_out] == ["@outer"]
 
 

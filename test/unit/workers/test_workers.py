@@ -35,7 +35,7 @@ def pool() -> Iterator[Pool]:
 
 
 def children() -> set[int]:
-    """Returns the processes that this one has started, zombies included."""
+    """Return the processes that this one has started, zombies included."""
     found: set[int] = set()
     for thread in Path("/proc/self/task").iterdir():
         # A thread of an earlier test may end between the listing and the reading.

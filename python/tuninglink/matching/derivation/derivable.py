@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree.op_kinds import affine_maps
+from tuninglink.iree.op_kinds import OpKind, affine_maps
 from tuninglink.matching import predicates as pred
-from tuninglink.matching.derivation.problem_forms import problem_form
+from tuninglink.matching.derivation.problem_forms import ProblemForm, problem_form
 from tuninglink.matching.pruning_keys import kind_of
 from tuninglink.mlir import names
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from tuninglink.iree.op_kinds import OpKind
     from tuninglink.iree.structured_op import Sizes
-    from tuninglink.matching.derivation.problem_forms import ProblemForm
     from tuninglink.matching.matcher import Matcher
     from tuninglink.specs.structure import Anatomy
 

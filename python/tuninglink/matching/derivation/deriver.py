@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from iree.compiler import ir as mlir
 
@@ -12,18 +12,18 @@ from tuninglink.iree.op_kinds import OpKind, Role, affine_maps, loops_by_role
 from tuninglink.iree.structured_op import PARALLEL, REDUCTION, Sizes
 from tuninglink.matching.derivation.derivable import Derivable, derivable
 from tuninglink.matching.derivation.derived_spec import MatchedForm, derived_spec, matched_form
-from tuninglink.matching.derivation.problem_forms import OPERANDS, problem_form
-from tuninglink.matching.derivation.renumbering import NotDerivableError, Renumbering
+from tuninglink.matching.derivation.problem_forms import (
+    OPERANDS,
+    ProblemForm,
+    ProblemKey,
+    RootForm,
+    problem_form,
+)
+from tuninglink.matching.derivation.renumbering import LoopMapping, NotDerivableError, Renumbering
 from tuninglink.matching.differences import compare
 from tuninglink.matching.prunable import PrunableSpec
 from tuninglink.specs.spec import Spec
 from tuninglink.specs.structure import SpecKind
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
-
-    from tuninglink.matching.derivation.problem_forms import ProblemForm, ProblemKey, RootForm
-    from tuninglink.matching.derivation.renumbering import LoopMapping
 
 EntryList = tuple[int, "Sequence[int] | None"]
 """Entries of a spec: the position of the spec, and the positions of the entries; None for all."""

@@ -5,7 +5,7 @@ A problem key is equal for all forms of a problem, independent of loop numbers a
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -20,8 +20,6 @@ from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.serialization import to_bytecode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from tuninglink.iree.structured_op import Sizes
 
 COMPARED: Final[Mapping[OpKind, tuple[int, ...]]] = {
@@ -36,10 +34,10 @@ OPERANDS: Final[Mapping[OpKind, int]] = {
     OpKind.CONVOLUTION: 3,
     OpKind.ATTENTION: 7,
 }
-"""How many operands an op of each kind has where specs are asked; an attention with a mask has more."""
+"""The number of operands of each kind of op when specs are applied; an attention with a mask has more."""
 
 Access = tuple[tuple[tuple[int, int], ...], int]
-"""How a dimension is indexed: a sum of loops, each with its factor, and a constant."""
+"""The index of a dimension: a sum of loops, each with its factor, and a constant."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +100,7 @@ def problem_form(
     """
     if len(maps) != OPERANDS.get(kind):
         return None
+    # Number the loops in the order of their first use; loops of size 1 are left out.
     numbers: dict[int, int] = {}
     for operand in COMPARED[kind]:
         for loop in indexing_loops(maps[operand]):
@@ -110,6 +109,7 @@ def problem_form(
     rows = [_accesses(maps[operand], numbers) for operand in COMPARED[kind]]
     if None in rows or len(numbers) != sum(size != 1 for size in sizes):
         return None
+    # The key holds the accesses, the sizes and the types.
     accesses = tuple(tuple(row.values()) for row in rows if row is not None)
     windows = {
         (operand, position): operand_sizes[operand][dimension] if operand in operand_sizes else None
@@ -119,6 +119,7 @@ def problem_form(
     }
     types = tuple(element_types[operand] for operand in COMPARED[kind])
     key = ProblemKey(kind, accesses, tuple(sizes[loop] for loop in numbers), types)
+    # The form also holds the parts that differ between equal problems.
     parts = _attention_parts(maps) if kind is OpKind.ATTENTION else {}
     output = indexing_loops(maps[COMPARED[kind][-1]])
     parallel = tuple(sorted(loop for loop in output if loop is not None))
@@ -190,7 +191,7 @@ def _attention_parts(maps: Sequence[mlir.AffineMap]) -> dict[str, tuple[int, ...
 _TO_ONLINE_ATTENTION: Final = (
     "builtin.module(func.func(iree-linalg-ext-convert-attention-to-online-attention))"
 )
-"""What all backends run before matchers and what changes the maps of root ops."""
+"""The pipeline that all backends run before matchers, and that changes the maps of root ops."""
 
 _BATCH_LOOP_ADDED: Final = "llvm-cpu"
 """The backend that adds a batch loop to convolutions of one image, and loses what specs gave them."""

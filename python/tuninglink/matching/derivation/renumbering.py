@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -17,8 +18,6 @@ from tuninglink.mlir import names
 from tuninglink.mlir.attributes import entries_of, named_parameters
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from tuninglink.matching.derivation.problem_forms import ProblemForm
 
 _BOTH: Final = frozenset({PARALLEL, REDUCTION})

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 BACKEND: Final = "llvm-cpu"
 
 _EMBEDDED: Final = "embedded-elf"
-"""How the formats begin that link no library."""
+"""The prefix of formats that link no library."""
 
 _NATIVE_VECTORS: Final = 512
 """The compiler refuses vectors of as many native vectors, or more (iree-llvmcpu-verify-vector-size-legality)."""
@@ -27,7 +27,7 @@ _VECTOR_BYTES: Final = 16
 
 
 class Masking(Enum):
-    """When the compiler creates vectors of the configured sizes, masked where they are too large.
+    """The conditions on which the compiler creates vectors of the configured sizes, masked where they are too large.
 
     - `NEVER`: an operation with a tile of unknown size is not vectorized.
     - `AS_NEEDED`: only where the size of a tile is unknown; otherwise the vectors are the tiles.

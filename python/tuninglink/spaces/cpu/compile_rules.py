@@ -1,6 +1,6 @@
 """Rules by which configurations compile: necessary ones, determined by compiling, and sufficient ones.
 
-Two kinds of ops have rules of their own. A pipeline decomposes named convolutions into one-dimensional ones. The
+Two kinds of ops have their own rules. A pipeline decomposes named convolutions into one-dimensional ones. The
 layout of data-tiled products fixes the vectors, so only the workgroup tiles are knobs: one step computes the packed
 tile, in a microkernel or in one vector. Other vector tiles change nothing or break the compilation. Workgroup tiles
 determine how often an operand is read again from the cache.
@@ -15,12 +15,11 @@ from tuninglink.iree.lowering_configs import CpuLevel
 from tuninglink.solver import Grade
 from tuninglink.solver.expressions import Expression, all_of, any_of, negation, number, select
 from tuninglink.spaces.cpu import Masking
-from tuninglink.spaces.cpu.nest import PACKED_LOOPS
+from tuninglink.spaces.cpu.nest import PACKED_LOOPS, LoopNest
 from tuninglink.spaces.cpu.vector_sizes import fused_vectors, masked_size
 
 if TYPE_CHECKING:
     from tuninglink.spaces.cpu.cpu_rules import CpuRules
-    from tuninglink.spaces.cpu.nest import LoopNest
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class Window:
 
 
 LEVELS: Final = (CpuLevel.DISTRIBUTION, CpuLevel.VECTOR_COMMON_PARALLEL, CpuLevel.VECTOR_REDUCTION)
-"""The levels that the compiler's verifier asks for, and goes by."""
+"""The levels that the compiler's verifier requires and checks."""
 
 _CHANNELS_LAST: Final = Window(1, 2, 4, 5)
 _WINDOWS: Final = {
@@ -56,10 +55,10 @@ _WINDOWS: Final = {
     "linalg.pooling_nchw_max": Window(2, 3, 4, 5),
     "linalg.pooling_nchw_sum": Window(2, 3, 4, 5),
 }
-"""The operations that the compiler's verifier knows; it refuses others with a name, and looks at no `linalg.generic`."""
+"""The operations that the verifier supports; it rejects other named ones, and does not check `linalg.generic`."""
 
 _NAMES: Final = ("linalg.conv_", "linalg.depthwise_conv_", "linalg.pooling_")
-"""How the names of convolutions begin."""
+"""Prefixes of the names of convolutions."""
 
 _UNKNOWN: Final = -1
 
@@ -75,7 +74,7 @@ def add_decomposition(rules: CpuRules) -> None:
     window = _WINDOWS.get(operation)
     if window is None:
         if operation.startswith(_NAMES):
-            rules.add(False, f"this pipeline knows no '{operation}'")  # noqa: FBT003 - that is the rule
+            rules.add(False, f"this pipeline does not support '{operation}'")  # noqa: FBT003 - that is the rule
         return
     rows, columns = _left(rules, window.rows), _left(rules, window.columns)
     filter_rows, filter_columns = (

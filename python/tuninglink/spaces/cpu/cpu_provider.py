@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -11,17 +12,13 @@ from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.iree.structured_op import StructuredOp, element_type
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import visit
-from tuninglink.spaces.cpu import Masking, read_cpu
+from tuninglink.spaces.cpu import Cpu, Masking, read_cpu
 from tuninglink.spaces.cpu.cpu_rules import PIPELINES, PROVIDER
 from tuninglink.spaces.cpu.cpu_space import CpuSpace
 from tuninglink.spaces.cpu.nest import read_nest
-from tuninglink.spaces.providers import Provider
+from tuninglink.spaces.providers import Provider, Space
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tuninglink.spaces.cpu import Cpu
-    from tuninglink.spaces.providers import Space
     from tuninglink.spaces.workload import Workload
 
 

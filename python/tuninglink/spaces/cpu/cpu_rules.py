@@ -5,6 +5,7 @@ The properties of the pipelines were observed by compiling.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -16,8 +17,6 @@ from tuninglink.spaces.cpu.tiles import Tiles
 from tuninglink.spaces.set_builder import ConstraintSetBuilder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from tuninglink.spaces.constraint_set import ConstraintSet
     from tuninglink.spaces.cpu import Cpu
     from tuninglink.spaces.cpu.nest import LoopNest
@@ -103,7 +102,7 @@ PIPELINES: Final = {
 
 
 PROVIDER: Final = "tuninglink's CPU provider"
-"""Who provides the sets that are made here."""
+"""The provider of the sets that are made here."""
 
 BYTE: Final = 8
 

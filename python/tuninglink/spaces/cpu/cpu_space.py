@@ -5,18 +5,29 @@ Heuristic rules reduce the configurations that compile to a finite set for propo
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
 
-from tuninglink.iree.lowering_configs import CpuLevel, cpu_lowering_config, read_cpu_configuration
+from tuninglink.iree.lowering_configs import (
+    CpuLevel,
+    Tiling,
+    cpu_lowering_config,
+    read_cpu_configuration,
+)
 from tuninglink.mlir.attributes import entries_of
 from tuninglink.mlir.diagnostics import error
 from tuninglink.solver import Grade
 from tuninglink.solver.answers import AssignmentError
 from tuninglink.solver.expressions import all_of, any_of, number
-from tuninglink.spaces.configuration import InvalidFormError, MismatchError, MissingEntryError
+from tuninglink.spaces.configuration import (
+    Configuration,
+    InvalidFormError,
+    MismatchError,
+    MissingEntryError,
+)
 from tuninglink.spaces.cpu.compile_rules import (
     LEVELS,
     add_necessary_rules,
@@ -31,10 +42,6 @@ from tuninglink.spaces.cpu.vector_sizes import add_stack_rules
 from tuninglink.spaces.providers import Space
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from tuninglink.iree.lowering_configs import Tiling
-    from tuninglink.spaces.configuration import Configuration
     from tuninglink.spaces.constraint_set import ConstraintSet
     from tuninglink.spaces.cpu import Cpu
     from tuninglink.spaces.cpu.nest import LoopNest

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -13,16 +14,13 @@ from tuninglink.iree.structured_op import REDUCTION, StructuredOp
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import visit
 from tuninglink.solver.answers import UndecidedError
-from tuninglink.spaces.cpu.neighboring_ops import live_values, neighbors, width
+from tuninglink.spaces.cpu.neighboring_ops import Neighbor, live_values, neighbors, width
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from tuninglink.spaces.cpu.neighboring_ops import Neighbor
     from tuninglink.spaces.workload import Workload
 
 _VECTORIZED_DIALECTS: Final = ("arith.", "math.", "linalg.yield")
-"""What the body of an operation may hold so that it is certainly vectorized."""
+"""Dialects that a certainly vectorized body may use."""
 
 _COMBINERS: Final = frozenset(
     f"arith.{each}"
@@ -31,7 +29,7 @@ _COMBINERS: Final = frozenset(
         *("maximumf", "minimumf", "maxnumf", "minnumf", "maxsi", "minsi", "maxui", "minui"),
     )
 )
-"""What a reduction may combine its elements with so that it is certainly vectorized."""
+"""Combiners of certainly vectorized reductions."""
 
 PACKED_LOOPS: Final[Mapping[str, int]] = {
     "linalg.mmt4d": 3,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -10,8 +11,6 @@ from tuninglink.solver.expressions import Expression, all_of, any_of, number, se
 from tuninglink.spaces.knobs import IntegerKnob, OneOfKnob
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from tuninglink.spaces.cpu.nest import LoopNest
     from tuninglink.spaces.set_builder import ConstraintSetBuilder
 
@@ -36,7 +35,7 @@ class TiledLoop:
 
     Attributes:
         size: its maximum size.
-        is_known: whether the compiler can tell that it always has this size.
+        is_known: whether the compiler can prove that it always has this size.
         bound: the largest bound on its size that the compiler may derive.
     """
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tuninglink.iree.lowering_configs import CpuLevel
 from tuninglink.solver import Grade
-from tuninglink.solver.expressions import any_of, negation, number, select
-from tuninglink.spaces.cpu.neighboring_ops import WIDENED
+from tuninglink.solver.expressions import Expression, any_of, negation, number, select
+from tuninglink.spaces.cpu.neighboring_ops import WIDENED, Neighbor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tuninglink.solver.expressions import Expression
     from tuninglink.spaces.cpu.cpu_rules import CpuRules
-    from tuninglink.spaces.cpu.neighboring_ops import Neighbor
 
 
 def masked_size(rules: CpuRules, loop: int) -> Expression:

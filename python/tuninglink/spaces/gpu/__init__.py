@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
@@ -12,8 +13,6 @@ from tuninglink.iree.intrinsics import element_types
 from tuninglink.solver.answers import UndecidedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from iree.compiler import ir as mlir
 
     from tuninglink.spaces.workload import Workload
@@ -93,11 +92,11 @@ def read_device(workload: Workload) -> Gpu:
     """
     # The bindings abort the process on a target that does not describe a GPU, as is the case without limits.
     if workload.target is None or not workload.problem.limits:
-        raise UndecidedError("the target does not say what its GPU can do")
+        raise UndecidedError("the target does not describe its GPU")
     info = iree_gpu.TargetInfo.get_gpu_target_info(workload.target)
     sizes = tuple(info.subgroup_size_choices)
     if not sizes:
-        raise UndecidedError("the target does not say how many threads a subgroup has")
+        raise UndecidedError("the target lacks the size of a subgroup")
     return Gpu(
         architecture=info.arch,
         memory=info.max_workgroup_memory_bytes,

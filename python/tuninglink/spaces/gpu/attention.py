@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,25 +18,21 @@ from tuninglink.spaces.gpu.contractions import (
     read_operand,
     static_sizes,
 )
-from tuninglink.spaces.gpu.gpu_rules import MOST_INTRINSICS, clip, product
+from tuninglink.spaces.gpu.gpu_rules import MOST_INTRINSICS, GpuRules, Number, clip, product
 from tuninglink.spaces.gpu.gpu_space import FormRules, GpuSpace, Outline
 from tuninglink.spaces.gpu.knob_table import gpu_template, knob_name
 from tuninglink.spaces.gpu.promotion import promotion_slots, require_derivable, tile_bits
-from tuninglink.spaces.slots import OptionSlot
+from tuninglink.spaces.slots import OptionSlot, Slot
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from iree.compiler import ir as mlir
 
     from tuninglink.spaces.gpu import Gpu, Intrinsic
-    from tuninglink.spaces.gpu.gpu_rules import GpuRules, Number
     from tuninglink.spaces.knob_templates import KnobTemplate
-    from tuninglink.spaces.slots import Slot
     from tuninglink.spaces.workload import Problem, Workload
 
 _ACCUMULATED = "f32"
-"""What attention adds up in."""
+"""The type in which attention accumulates."""
 
 _ROW_BITS = 2 * 32
 """The maximum and the sum of a row of scores."""

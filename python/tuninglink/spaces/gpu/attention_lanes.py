@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.iree.lowering_configs import (
@@ -19,17 +20,14 @@ from tuninglink.spaces.gpu.contractions import static_sizes
 from tuninglink.spaces.gpu.gpu_space import FormRules, GpuSpace, Outline
 from tuninglink.spaces.gpu.knob_table import BasisSlot, gpu_template, knob_name
 from tuninglink.spaces.gpu.promotion import promotion_slots
-from tuninglink.spaces.slots import ArraySlot, IntegerSlot
+from tuninglink.spaces.slots import ArraySlot, IntegerSlot, Slot
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from iree.compiler import ir as mlir
 
     from tuninglink.spaces.gpu import Gpu
     from tuninglink.spaces.gpu.gpu_rules import Number
     from tuninglink.spaces.knob_templates import KnobTemplate
-    from tuninglink.spaces.slots import Slot
     from tuninglink.spaces.workload import Problem, Workload
 
 _MOST_WIDTH: Final = 16

@@ -7,6 +7,7 @@ best configurations.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,8 +27,6 @@ from tuninglink.iree.targets import read_executable_target
 from tuninglink.mlir.attributes import entries_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from tuninglink.spaces.workload import Workload
 
 FUNCTION_ATTRIBUTES: Final = "llvm_func_attrs"

@@ -6,6 +6,7 @@ which the compiler has no constraints.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -14,17 +15,14 @@ from iree.compiler.dialects import iree_gpu
 from tuninglink.iree.intrinsics import element_types
 from tuninglink.solver.expressions import any_of, number
 from tuninglink.spaces.configuration import InvalidFormError
-from tuninglink.spaces.gpu.gpu_rules import product, round_up
+from tuninglink.spaces.gpu.gpu_rules import GpuRules, Number, product, round_up
 from tuninglink.spaces.slots import OptionSlot
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from iree.compiler import ir as mlir
 
     from tuninglink.spaces.gpu import Intrinsic
     from tuninglink.spaces.gpu.contractions import Contraction
-    from tuninglink.spaces.gpu.gpu_rules import GpuRules, Number
     from tuninglink.spaces.gpu.knob_table import KnobTable
     from tuninglink.spaces.gpu.promotion import Promotion
 

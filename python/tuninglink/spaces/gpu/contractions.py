@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from iree.compiler import ir as mlir
 
 from tuninglink.iree.op_kinds import Role
-from tuninglink.iree.structured_op import StructuredOp, element_type
+from tuninglink.iree.structured_op import Sizes, StructuredOp, element_type
 from tuninglink.solver.answers import UndecidedError
-from tuninglink.spaces.gpu import check_element_types
+from tuninglink.spaces.gpu import Gpu, Intrinsic, check_element_types
 from tuninglink.spaces.gpu.root_loops import check_sizes, computed_inputs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from tuninglink.iree.structured_op import Sizes
-    from tuninglink.spaces.gpu import Gpu, Intrinsic
     from tuninglink.spaces.workload import Workload
 
 FOR_FEW_ROWS = "VDMFMA"
-"""What the names of the virtual intrinsics for few rows start with; they are for TileAndFuse."""
+"""The prefix of the virtual intrinsics for few rows, which are for TileAndFuse."""
 
 _OPERANDS = 3
 
@@ -118,6 +115,7 @@ def read_open_contraction(workload: Workload) -> Contraction:
         UndecidedError: the op does not have this form, or the sizes of its reductions are unknown.
     """
     op, problem = StructuredOp(workload.root), workload.problem
+    # Classify the loops, as `linalg::inferContractionDims` does.
     loops = {role: problem.loops(role) for role in (Role.BATCH, Role.M, Role.N, Role.K)}
     for role in (Role.M, Role.N, Role.K):
         if not loops[role]:
@@ -128,10 +126,12 @@ def read_open_contraction(workload: Workload) -> Contraction:
     lhs, rhs, result = map(read_operand, operands, op.maps)
     lhs, rhs = map(_with_inputs, (lhs, rhs), operands)
     (*outer_m, m), (*outer_n, n), (*outer_k, k) = (loops[each] for each in (Role.M, Role.N, Role.K))
+    # Rows and columns may be dynamic, reductions may not.
     check_sizes(workload)
     sizes = tuple(dimension.size for dimension in problem.dimensions)
     if any(sizes[loop] is None for loop in (*outer_k, k)):
         raise UndecidedError(f"{problem} has reductions of unknown size")
+    # Only the innermost loop of each role is tiled by intrinsics.
     outer = tuple(sorted((*loops[Role.BATCH], *outer_m, *outer_n)))
     is_plain = not outer and not outer_k
     return Contraction(

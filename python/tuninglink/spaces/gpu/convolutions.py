@@ -5,6 +5,7 @@ In VectorDistribute, intrinsics run over a row of the image and over the channel
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
@@ -20,6 +21,7 @@ from tuninglink.solver.expressions import any_of, number
 from tuninglink.spaces.gpu.contraction_tiles import intrinsic_slot
 from tuninglink.spaces.gpu.contractions import (
     Contraction,
+    Operand,
     intrinsics_for,
     loops_of,
     operand_over,
@@ -32,10 +34,7 @@ from tuninglink.spaces.gpu.promotion import promotion_slots, require_derivable
 from tuninglink.spaces.gpu.vector_distribute import WITH_INTRINSIC
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from tuninglink.spaces.gpu import Gpu, Intrinsic
-    from tuninglink.spaces.gpu.contractions import Operand
     from tuninglink.spaces.gpu.gpu_rules import Number
     from tuninglink.spaces.slots import Slot
     from tuninglink.spaces.workload import Problem, Workload
@@ -57,6 +56,7 @@ def read_igemm(workload: Workload) -> Contraction:
     static_sizes(workload)
     if len(op.maps) != len(op.operation.operands) or not set(op.roles) <= _KNOWN:
         raise UndecidedError(f"{problem} is of another form than batch, image, channels and groups")
+    # The compiler describes its own contraction (`getIGEMMGenericConvDetails`).
     details = iree_codegen.get_igemm_generic_conv_details(workload.root)
     if details is None:
         raise UndecidedError(f"the compiler makes no contraction of {problem}")
@@ -66,6 +66,7 @@ def read_igemm(workload: Workload) -> Contraction:
         mlir.AffineMapAttr(each).value for each in mlir.ArrayAttr(details.igemm_contraction_maps)
     ]
     lhs, rhs, result = map(read_operand, operands, maps)
+    # Classify its loops by the operands that they index.
     parallel, left, right = (set(each.loops) for each in (result, lhs, rhs))
     rows, columns = sorted(left & parallel - right), sorted(right & parallel - left)
     reductions, groups = sorted(left & right - parallel), left & right & parallel
@@ -192,7 +193,7 @@ class _ConvolutionRules(FormRules):
     """The rules of the form."""
 
     unknown: ClassVar[str] = (
-        "what else code generation needs of a convolution in VectorDistribute is not known"
+        "further requirements of code generation on a convolution in VectorDistribute are unknown"
     )
 
     def __init__(

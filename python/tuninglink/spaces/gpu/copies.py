@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.solver.expressions import all_of, any_of, negation, number, select
-from tuninglink.spaces.gpu.gpu_rules import MOST_STAGES, clip, product, round_up
-from tuninglink.spaces.gpu.promotion import DirectLoads, tile_bits
+from tuninglink.spaces.gpu.gpu_rules import MOST_STAGES, Number, clip, product, round_up
+from tuninglink.spaces.gpu.promotion import DirectLoads, Promotion, tile_bits
 
 if TYPE_CHECKING:
     from tuninglink.spaces.gpu import Gpu
     from tuninglink.spaces.gpu.contraction_tiles import ContractionTiles
     from tuninglink.spaces.gpu.contractions import Operand
-    from tuninglink.spaces.gpu.gpu_rules import Number
-    from tuninglink.spaces.gpu.promotion import Promotion
 
 _BYTE: Final = 8
 _MOST_MASKED: Final = 1 << 12

@@ -6,19 +6,20 @@ with random tiles and threads for gfx942 and sm_80, all compiled.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
 
 from tuninglink.iree.root_ops import function_ops
-from tuninglink.iree.structured_op import element_type, shape
+from tuninglink.iree.structured_op import Sizes, element_type, shape
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import named_parameters
 from tuninglink.mlir.diagnostics import error
 from tuninglink.solver.answers import AssignmentError, UndecidedError
-from tuninglink.spaces.configuration import MismatchError, MissingEntryError
-from tuninglink.spaces.gpu import check_element_types
+from tuninglink.spaces.configuration import Configuration, MismatchError, MissingEntryError
+from tuninglink.spaces.gpu import Gpu, check_element_types
 from tuninglink.spaces.gpu.gpu_rules import SUBGROUP_SIZE_KNOB, GpuRules, product
 from tuninglink.spaces.gpu.root_loops import RootLoops, ops_beside, read_loops
 from tuninglink.spaces.gpu.threads import threads_space
@@ -26,11 +27,6 @@ from tuninglink.spaces.providers import Space
 from tuninglink.spaces.slots import ArraySlot, DictionarySlot, IntegerSlot
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from tuninglink.iree.structured_op import Sizes
-    from tuninglink.spaces.configuration import Configuration
-    from tuninglink.spaces.gpu import Gpu
     from tuninglink.spaces.workload import Workload
 
 _LOWERING_CONFIG: Final = "#iree_codegen.lowering_config"
@@ -66,6 +62,7 @@ class DistributeSpace(Space):
     ) -> None:
         self._pipeline = pipeline
         rules = GpuRules()
+        # The tiles of the only level.
         tiles = tuple(f"{_LEVELS}_{loop}" for loop in range(len(sizes)))
         for name, size in zip(tiles, sizes, strict=True):
             tile = rules.knob(name, 0, _MOST_TILE)
@@ -73,6 +70,7 @@ class DistributeSpace(Space):
             rules.powers_of_two(tile, device.threads, size)
         level = ArraySlot(tuple(map(IntegerSlot, tiles)))
         self._entries = DictionarySlot({_LEVELS: ArraySlot((level,))}, frozenset())
+        # The threads of a workgroup and of a subgroup.
         threads = [rules.knob(name, 1, device.threads) for name in _THREADS]
         for thread in threads:
             rules.powers_of_two(thread, device.threads)

@@ -6,7 +6,7 @@ A GPU that cannot convert the 8-bit floats of an op has no valid configuration f
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -37,13 +37,10 @@ from tuninglink.spaces.gpu.threads import threads_spaces
 from tuninglink.spaces.gpu.tile_and_fuse import tile_and_fuse_spaces, tiled_convolution_spaces
 from tuninglink.spaces.gpu.vector_distribute import vector_distribute_spaces
 from tuninglink.spaces.providers import Provider, Space
-from tuninglink.spaces.workload import Workload
+from tuninglink.spaces.workload import Problem, Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tuninglink.spaces.configuration import Configuration
-    from tuninglink.spaces.workload import Problem
 
 _BYTES: Final = ("f8E4M3FN", "f8E5M2", "f8E4M3FNUZ", "f8E5M2FNUZ")
 _OF_AMD: Final = "FNUZ"
@@ -72,7 +69,7 @@ class UnsupportedSpace(Space):
         self.constraints = rules.build(problem, pipeline)
 
     def assignment(self, _: Configuration) -> Mapping[str, int]:
-        """Read nothing, as there are no knobs."""
+        """Return an empty assignment, as there are no knobs."""
         return {}
 
     def compilation_info(self, _: Mapping[str, int]) -> mlir.Attribute:

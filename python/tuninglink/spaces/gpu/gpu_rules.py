@@ -21,14 +21,14 @@ Number = Any
 """An integer expression, or an integer."""
 
 PROVIDER: Final = "the GPU provider"
-"""The provider of the sets that are made here."""
+"""The default provider of the sets that are made here."""
 
 THREADS_KNOB: Final = "wg_size_x"
 SUBGROUP_SIZE_KNOB: Final = "sg_size"
 STAGES_KNOB: Final = "prefetch_num_stages"
 
 MOST_INTRINSICS: Final = 384
-"""More of these in one step of a loop take minutes to compile: 480 did not end in one."""
+"""The maximum of these in one step of a loop: more take minutes to compile (480 took over a minute)."""
 
 MOST_STAGES: Final = 3
 """More are not covered, and with as many two steps are under way; one stage is as good as none."""
@@ -42,10 +42,12 @@ class GpuRules:
 
     Args:
         parameters: the names of the parameters of the rules.
+        provider: the provider of the sets.
     """
 
-    def __init__(self, parameters: Iterable[str] = ()) -> None:
+    def __init__(self, parameters: Iterable[str] = (), provider: str = PROVIDER) -> None:
         self._builder = ConstraintSetBuilder()
+        self._provider = provider
         for name in parameters:
             self._builder.auxiliary(name)
 
@@ -73,13 +75,23 @@ class GpuRules:
             grade=Grade.SUFFICIENT,
         )
 
+    def unsafe(self, condition: Number, message: str, *values: Number) -> None:
+        """Add a rule whose violation compiles to code that does not run."""
+        self._builder.require(
+            condition,
+            message,
+            *values,
+            provenance="the device does not run the code otherwise",
+            grade=Grade.UNSAFE,
+        )
+
     def compilers(self, condition: Number, message: str, *values: Number) -> None:
         """Add a rule of the compiler's own constraints."""
         self._builder.require(
             condition,
             message,
             *values,
-            provenance="the compiler's own constraints ask so where they apply",
+            provenance="the compiler's own constraints require it where they apply",
             grade=Grade.COMPILER,
         )
 
@@ -215,7 +227,7 @@ class GpuRules:
             pipeline: the pipeline that the knobs configure.
             unknown: why no configuration is known to be valid; empty if the rules decide.
         """
-        return self._builder.build(problem, pipeline, PROVIDER, unknown=unknown)
+        return self._builder.build(problem, pipeline, self._provider, unknown=unknown)
 
 
 def product(factors: Iterable[Number]) -> Number:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -16,24 +16,19 @@ from tuninglink.iree.lowering_configs import (
     WORKGROUP_SIZE,
 )
 from tuninglink.solver.expressions import Assumptions, SizeParameter
-from tuninglink.spaces.configuration import CachedReading, with_defaults
-from tuninglink.spaces.gpu.gpu_rules import PROVIDER, GpuRules
+from tuninglink.spaces.configuration import CachedReading, Configuration, with_defaults
+from tuninglink.spaces.gpu.gpu_rules import PROVIDER, GpuRules, Number
 from tuninglink.spaces.gpu.knob_table import KnobTable, gpu_template
 from tuninglink.spaces.providers import Space
-from tuninglink.spaces.slots import DictionarySlot, zero_knobs
+from tuninglink.spaces.slots import DictionarySlot, Slot, zero_knobs
 from tuninglink.spaces.workload import Dimension, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from iree.compiler import ir as mlir
 
-    from tuninglink.spaces.configuration import Configuration
     from tuninglink.spaces.constraint_set import ConstraintSet
     from tuninglink.spaces.gpu import Gpu
-    from tuninglink.spaces.gpu.gpu_rules import Number
     from tuninglink.spaces.knob_templates import KnobTemplate
-    from tuninglink.spaces.slots import Slot
 
 
 @dataclass(frozen=True)

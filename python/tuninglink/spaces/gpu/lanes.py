@@ -121,6 +121,7 @@ class _LanesRules(FormRules):
 
     def _tile_loop(self, loop: int) -> None:
         loops, rules, device, size = self._loops, self.rules, self.device, self._loops.sizes[loop]
+        # Knobs: the tile, its subgroups and lanes, and the elements of a lane.
         entry = PARTIAL_REDUCTION if loop in loops.reductions else WORKGROUP
         tile = self.tiles[loop] = self.table.tile(entry, loop, size or _MOST_TILE, zero=size)
         most = self.most_subgroups
@@ -130,6 +131,7 @@ class _LanesRules(FormRules):
         rules.powers_of_two(subgroups, most)
         rules.powers_of_two(lanes, device.subgroup_size)
         rules.powers_of_two(width, _MOST_PROPOSED)
+        # Rules: positive counts, and tiles that divide the loop.
         rules.necessary(
             subgroups >= 1, f"{_subgroups_knob(loop)} must be at least 1, not {{}}", subgroups
         )

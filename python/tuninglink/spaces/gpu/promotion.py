@@ -8,6 +8,7 @@ along a dimension must divide the number of remaining threads, or vice versa. Ot
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Final
 
@@ -16,17 +17,14 @@ from iree.compiler import ir as mlir
 from tuninglink.iree.lowering_configs import PROMOTED_OPERANDS, PROMOTION_TYPES
 from tuninglink.solver.expressions import all_of, any_of, negation, select
 from tuninglink.spaces.configuration import integer, promotion_types
-from tuninglink.spaces.slots import ConstantSlot, ImpliedSlot, OptionSlot
+from tuninglink.spaces.slots import ConstantSlot, ImpliedSlot, OptionSlot, Slot
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from tuninglink.spaces.gpu.contractions import Contraction, Operand
     from tuninglink.spaces.gpu.gpu_rules import GpuRules, Number
-    from tuninglink.spaces.slots import Slot
 
 LOAD_BITS: Final = 128
-"""How wide a load of one thread is at most."""
+"""The maximum width of a load of one thread, in bits."""
 
 _KNOB: Final = "promoted"
 _OPTIONS: Final = ((0, 1), (0,), (1,), ())

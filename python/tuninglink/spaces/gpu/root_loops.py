@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any, Final
@@ -10,16 +11,12 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.iree.root_ops import function_ops, is_computing
-from tuninglink.iree.structured_op import REDUCTION, StructuredOp, element_type, shape
+from tuninglink.iree.structured_op import REDUCTION, Sizes, StructuredOp, element_type, shape
 from tuninglink.mlir import names
 from tuninglink.solver.answers import UndecidedError
-from tuninglink.spaces.gpu import check_element_types
+from tuninglink.spaces.gpu import Gpu, check_element_types
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from tuninglink.iree.structured_op import Sizes
-    from tuninglink.spaces.gpu import Gpu
     from tuninglink.spaces.gpu.gpu_rules import GpuRules
     from tuninglink.spaces.workload import Workload
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import product as combinations
 from typing import TYPE_CHECKING, Final
 
@@ -18,31 +19,33 @@ from tuninglink.iree.lowering_configs import (
 )
 from tuninglink.solver.expressions import any_of, negation, number, select
 from tuninglink.spaces.configuration import integer
-from tuninglink.spaces.gpu import Intrinsic
+from tuninglink.spaces.gpu import Gpu, Intrinsic
 from tuninglink.spaces.gpu.contraction_tiles import intrinsic_slot
 from tuninglink.spaces.gpu.copies import TRANSFER_BITS
-from tuninglink.spaces.gpu.gpu_rules import MOST_INTRINSICS, MOST_STAGES, product
+from tuninglink.spaces.gpu.gpu_rules import MOST_INTRINSICS, MOST_STAGES, Number, product
 from tuninglink.spaces.gpu.gpu_space import FormRules, GpuSpace, Outline
 from tuninglink.spaces.gpu.knob_table import gpu_template
 from tuninglink.spaces.gpu.promotion import LOAD_BITS, tile_bits
 from tuninglink.spaces.gpu.scaled_operands import (
     BLOCK,
     INTRINSIC_SHAPES,
+    ScaledContraction,
     read_scaled_contraction,
     scaled_intrinsics,
 )
 from tuninglink.spaces.gpu.tile_and_fuse_tiles import TileAndFuseTiles, padding_slots
-from tuninglink.spaces.slots import ArraySlot, ConstantSlot, IgnoredSlot, ImpliedSlot, OptionSlot
+from tuninglink.spaces.slots import (
+    ArraySlot,
+    ConstantSlot,
+    IgnoredSlot,
+    ImpliedSlot,
+    OptionSlot,
+    Slot,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from tuninglink.spaces.gpu import Gpu, Intrinsic
     from tuninglink.spaces.gpu.contractions import Operand
-    from tuninglink.spaces.gpu.gpu_rules import Number
-    from tuninglink.spaces.gpu.scaled_operands import ScaledContraction
     from tuninglink.spaces.knob_templates import KnobTemplate
-    from tuninglink.spaces.slots import Slot
     from tuninglink.spaces.workload import Problem, Workload
 
 _BYTE: Final = 8
@@ -144,7 +147,7 @@ class _ScaledRules(FormRules):
         """Require the number of threads that the tiles of a workgroup need."""
         self.add_workgroup()
         needed = product(self._tiling.counts.values()) * self.subgroup_size
-        self.rules.threads(self.threads, needed, "that its tiles ask for")
+        self.rules.threads(self.threads, needed, "that its tiles need")
 
     def limit_memory(self) -> None:
         """Limit the copies of promoted operands, and require that threads can share them."""

@@ -10,17 +10,16 @@ from iree.compiler import ir as mlir
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.mlir import names
 from tuninglink.solver.answers import UndecidedError
-from tuninglink.spaces.gpu import Intrinsic
+from tuninglink.spaces.gpu import Gpu, Intrinsic
 from tuninglink.spaces.gpu.contractions import (
     Contraction,
+    Operand,
     read_operand,
     starts_from_fill,
     static_sizes,
 )
 
 if TYPE_CHECKING:
-    from tuninglink.spaces.gpu import Gpu
-    from tuninglink.spaces.gpu.contractions import Operand
     from tuninglink.spaces.workload import Workload
 
 _SCALING: Final = "arith.scaling_extf"
@@ -76,12 +75,14 @@ def read_scaled_contraction(workload: Workload) -> ScaledContraction:
     body = [operation.name for operation in workload.root.regions[0].blocks[0].operations]
     if body != _BODY or len(op.maps) != _OPERANDS:
         raise other_form
+    # Classify the loops by the operands that they index; scales have one element for each block.
     lhs, rhs, *scales, result = map(read_operand, op.operation.operands, op.maps)
     left, right, parallel = (set(operand.loops) for operand in (lhs, rhs, result))
     reductions = left & right - parallel
     blocks = sorted(reductions & set(scales[0].loops))
     elements = sorted(reductions - set(scales[0].loops))
     rows, columns = sorted(left & parallel - right), sorted(right & parallel - left)
+    # Check the form of the scales, and the size of a block.
     sizes = static_sizes(workload)
     if not (rows and columns and len(blocks) == len(elements) == 1) or [
         set(scale.loops) for scale in scales

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -10,22 +11,23 @@ from tuninglink.iree.op_kinds import OpKind
 from tuninglink.solver import Grade
 from tuninglink.solver.answers import UndecidedError
 from tuninglink.solver.expressions import all_of, any_of, number, select
-from tuninglink.spaces.gpu.contractions import read_contraction
-from tuninglink.spaces.gpu.gpu_rules import clip, product
+from tuninglink.spaces.gpu.contractions import Contraction, read_contraction
+from tuninglink.spaces.gpu.gpu_rules import Number, clip, product
 from tuninglink.spaces.gpu.gpu_space import FormRules, GpuSpace, Outline
 from tuninglink.spaces.gpu.knob_table import gpu_template
 from tuninglink.spaces.gpu.promotion import Promotion, promotion_slots
-from tuninglink.spaces.gpu.root_loops import has_consumers, ops_beside, read_loops
+from tuninglink.spaces.gpu.root_loops import (
+    Beside,
+    RootLoops,
+    has_consumers,
+    ops_beside,
+    read_loops,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from iree.compiler import ir as mlir
 
     from tuninglink.spaces.gpu import Gpu
-    from tuninglink.spaces.gpu.contractions import Contraction
-    from tuninglink.spaces.gpu.gpu_rules import Number
-    from tuninglink.spaces.gpu.root_loops import Beside, RootLoops
     from tuninglink.spaces.knob_templates import KnobTemplate
     from tuninglink.spaces.slots import Slot
     from tuninglink.spaces.workload import Problem, Workload
@@ -37,7 +39,7 @@ _LEAST_STAGES: Final = 2
 _MOST_BESIDE: Final = 1 << 12
 """The time that the compiler takes grows with the square: 8,006 elements took a minute."""
 _MOST_TILE: Final = 1024
-"""Tiles may stick out of what is computed, as the compiler's own do, but not by any amount."""
+"""The maximum tile of a loop: tiles may exceed the computed part, as the compiler's own do, within limits."""
 
 
 def threads_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> list[GpuSpace]:
@@ -158,10 +160,10 @@ class _ThreadsRules(FormRules):
         needed = product(self._counts)
         rules.compilers(
             needed <= most,
-            f"tiles must not ask for more than {most} threads ({{}} <= {most})",
+            f"tiles must not need more than {most} threads ({{}} <= {most})",
             needed,
         )
-        rules.threads(self.threads, needed, "that its tiles ask for", self._grade)
+        rules.threads(self.threads, needed, "that its tiles need", self._grade)
 
     def limit_memory(self) -> None:
         """Limit the copies of promoted operands and the data that threads exchange."""

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from tuninglink.spaces.workload import Problem, Workload
 
 _FEW_ROWS: Final = 8
-"""How many rows `FOR_FEW_ROWS` is for."""
+"""The number of rows that `FOR_FEW_ROWS` is for."""
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,7 @@ class _TileAndFuseRules(FormRules):
         self.add_workgroup()
         needed = product(self._tiling.counts.values()) * self.subgroup_size
         busy = product(self._tiling.busy.values()) * self.subgroup_size
-        self.rules.threads(self.threads, needed, "that its tiles ask for")
+        self.rules.threads(self.threads, needed, "that its tiles need")
         self._has_odd_threads = any_of(self.threads != needed, self.threads != busy)
 
     def limit_memory(self) -> None:

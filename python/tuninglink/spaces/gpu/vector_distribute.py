@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.iree.lowering_configs import MMA_KIND, REDUCTION, SUBGROUP_BASIS, WORKGROUP
 from tuninglink.solver.expressions import all_of, any_of, negation, number
 from tuninglink.spaces.gpu.contraction_tiles import ContractionTiles, vector_distribute_limits
-from tuninglink.spaces.gpu.contractions import intrinsics_for, read_contraction, static_sizes
-from tuninglink.spaces.gpu.gpu_rules import clip, product
+from tuninglink.spaces.gpu.contractions import (
+    Contraction,
+    Operand,
+    intrinsics_for,
+    read_contraction,
+    static_sizes,
+)
+from tuninglink.spaces.gpu.gpu_rules import GpuRules, Number, clip, product
 from tuninglink.spaces.gpu.gpu_space import FormRules, GpuSpace, Outline
 from tuninglink.spaces.gpu.knob_table import knob_name
 from tuninglink.spaces.gpu.promotion import Promotion, is_derivable, require_derivable
 from tuninglink.spaces.gpu.root_loops import has_consumers
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from iree.compiler import ir as mlir
 
     from tuninglink.spaces.gpu import Gpu, Intrinsic
-    from tuninglink.spaces.gpu.contractions import Contraction, Operand
-    from tuninglink.spaces.gpu.gpu_rules import GpuRules, Number
     from tuninglink.spaces.slots import Slot
     from tuninglink.spaces.workload import Problem, Workload
 

@@ -46,7 +46,7 @@ _WANTED: Final[Mapping[str, type[mlir.Attribute]]] = {
     names.COMPILATION_INFO: iree_codegen.CompilationInfoAttr,
     names.TRANSLATION_INFO: iree_codegen.TranslationInfoAttr,
 }
-"""The classes of attributes of which there is one."""
+"""The required classes of attributes that have one class."""
 
 _FUNCTION_ATTRIBUTES: Final = "llvm_func_attrs"
 _TRANSLATION_ENTRIES: Final = (
@@ -163,7 +163,7 @@ def _foreign_parts(value: mlir.Attribute, target: Target | None) -> Iterator[Fau
     parts = [value]
     if isinstance(value, iree_codegen.CompilationInfoAttr):
         parts = [value.translation_info, value.lowering_config]
-    remedy = f"bind the entry to what it is for, 'tuninglink.targets' on the matcher, if that is not {target}"
+    remedy = f"bind the entry to its targets, 'tuninglink.targets' on the matcher, if that is not {target}"
     for part in parts:
         if reason := foreign_reason(part, target):
             yield Fault(reason, remedy, is_error=True, knob=_foreign_knob(part))
@@ -247,7 +247,7 @@ def _types(lowering: iree_gpu.LoweringConfigAttr, matched: _Matched) -> Iterator
     types = element_types(kind)[:2]
     if sorted(types) != sorted(matched.types):
         yield Fault(
-            f"'{name}' multiplies {'·'.join(types)}, the matcher asks for {'·'.join(matched.types)}",
+            f"'{name}' multiplies {'·'.join(types)}, the matcher requires {'·'.join(matched.types)}",
             _intrinsic_for(matched.types, name, lowering.context),
             is_error=True,
             knob=MMA_KIND,

@@ -16,10 +16,10 @@ from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Place
 from tuninglink.spelling import nearest
 from tuninglink.upgrading.outline import SpecOutline
-from tuninglink.upgrading.spec_text import Source
+from tuninglink.upgrading.spec_text import SpecText
 
 _LIKE: Final = 0.8
-"""How much of two names must be the same for one to be the other, misspelt."""
+"""The least similarity of a misspelt name to the intended one."""
 
 
 @dataclass(frozen=True)
@@ -113,12 +113,12 @@ class KnobPlaces:
 
 def _read(file: str) -> SpecOutline | None:
     try:
-        return SpecOutline(Source(Path(file).read_text(encoding="utf-8"), file))
+        return SpecOutline(SpecText(Path(file).read_text(encoding="utf-8"), file))
     except (OSError, ValueError, SpecError):
         return None
 
 
-def _end(source: Source, start: int) -> int:
+def _end(source: SpecText, start: int) -> int:
     """Return the end of an op: of a named sequence with its body, of any other op before the type of its result."""
     is_sequence = False
     for token in source.tokens(start, len(source.text)):
@@ -130,7 +130,7 @@ def _end(source: Source, start: int) -> int:
     return len(source.text)
 
 
-def _first(source: Source, start: int, end: int, knob: str) -> int | None:
+def _first(source: SpecText, start: int, end: int, knob: str) -> int | None:
     """Return the first position of a knob in a part of the text, outside of comments."""
     pattern = re.compile(rf'(?<![\w.$#@%])"?{re.escape(knob)}"?(?![\w.$])')
     for match in pattern.finditer(source.text, start, end):
@@ -191,7 +191,7 @@ def level_faults(lowering: mlir.Attribute, loops: int | None) -> Iterator[Fault]
             yield Fault(message, "0 leaves a loop as it is", is_error=True, knob=name)
         elif loops is not None and sizes and len(sizes) != loops:
             yield Fault(
-                f"'{name}' has {len(sizes)} sizes for the {loops} loops that the matcher asks for",
+                f"'{name}' has {len(sizes)} sizes for the {loops} loops that the matcher requires",
                 f"write one size for each loop, such as {[*sizes[:loops], *[0] * (loops - len(sizes))]}",
                 knob=name,
             )

@@ -33,7 +33,10 @@ _PIPELINES: Final = {
 }
 
 _OPERANDS: Final = 3
-"""How many operands a contraction has, its result among them."""
+"""The number of operands of a contraction, including its result."""
+
+_INTRINSIC: Final = "such as mma_kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>"
+_WITHOUT: Final = "where no intrinsic multiplies"
 
 _MOST_THREADS: Final = 1024
 """The threads of a workgroup on any GPU that the compiler knows: `max_thread_count_per_workgroup`."""
@@ -82,33 +85,27 @@ def _missing(
     knobs: Mapping[str, mlir.Attribute], pipeline: str, *, is_product: bool
 ) -> Iterator[Fault]:
     """Yield the missing knobs without which code generation fails; determined by experiment."""
-    intrinsic = "such as mma_kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>"
+    subgroups, intrinsic = (
+        {gpu.SUBGROUP, gpu.SUBGROUP_BASIS},
+        f"needs '{gpu.MMA_KIND}', which is missing",
+    )
+    faults: list[tuple[str, str]] = []
     if pipeline == "VectorDistribute" and is_product:
-        if not {gpu.SUBGROUP, gpu.SUBGROUP_BASIS} & knobs.keys():
-            yield Fault(
-                "VectorDistribute needs 'subgroup_basis', which is missing",
-                "such as subgroup_basis = [[2, 2, 1], [0, 1, 2]], the subgroups along each loop",
-                is_error=True,
+        if not subgroups & knobs.keys():
+            remedy = (
+                "such as subgroup_basis = [[2, 2, 1], [0, 1, 2]], the subgroups along each loop"
             )
+            faults.append(("needs 'subgroup_basis', which is missing", remedy))
         if not {gpu.MMA_KIND, gpu.LANE_BASIS} & knobs.keys():
-            yield Fault(
-                "VectorDistribute needs 'mma_kind', which is missing",
-                f"{intrinsic}; or 'lane_basis' and 'thread', where no intrinsic multiplies",
-                is_error=True,
-            )
+            faults.append((intrinsic, f"{_INTRINSIC}; or 'lane_basis' and 'thread', {_WITHOUT}"))
     if pipeline == "TileAndFuse" and is_product:
-        if gpu.MMA_KIND in knobs and not {gpu.SUBGROUP, gpu.SUBGROUP_BASIS} & knobs.keys():
-            yield Fault(
-                "TileAndFuse needs 'subgroup' with 'mma_kind', and it is missing",
-                "such as subgroup = [2, 2, 0], the intrinsics of a subgroup along each loop",
-                is_error=True,
-            )
+        if gpu.MMA_KIND in knobs and not subgroups & knobs.keys():
+            remedy = "such as subgroup = [2, 2, 0], the intrinsics of a subgroup along each loop"
+            faults.append(("needs 'subgroup' with 'mma_kind', and it is missing", remedy))
         if not {gpu.MMA_KIND, gpu.THREAD} & knobs.keys():
-            yield Fault(
-                "TileAndFuse needs 'mma_kind', which is missing",
-                f"{intrinsic}; or 'thread', where no intrinsic multiplies",
-                is_error=True,
-            )
+            faults.append((intrinsic, f"{_INTRINSIC}; or 'thread', {_WITHOUT}"))
+    for message, remedy in faults:
+        yield Fault(f"{pipeline} {message}", remedy, is_error=True)
 
 
 def thread_faults(
@@ -253,7 +250,8 @@ def _of_wrong_loops(name: str, value: mlir.Attribute, parallel: Sequence[bool]) 
 
 
 def _of_other_loops(name: str, value: mlir.Attribute, loops: int) -> Iterator[Fault]:
-    asked = f"for the {_count(loops, 'loop')} that the matcher asks for"
+    """Yield the faults of a knob that is written for another number of loops or operands."""
+    asked = f"for the {_count(loops, 'loop')} that the matcher requires"
     if name in gpu.TILES and isinstance(value, mlir.ArrayAttr) and len(value) != loops:
         zeros = [0] * max(0, loops - len(value))
         sizes = [*(gpu.read_integers(value) or ())][:loops]
@@ -262,37 +260,37 @@ def _of_other_loops(name: str, value: mlir.Attribute, loops: int) -> Iterator[Fa
         cannot_tile = name == gpu.REDUCTION and len(value) > loops
         message = f"'{name}' has {_count(len(value), 'size')} {asked}"
         yield Fault(message, remedy, is_error=cannot_tile)
-    basis = gpu.read_basis(value) if name in gpu.BASES else None
-    if basis is not None:
-        counts, mapping = list(basis.counts), list(basis.mapping)
-        if len(mapping) != loops:
-            yield Fault(
-                f"'{name}' maps {_count(len(mapping), 'loop')} {asked}",
-                "its second list has the index of a count for each loop",
-                is_error=len(mapping) < loops,
-            )
-        elif any(not 0 <= position < len(counts) for position in mapping):
-            right = [min(max(position, 0), len(counts) - 1) for position in mapping]
-            yield Fault(
-                f"'{name}' is {value}, whose second list names more than its "
-                f"{_count(len(counts), 'count')}",
-                f"an index is less than {len(counts)}, such as [{counts}, {right}]",
-                is_error=True,
-            )
-        elif min(counts, default=1) < 1:
-            right = [max(1, count) for count in counts]
-            message = f"'{name}' is {value}, and a count must be positive"
-            yield Fault(message, f"write [{right}, {mapping}]", is_error=True)
+    if name in gpu.BASES:
+        yield from _of_basis(name, value, loops, asked)
     if name == gpu.PROMOTED_OPERANDS:
-        outside = [
-            integer for integer in gpu.read_integers(value) or () if not 0 <= integer < _OPERANDS
-        ]
+        operands = gpu.read_integers(value) or ()
+        outside = [number for number in operands if not 0 <= number < _OPERANDS]
         if outside:
-            yield Fault(
-                f"'{name}' names operand {outside[0]}, which there is not",
-                "0 and 1 are the operands, 2 is the result, such as [0, 1]",
-                is_error=True,  # the compiler reads beyond the operands: it crashes or does not end
-            )
+            message = f"'{name}' names operand {outside[0]}, which there is not"
+            remedy = "0 and 1 are the operands, 2 is the result, such as [0, 1]"
+            # The compiler reads beyond the operands: it crashes or does not end.
+            yield Fault(message, remedy, is_error=True)
+
+
+def _of_basis(name: str, value: mlir.Attribute, loops: int, asked: str) -> Iterator[Fault]:
+    """Yield the fault of a basis: counts, and for each loop the index of its count."""
+    basis = gpu.read_basis(value)
+    if basis is None:
+        return
+    counts, mapping = list(basis.counts), list(basis.mapping)
+    if len(mapping) != loops:
+        message = f"'{name}' maps {_count(len(mapping), 'loop')} {asked}"
+        remedy = "its second list has the index of a count for each loop"
+        yield Fault(message, remedy, is_error=len(mapping) < loops)
+    elif any(not 0 <= position < len(counts) for position in mapping):
+        right = [min(max(position, 0), len(counts) - 1) for position in mapping]
+        of_counts = _count(len(counts), "count")
+        message = f"'{name}' is {value}, whose second list names more than its {of_counts}"
+        remedy = f"an index is less than {len(counts)}, such as [{counts}, {right}]"
+        yield Fault(message, remedy, is_error=True)
+    elif min(counts, default=1) < 1:
+        remedy = f"write [{[max(1, count) for count in counts]}, {mapping}]"
+        yield Fault(f"'{name}' is {value}, and a count must be positive", remedy, is_error=True)
 
 
 def _count(number: int, noun: str) -> str:

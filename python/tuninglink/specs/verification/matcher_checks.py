@@ -162,7 +162,7 @@ class MatcherChecks:
         if isinstance(argument, OperationType):
             self._diagnostics.error(
                 f"matcher '{_name(matcher)}' takes only '{argument.operation_name}', and the "
-                f"first other operation that it is asked about fails the compilation; take "
+                f"first other operation that it is tried on fails the compilation; take "
                 "'!transform.any_op' and match the name with 'transform.match.operation_name'",
                 matcher.sequence,
                 [_used_here(user)],
@@ -178,7 +178,7 @@ class MatcherChecks:
             )
         else:
             message = (
-                f"'{operation.name}' cannot stand in matcher '{_name(matcher)}': the compiler "
+                f"'{operation.name}' cannot be in matcher '{_name(matcher)}': the compiler "
                 "refuses to run it there; put it into a sequence that the matcher includes"
             )
         self._diagnostics.error(message, operation, [_used_here(user)])

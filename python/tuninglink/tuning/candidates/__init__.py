@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
@@ -18,6 +18,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree.op_kinds import Role
 from tuninglink.mlir import names
+from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.plain_data import HIDDEN
 
 if TYPE_CHECKING:
@@ -78,6 +79,17 @@ class Candidate:
             return self.configuration
         knobs = ", ".join(f"{name} = {value}" for name, value in self.knobs.items())
         return f"{self.pipeline} {knobs}"
+
+
+def rewriting_candidate(default: Candidate, copies: Sequence[int]) -> Candidate:
+    """Return the candidate that rewrites the op.
+
+    Args:
+        default: the compiler's choice, whose pipeline it is expected to choose for the new ops.
+        copies: the number of copies by loop, 0 for the other loops.
+    """
+    numbers = mlir.DenseI64ArrayAttr.get(list(copies), context=thread_context())
+    return Candidate(default.pipeline, {}, str(numbers), origin=CandidateOrigin.REWRITING)
 
 
 def configuration_of(candidate: Candidate, context: mlir.Context) -> dict[str, mlir.Attribute]:
@@ -167,7 +179,7 @@ _WIDTH: Final = re.compile(r"\d+")
 
 
 def side_of(role: str) -> str:
-    """Return the side of a role: `m`, `n`, `k`, or `b` for batches and whatever else there is."""
+    """Return the side of a role: `m`, `n`, `k`, or `b` for batches and all others."""
     return _SIDES.get(role, "b")
 
 
@@ -178,5 +190,5 @@ def operand_bytes(problem: SearchProblem) -> float:
 
 
 def logarithm(value: float) -> float:
-    """Return the logarithm to the base of 2, and -1 for what has none."""
+    """Return the logarithm to the base of 2, and -1 for numbers without one."""
     return math.log2(value) if value > 0 else -1.0

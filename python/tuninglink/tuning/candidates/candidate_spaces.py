@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
@@ -15,7 +16,7 @@ from tuninglink.spaces.compiler_provider import CompilerSpace
 from tuninglink.spaces.configuration import Configuration, MismatchError
 from tuninglink.spaces.configuration_answers import Miscompilations
 from tuninglink.spaces.gpu.code_options import code_options, read_options, with_options
-from tuninglink.spaces.selection import EVERYTHING
+from tuninglink.spaces.selection import EVERYTHING, SpaceSelection
 from tuninglink.tuning.candidates import Candidate, CandidateOrigin, SearchProblem
 from tuninglink.tuning.candidates.sampling import (
     CHECKING,
@@ -26,11 +27,8 @@ from tuninglink.tuning.candidates.sampling import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from tuninglink.spaces.provider_registry import ProviderRegistry
     from tuninglink.spaces.providers import Space
-    from tuninglink.spaces.selection import SpaceSelection
     from tuninglink.spaces.workload import Workload
 
 _SEARCHING: Final = Limits(seconds=2.0, steps=5000)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass
@@ -19,18 +18,25 @@ from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.iree.worker_stack import stack_overflow, stack_report_flag
 from tuninglink.matching.specialization_ranges import has_ranges
 from tuninglink.mlir.diagnostics import thread_context
-from tuninglink.mlir.serialization import to_bytecode
+from tuninglink.mlir.serialization import to_text
 from tuninglink.specs.spec import load_spec
 from tuninglink.tuning.candidates import CandidateOrigin
 from tuninglink.tuning.candidates.templates import apply_candidate
 from tuninglink.tuning.programs.benchmark import Benchmark
 from tuninglink.tuning.programs.specialized_dispatches import select_exports
 from tuninglink.tuning.results import Failure, FailureKind
-from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError, do_nothing
+from tuninglink.workers import (
+    JobTimeoutError,
+    Pool,
+    WorkerCrashedError,
+    do_nothing,
+    processor_count,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tuninglink.compiler.program_sources import SavedProgram
     from tuninglink.specs.spec import Spec
     from tuninglink.tuning.candidates import Candidate
     from tuninglink.tuning.programs.benchmark import BufferLayout, SizedFunction
@@ -100,7 +106,7 @@ class CandidateCompiler:
         jobs: int | None = None,
         start: Callable[[int, Callable[..., object], tuple[Any, ...]], JobPool] = Pool,
     ) -> None:
-        self.jobs = jobs or len(os.sched_getaffinity(0))
+        self.jobs = jobs or processor_count()
         self._pool = start(self.jobs, prepare_worker, (tuple(flags),))
         self._whole_pool = start(_WHOLE_AT_ONCE, prepare_whole_worker, (tuple(flags),))
         for _ in range(self.jobs):
@@ -151,9 +157,12 @@ class CandidateCompiler:
             lambda compiled: compiled,
         )
 
-    def submit_whole(self, source: bytes, spec: str, seconds: float) -> Future[Compiled | Failure]:
+    def submit_whole(
+        self, program: SavedProgram, spec: str, seconds: float
+    ) -> Future[Compiled | Failure]:
         """Compile a program of many dispatches as `submit_program` does, on all processors."""
-        job = self._whole_pool.submit(compile_program, source, spec, seconds=seconds)
+        arguments = (program.content, spec, program.phase)
+        job = self._whole_pool.submit(compile_program, *arguments, seconds=seconds)
         return _then(job, lambda compiled: compiled)
 
 
@@ -239,22 +248,25 @@ def compile_candidate(template: bytes, candidate: Candidate) -> bytes | str:
         return failure.diagnostics[0].message
 
 
-def compile_program(source: bytes, spec: str) -> Compiled | str:
-    """Compile a program at `executable-sources` in this process, whose command line holds the flags.
+def compile_program(
+    source: bytes, spec: str, first: Phase = Phase.EXECUTABLE_SOURCES
+) -> Compiled | str:
+    """Compile a program in this process, whose command line holds the flags.
 
     Args:
         source: the program.
         spec: the spec to apply; empty for none.
+        first: the phase that it has passed.
 
     Returns:
         The module, or the first error.
     """
     began = time.monotonic()
-    options = CompileOptions(compile_from=Phase.EXECUTABLE_SOURCES)
+    options = CompileOptions(compile_from=first)
     try:
         specs = [load_spec(spec.encode())] if spec else []
         if any(map(has_ranges, specs)):
-            source = _configured(source, specs)
+            source = _configured(source, specs, first)
             options, specs = CompileOptions(compile_from=Phase.EXECUTABLE_CONFIGURATIONS), []
         compilation = Compiler(options, SpecChoice(specs)).compile_bytes(source, "<dispatches>")
     except TuninglinkError as failure:
@@ -262,14 +274,13 @@ def compile_program(source: bytes, spec: str) -> Compiled | str:
     return Compiled(compilation.output, time.monotonic() - began)
 
 
-def _configured(source: bytes, specs: Sequence[Spec]) -> bytes:
+def _configured(source: bytes, specs: Sequence[Spec], first: Phase) -> bytes:
     """Return a program configured by specs, whose benchmarks call the code for their sizes."""
     options = CompileOptions(
-        compile_from=Phase.EXECUTABLE_SOURCES,
+        compile_from=first,
         compile_to=Phase.EXECUTABLE_CONFIGURATIONS,
-        emit_bytecode=True,
     )
     content = Compiler(options, SpecChoice(specs)).compile_bytes(source, "<dispatches>").output
     module = mlir.Module.parse(content, thread_context()).operation
     select_exports(module)
-    return to_bytecode(module)
+    return to_text(module).encode()  # bytecode would lose the weights; see `Run.save`

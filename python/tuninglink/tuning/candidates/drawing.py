@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Final, Self
@@ -9,17 +10,15 @@ from typing import TYPE_CHECKING, Final, Self
 from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.tuning.candidates.candidate_spaces import CandidateSpaces
 from tuninglink.tuning.candidates.compilation import prepare_worker
-from tuninglink.tuning.candidates.preparation import tunable_parts, with_sizes
+from tuninglink.tuning.candidates.preparation import PreparedTask, tunable_parts, with_sizes
 from tuninglink.tuning.candidates.templates import configure
 from tuninglink.workers import Pool, do_nothing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
     from concurrent.futures import Future
 
     from tuninglink.spaces.selection import SpaceSelection
     from tuninglink.tuning.candidates import Candidate
-    from tuninglink.tuning.candidates.preparation import PreparedTask
     from tuninglink.tuning.programs.dispatches import TuningTask
 
 _MOST_TASKS: Final = 64
@@ -80,7 +79,7 @@ class DrawingProcess:
 
 @dataclass(frozen=True)
 class _Question:
-    """Whose candidates are drawn."""
+    """A problem whose candidates are drawn."""
 
     task: TuningTask
     flags: tuple[str, ...]

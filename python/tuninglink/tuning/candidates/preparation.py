@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -19,22 +20,16 @@ from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.walk import collect, visit
 from tuninglink.spaces.provider_registry import ProviderRegistry
-from tuninglink.spaces.selection import EVERYTHING
-from tuninglink.spaces.workload import read_workload
-from tuninglink.specs.spec import load_spec
-from tuninglink.tuning.candidates import Candidate, CandidateOrigin
+from tuninglink.spaces.selection import EVERYTHING, SpaceSelection
+from tuninglink.spaces.workload import Workload, read_workload
+from tuninglink.specs.spec import Spec, load_spec
+from tuninglink.tuning.candidates import Candidate, CandidateOrigin, rewriting_candidate
 from tuninglink.tuning.candidates.candidate_spaces import CandidateSpaces
 from tuninglink.tuning.candidates.compilation import BenchmarkTemplate
-from tuninglink.tuning.candidates.templates import apply_specs, configure
+from tuninglink.tuning.candidates.templates import ConfiguredDispatch, apply_specs, configure
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from tuninglink.spaces.configuration import Configuration
-    from tuninglink.spaces.selection import SpaceSelection
-    from tuninglink.spaces.workload import Workload
-    from tuninglink.specs.spec import Spec
-    from tuninglink.tuning.candidates.templates import ConfiguredDispatch
     from tuninglink.tuning.programs.dispatches import TuningTask
 
 
@@ -83,9 +78,8 @@ class Rewriting:
         return op.name == names.GENERIC and set(op.strides) == {1}
 
     def candidate(self, default: Candidate) -> Candidate:
-        """Return the candidate; the compiler is expected to choose the pipeline of its default."""
-        copies = self.entry.configuration[names.UNROLLED_LOOPS]
-        return Candidate(default.pipeline, {}, copies, origin=CandidateOrigin.REWRITING)
+        """Return the candidate; see `rewriting_candidate`."""
+        return rewriting_candidate(default, self.entry.copies)
 
 
 @dataclass(frozen=True)

@@ -68,14 +68,25 @@ def configure(source: bytes, flags: Sequence[str], spec: Spec | None = None) -> 
     return ConfiguredDispatch(read_workload(root, function, module), configuration, template)
 
 
-def apply_specs(source: bytes, flags: Sequence[str], specs: Sequence[Spec]) -> Compilation:
-    """Configure a program at `executable-sources` with specs; return it as bytecode, with the applied entries.
+def apply_specs(
+    source: bytes,
+    flags: Sequence[str],
+    specs: Sequence[Spec],
+    first: Phase = Phase.EXECUTABLE_SOURCES,
+) -> Compilation:
+    """Configure a program with specs; return it as bytecode, with the applied entries.
+
+    Args:
+        source: the program.
+        flags: flags of the session.
+        specs: the specs, the first wins.
+        first: the phase that the program has passed.
 
     Raises:
         CompileError: it does not compile.
     """
     options = CompileOptions(
-        compile_from=Phase.EXECUTABLE_SOURCES,
+        compile_from=first,
         compile_to=Phase.EXECUTABLE_CONFIGURATIONS,
         emit_bytecode=True,
     )

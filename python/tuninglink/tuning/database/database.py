@@ -74,7 +74,7 @@ class Database:
         self._connection.close()
 
     def record(self, trial: Trial) -> None:
-        """Add a trial; it is kept when this returns, whatever happens to the process.
+        """Add a trial; it is kept when this returns, even if the process ends.
 
         Raises:
             DatabaseError: the file cannot be written.
@@ -138,7 +138,7 @@ class Database:
             return [str(value) for (value,) in self._connection.execute(query)]
 
     def ranked(self, kind: str, target: str) -> list[tuple[Trial, ...]]:
-        """Return what was measured of each problem of a kind, in each environment with a target; see `ranked_among`.
+        """Return the measurements of each problem of a kind, in each environment with a target; see `ranked_among`.
 
         Raises:
             DatabaseError: the file cannot be read.
@@ -162,6 +162,7 @@ class Database:
                 yield _trial(row)
 
     def _insert(self, trial: Trial) -> int:
+        # A hash of the whole trial identifies it, so that merges add no duplicates.
         configuration = trial.configuration
         failure = trial.failure
         knobs = json.dumps(dict(configuration.knobs), separators=(",", ":"))
@@ -181,6 +182,7 @@ class Database:
         key = sha256(json.dumps(whole).encode()).hexdigest()
         if self._connection.execute("SELECT 1 FROM trial WHERE key = ?", (key,)).fetchone():
             return 0
+        # Refer to the rows of its problem, environment and configuration, which are added if new.
         identities = (
             self._identity("problem", ("key",), astuple(problem)),
             self._identity("environment", _ENVIRONMENT_COLUMNS, astuple(trial.environment)),
@@ -231,7 +233,7 @@ def winners_among(trials: Iterable[Trial]) -> list[Winner]:
 
 
 def results_of(trials: Iterable[Trial]) -> dict[str, str]:
-    """Return what is known of the results of configurations by their keys, from trials of one problem.
+    """Return the recorded verdicts on results of configurations by their keys, from trials of one problem.
 
     That is `RIGHT`, `NOT_CHECKED`, or the kind of a failure.
     """

@@ -166,7 +166,7 @@ def _knob_column(knob: str) -> str:
 def to_tables(
     trials: Iterable[Trial],
 ) -> dict[tuple[ProblemRecord, EnvironmentRecord], RecordedTable | None]:
-    """Return what was measured first of each candidate, as a table for each problem and environment.
+    """Return the first measurements of each candidate, as a table for each problem and environment.
 
     Races and confirmations are left out, as they measure few candidates, and with more care than the others.
 
@@ -180,7 +180,7 @@ def to_tables(
 
 
 def write_tables(trials: Iterable[Trial], directory: Path) -> list[str]:
-    """Write a file for each problem and environment, named after the problem; return what is left out.
+    """Write a file for each problem and environment, named after the problem; return the omitted ones.
 
     Raises:
         TuninglinkError: a file cannot be written.
@@ -247,7 +247,7 @@ def _key(trial: Trial) -> tuple[str, EnvironmentRecord, str]:
 
 
 def _results(trials: Sequence[Trial]) -> dict[tuple[str, EnvironmentRecord, str], str]:
-    """Return what is known of the results of each configuration."""
+    """Return the recorded verdicts on the results of each configuration."""
     groups: dict[tuple[str, EnvironmentRecord], list[Trial]] = {}
     for trial in trials:
         groups.setdefault((trial.problem.key, trial.environment), []).append(trial)

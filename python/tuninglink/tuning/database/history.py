@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
@@ -12,14 +13,12 @@ from tuninglink.tuning.database.database import RIGHT, ranked_among, results_of
 from tuninglink.tuning.deciding import interval
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     from tuninglink.tuning.database.records import EnvironmentRecord, Trial
 
 
 @dataclass(frozen=True)
 class HistoryFilter:
-    """Which problems are shown.
+    """A selection of problems.
 
     Attributes:
         words: words that the description of the problem contains, all of them.
@@ -180,7 +179,7 @@ _Place = tuple[str, str, str, str, int, int]
 
 
 def _place(environment: EnvironmentRecord) -> _Place:
-    """Return what must be the same for times to be compared."""
+    """Return the parts that must be equal for a comparison of times."""
     return (
         environment.target,
         environment.sku,
@@ -214,7 +213,6 @@ def _series(trials: Iterable[Trial]) -> Iterator[list[Trial]]:
         return trial.problem.kind, trial.problem.description, _place(trial.environment)
 
     for group in _grouped(trials, described).values():
-        by_key = _grouped(group, lambda trial: trial.problem.key)
         keys_of_versions = _grouped(group, _software).values()
         is_distinct = all(
             len({trial.problem.key for trial in version}) == 1 for version in keys_of_versions
@@ -222,7 +220,7 @@ def _series(trials: Iterable[Trial]) -> Iterator[list[Trial]]:
         if is_distinct:
             yield group
         else:
-            yield from by_key.values()
+            yield from _grouped(group, lambda trial: trial.problem.key).values()
 
 
 def _history(trials: Sequence[Trial], least: float) -> ProblemHistory:

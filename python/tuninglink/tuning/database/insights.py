@@ -6,6 +6,7 @@ and one target.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -24,8 +25,6 @@ from tuninglink.tuning.database.quantity_conditions import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from numpy.typing import NDArray
 
     from tuninglink.tuning.database.quantity_conditions import Mask
@@ -225,6 +224,7 @@ class _Measured:
 
 def _heuristic(kind: str, target: str, trials: Iterable[Trial]) -> Heuristic | None:
     """Return the heuristic of a kind of operation on a target; None if no condition separates its candidates."""
+    # Learn conditions from all problems with knobs.
     groups = [
         group for group in ranked_among(trials) if any(trial.configuration.knobs for trial in group)
     ]
@@ -235,6 +235,7 @@ def _heuristic(kind: str, target: str, trials: Iterable[Trial]) -> Heuristic | N
     conditions = measured.heuristic(everything)
     if not conditions:
         return None
+    # Rate the conditions, one more at each step.
     winners = np.unique(measured.problems, return_index=True)[1]  # the fastest comes first
     steps = []
     for number, condition in enumerate(conditions, 1):
@@ -247,6 +248,7 @@ def _heuristic(kind: str, target: str, trials: Iterable[Trial]) -> Heuristic | N
                 int((holds & measured.are_defaults).sum()),
             )
         )
+    # Rate the compiler's own choices.
     defaults = [slowdown for group in groups for slowdown in _default_slowdowns(group)]
     return Heuristic(
         kind,

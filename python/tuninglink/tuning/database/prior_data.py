@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 
 
 _MOST_WINNERS: Final = 8
-"""How many of the fastest configurations of other problems are tried first."""
+"""The number of fastest configurations of other problems that are tried first."""
 
 _MOST_SAME: Final = 3
-"""How many of the fastest configurations of the same problem elsewhere always race."""
+"""The number of fastest configurations of the same problem in other environments that always race."""
 
 _MOST_TRIALS: Final = 3000
-"""How many trials of other problems are learned from, which takes about a second."""
+"""The maximum number of trials of other problems that the model learns from, which takes about a second."""
 
 _FEWEST_TRIALS: Final = 8
-"""Fewer do not tell what is fast on a problem."""
+"""The least number of trials that show which candidates of a problem are fast."""
 
 
 class KnownCandidates(Protocol):
@@ -64,7 +64,7 @@ class PriorData:
     def read(
         cls, database: Database, problem: SearchProblem, key: str, environment: EnvironmentRecord
     ) -> Self:
-        """Read what is known.
+        """Read the prior data of a problem.
 
         Args:
             database: where it is kept.
@@ -143,7 +143,7 @@ def _times(trials: Sequence[Trial]) -> Iterator[tuple[Candidate, float]]:
 
 @dataclass(frozen=True)
 class RecordedTimes:
-    """What a database knows of the dispatches of a program.
+    """The recorded times of the dispatches of a program.
 
     Attributes:
         by_dispatch: for each dispatch, by its name, the times of its configurations.
@@ -154,13 +154,13 @@ class RecordedTimes:
     device: str = ""
 
     def microseconds(self, dispatch: DispatchReport) -> float | None:
-        """Return how long one call of a dispatch takes in its configuration; None if that was not measured."""
+        """Return the time of a call of a dispatch in its configuration; None if it was not measured."""
         if len(dispatch.operations) != 1:
             return None
         return self._time(dispatch, dispatch.operations[0].configuration)
 
     def default_microseconds(self, dispatch: DispatchReport) -> float | None:
-        """Return how long one call takes with the compiler's choice; None if that was not measured."""
+        """Return the time of a call with the compiler's choice; None if it was not measured."""
         choices = [operation.compilers_choice for operation in dispatch.operations]
         return self._time(dispatch, choices[0]) if len(choices) == 1 and choices[0] else None
 
@@ -173,7 +173,7 @@ def recorded_times(
 ) -> RecordedTimes:
     """Look up the dispatches of a program.
 
-    Times of several environments with the same problem are not told apart: the latest trial counts.
+    Times of several environments with the same problem are not distinguished: the latest trial counts.
 
     Args:
         database: the database.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
@@ -15,8 +16,6 @@ from tuninglink.tuning.database.tables import problem_of_program, recorded_candi
 from tuninglink.tuning.search.features import features
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from numpy.typing import NDArray
 
     from tuninglink.tuning.candidates import SearchProblem
@@ -58,7 +57,7 @@ class QuantityCondition:
 
     @property
     def subject(self) -> tuple[str, str, str]:
-        """What it bounds: of two conditions with one subject, the tighter one implies the other."""
+        """The bounded quantity: of two conditions with one subject, the tighter one implies the other."""
         return self.quantity, self.relation, self.value if isinstance(self.value, str) else ""
 
 
@@ -90,7 +89,7 @@ class Quantities:
         return Quantities([*self.names, *names], np.column_stack([self.table, *products]))
 
     def holds(self, condition: QuantityCondition) -> Mask:
-        """Return which rows meet a condition."""
+        """Return the rows that meet a condition."""
         if isinstance(condition.value, str):
             is_pipeline = self.table[:, self.names.index(_PIPELINE + condition.value)] > 0
             return is_pipeline if condition.relation == "==" else ~is_pipeline
@@ -195,12 +194,14 @@ def failure_rules(kind: str, target: str, trials: Iterable[Trial]) -> Iterator[F
         key = trial.problem.key, trial.configuration.key
         if trial.configuration.knobs and (trial.failure is not None or key not in candidates):
             candidates[key] = trial  # of a candidate that failed at any stage, the failure counts
+    # Divide the candidates by the reason of their failure.
     rows = list(candidates.values())
     reasons = list(map(_reason, rows))
     succeeded = np.array([reason is None for reason in reasons], bool)
     quantities = Quantities.of(rows)
     for reason in dict.fromkeys(filter(None, reasons)):
         failed = np.array([other == reason for other in reasons], bool)
+        # Take the conditions that explain most of the remaining failures, until too few are left.
         unexplained = failed
         while succeeded.any() and unexplained.sum() >= FEWEST:
             conditions, holds = _common_conditions(quantities, unexplained, succeeded)

@@ -1,4 +1,4 @@
-"""What a database holds, as data."""
+"""The contents of a database as data classes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ProblemRecord:
 
 @dataclass(frozen=True)
 class EnvironmentRecord:
-    """What a time depends on beside the problem and the configuration.
+    """The conditions of a measurement, apart from the problem and the configuration.
 
     Attributes:
         target: the architecture that is compiled for, as in `gfx942`.
@@ -66,7 +66,7 @@ class ConfigurationRecord:
     """A configuration.
 
     Attributes:
-        key: what tells it from others, such as a hash of the texts.
+        key: its unique key, such as a hash of the texts.
         pipeline: the pipeline, as MLIR writes it.
         knobs: the values of the knobs; empty where no space speaks of the configuration.
         attribute: the `#iree_codegen.compilation_info`, as MLIR writes it; empty where only the knobs are known.
@@ -86,7 +86,7 @@ class Trial:
 
     Attributes:
         problem: the problem.
-        environment: what else the result depends on.
+        environment: the other conditions of the result.
         configuration: the configuration.
         stage: the step of the tuner: `screen`, `race` or `final`.
         origin: where the candidate came from: `default`, `space` or `spec`.
@@ -117,7 +117,7 @@ class Trial:
 
     @property
     def is_compared(self) -> bool:
-        """Whether what it computed was compared: that of a candidate in a race, and the compiler's choice with it."""
+        """Whether its outputs were compared: those of a candidate in a race, and those of the compiler's choice."""
         return self.failure is None and (self.stage != "screen" or self.origin == "default")
 
     @property
@@ -131,7 +131,7 @@ class Winner:
     """The fastest configuration of a problem in an environment among those whose results were compared.
 
     Attributes:
-        trial: its trial, of the latest stage that there is.
+        trial: its trial, of the latest recorded stage.
         default_us: the median time of the compiler's own choice, None if it was not measured.
     """
 

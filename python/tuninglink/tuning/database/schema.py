@@ -48,7 +48,7 @@ def _code(failure: sqlite3.Error) -> int:
     return code & 0xFF  # without the extension
 
 
-_KEPT = "what was recorded before is kept; make room and run the same command again"
+_KEPT = "earlier records are kept; free some space and run the same command again"
 _WORDS = {
     sqlite3.SQLITE_NOTADB: ("is no SQLite database", "name another file"),
     sqlite3.SQLITE_READONLY: (
@@ -234,7 +234,7 @@ def _check(connection: sqlite3.Connection, name: str) -> None:
     version = _pragma(connection, "user_version")
     if version > VERSION:
         raise database_error(
-            f"database '{name}' is of version {version}, and this program knows {VERSION}",
+            f"database '{name}' is of version {version}, and this program supports {VERSION}",
             "use the program that wrote it, or a newer one",
         )
 

@@ -192,7 +192,7 @@ def _distance(one: Candidate, other: Candidate) -> int:
 
 
 def problem_of_table(table: RecordedTable) -> SearchProblem:
-    """Return what the program of a table computes.
+    """Return the problem of a table's program.
 
     Raises:
         TuninglinkError: the program cannot be parsed, or computes nothing.
@@ -201,7 +201,7 @@ def problem_of_table(table: RecordedTable) -> SearchProblem:
 
 
 def problem_of_program(program: str, device: str) -> SearchProblem:
-    """Return what a program computes, as MLIR text, on a device of this name.
+    """Return the problem of a program, as MLIR text, on a device of this name.
 
     Raises:
         TuninglinkError: the program cannot be parsed, or computes nothing.

@@ -6,7 +6,6 @@ of whole programs, and verification of winners.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Final
@@ -16,16 +15,29 @@ import numpy as np
 from tuninglink.plain_data import FLAT, HIDDEN, named, written
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
 _RESAMPLES: Final = 2000
+_FEWEST_RESAMPLES: Final = 500
+_DRAWS: Final = 400_000
+"""The draws of rounds for an interval from which on it has fewer resamples."""
+
 _CONFIDENCE: Final = 0.975
 """With 0.95, 4 of 199 races of identical code had a winner on four cores at a load average of 10 to 27; with this, 2."""
 
+_TAIL: Final = (1 - _CONFIDENCE) / 2
+
 _FEWEST: Final = 3
 """The fewest rounds for a meaningful interval."""
+
+_UNDISTURBED: Final = 0.2
+"""The fraction of the rounds, the fastest ones, whose mean stands for the time without other work on the machine.
+
+Other work, for example on the other thread of a core, makes many calls of a program 1.5 times as long, and those of some
+programs more than those of others: whether a median is a time with it or without it is chance.
+"""
 
 
 class Outcome(Enum):
@@ -42,7 +54,8 @@ class ConfidenceInterval:
 
     Attributes:
         low: the lower bound.
-        median: the estimate, the median of the ratios of the rounds.
+        median: the estimate: of dispatches the median of the ratios of the rounds, of whole programs the ratio of their
+            times without other work on the machine.
         high: the upper bound.
     """
 
@@ -110,9 +123,41 @@ def interval(ratios: ArrayLike, seed: int = 0) -> ConfidenceInterval:
         return ConfidenceInterval(0.0, median, float("inf"))
     chosen = np.random.default_rng(seed).integers(0, len(values), (_RESAMPLES, len(values)))
     medians = np.median(values[chosen], axis=1)
-    tail = (1 - _CONFIDENCE) / 2
-    low, high = np.quantile(medians, (tail, 1 - tail))
+    low, high = np.quantile(medians, (_TAIL, 1 - _TAIL))
     return ConfidenceInterval(float(low), median, float(high))
+
+
+def undisturbed_us(times: ArrayLike) -> float:
+    """Return the time of a program without other work on the machine, which only adds to a time."""
+    return float(_fastest(np.asarray(times, np.float64).reshape(1, -1))[0])
+
+
+def undisturbed_speedup(times: ArrayLike, others: ArrayLike, seed: int = 0) -> ConfidenceInterval:
+    """Return the speedup of one program over another without other work on the machine, with its bootstrap interval.
+
+    Args:
+        times: the times of the slower program by round, or of several copies of it.
+        others: the times of the faster program in the same rounds, likewise.
+        seed: the seed of the resamples of rounds.
+
+    Raises:
+        ValueError: there are no rounds.
+    """
+    slower, faster = (np.atleast_2d(np.asarray(rounds, np.float64)) for rounds in (times, others))
+    count = slower.shape[1]
+    if not count:
+        raise ValueError("there is no speedup without rounds")
+    speedup = undisturbed_us(slower) / undisturbed_us(faster)
+    if count < _FEWEST:
+        return ConfidenceInterval(0.0, speedup, float("inf"))
+    resamples = min(_RESAMPLES, max(_FEWEST_RESAMPLES, _DRAWS // count))
+    chosen = np.random.default_rng(seed).integers(0, count, (resamples, count))
+    resampled = [
+        _fastest(np.concatenate([copy[chosen] for copy in program], axis=1))
+        for program in (slower, faster)
+    ]
+    low, high = np.quantile(resampled[0] / resampled[1], (_TAIL, 1 - _TAIL))
+    return ConfidenceInterval(float(low), speedup, float(high))
 
 
 def decide(
@@ -181,119 +226,8 @@ def _ratios(rounds: ArrayLike) -> np.ndarray:
     return times[:, 0] / times[:, 1]
 
 
-_NARROW: Final = 0.02
-"""The width of an interval, relative to the speedup, that is narrow enough."""
-
-_FAR: Final = 1.25
-"""The factor beyond the noise of the default from which the interval of a program need not be narrow."""
-
-_ALIKE: Final = 1.02
-"""The speedup over the leader up to which another program may prove to be faster without further rounds."""
-
-_FIRST_COPY: Final = -2
-_SECOND_COPY: Final = -1
-"""The keys of the copies of the default."""
-
-
-class Standings:
-    """The times of programs by round, against two copies of a default; those that left took part in the first rounds.
-
-    The default counts with the geometric mean of its copies, which has less noise than one of them.
-
-    Args:
-        weights: the weights of the functions that are called in a round.
-        seed: the seed of resamples.
-    """
-
-    def __init__(self, weights: Sequence[int], seed: int = 0) -> None:
-        self._weights = np.array(weights)
-        self._seed = seed
-        self._rounds: defaultdict[int, list[Sequence[float]]] = defaultdict(list)
-
-    def __contains__(self, program: int) -> bool:
-        """Return whether a program took part."""
-        return program in self._rounds
-
-    def add(self, programs: Sequence[int], rounds: Sequence[Sequence[Sequence[float]]]) -> None:
-        """Add rounds.
-
-        Args:
-            programs: the programs that took part.
-            rounds: the microseconds of the functions, by round, for both copies of the default and then the programs.
-        """
-        for times in rounds:
-            keys = (_FIRST_COPY, _SECOND_COPY, *programs)
-            for key, functions in zip(keys, times, strict=True):
-                self._rounds[key].append(functions)
-
-    @property
-    def default_ms(self) -> float:
-        """The median time of the default."""
-        return self.milliseconds(_FIRST_COPY)
-
-    def milliseconds(self, program: int) -> float:
-        """Return the median time of a program."""
-        return float(np.median(self._times(program))) / 1000
-
-    @property
-    def noise(self) -> ConfidenceInterval:
-        """The speedup of the default against itself."""
-        return self._interval(self._times(_FIRST_COPY), self._times(_SECOND_COPY))
-
-    def speedup(self, program: int, function: int | None = None) -> ConfidenceInterval:
-        """Return the speedup of a program over the default, of one function or of their weighted sum."""
-        first, second = self._times(_FIRST_COPY, function), self._times(_SECOND_COPY, function)
-        return self._interval(np.sqrt(first * second), self._times(program, function))
-
-    def remaining(self, programs: Sequence[int], eligible: Collection[int]) -> list[int]:
-        """Return the programs that may be faster than the fastest eligible one."""
-        leader = self._leader(programs, eligible)
-        if leader is None:
-            return list(programs)
-        return [
-            program
-            for program in programs
-            if program == leader or self._against(leader, program).high > 1.0
-        ]
-
-    def are_decided(self, programs: Sequence[int], eligible: Collection[int]) -> bool:
-        """Return whether further rounds are pointless.
-
-        The interval of the fastest eligible program is narrow, or far from the noise of the default, and other
-        eligible ones are hardly faster.
-        """
-        leader = self._leader(programs, eligible)
-        noise = self.noise
-        others = [self.speedup(program) for program in programs]
-        if leader is None:
-            return all(map(_is_narrow, (noise, *others)))
-        speedup = self.speedup(leader)
-        is_far = speedup.low > _FAR * noise.high or _FAR * speedup.high < noise.low
-        return (is_far or (_is_narrow(noise) and _is_narrow(speedup))) and all(
-            self._against(leader, program).high <= _ALIKE
-            for program in programs
-            if program in eligible
-        )
-
-    def _leader(self, programs: Sequence[int], eligible: Collection[int]) -> int | None:
-        contenders = [program for program in programs if program in eligible]
-        return max(contenders, key=lambda program: self.speedup(program).median, default=None)
-
-    def _against(self, leader: int, program: int) -> ConfidenceInterval:
-        """Return the speedup of a program over the leader."""
-        return self._interval(self._times(leader), self._times(program))
-
-    def _times(self, program: int, function: int | None = None) -> NDArray[np.float64]:
-        """Return the microseconds of a function, or the weighted sums of all, by round."""
-        times = np.array(self._rounds[program], np.float64)
-        return times @ self._weights if function is None else times[:, function]
-
-    def _interval(
-        self, times: NDArray[np.float64], others: NDArray[np.float64]
-    ) -> ConfidenceInterval:
-        count = min(len(times), len(others))
-        return interval(times[:count] / others[:count], self._seed)
-
-
-def _is_narrow(speedup: ConfidenceInterval) -> bool:
-    return speedup.high - speedup.low <= _NARROW * speedup.median
+def _fastest(times: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the mean of the fastest times in each row."""
+    count = max(1, round(_UNDISTURBED * times.shape[1]))
+    fastest: NDArray[np.float64] = np.partition(times, count - 1, axis=1)[:, :count].mean(axis=1)
+    return fastest

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.tuning.deciding import Decision, Outcome, decide
 from tuninglink.tuning.deciding.contestants import (
     BLOCK_ROUNDS,
     CLEAR_ROUNDS,
+    Contestant,
+    RaceRules,
     round_count,
     round_seconds,
 )
 from tuninglink.tuning.results import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tuninglink.tuning.deciding.contestants import Contestant, RaceRules
     from tuninglink.tuning.devices import Rounds
     from tuninglink.tuning.devices.device_process import Device
 

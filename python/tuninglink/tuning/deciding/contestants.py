@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -10,8 +11,6 @@ from tuninglink.tuning.devices import Settings
 from tuninglink.tuning.devices.sampling import FEWEST_ROUNDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.results.task_result import TrialResult
 
@@ -118,7 +117,7 @@ def round_count(contestants: Sequence[Contestant], most: int, seconds: float) ->
 
 
 def opponents(default: Contestant, contestants: Sequence[Contestant]) -> list[Contestant]:
-    """Return the default if it takes part in a heat: not if it is obviously slower than all contestants."""
+    """Return the default if it takes part in a heat, unless it is obviously slower than all contestants."""
     slowest = max(contestant.sample_seconds for contestant in contestants)
     return [] if default.sample_seconds > _BEYOND * slowest else [default]
 

@@ -9,7 +9,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.errors import TuninglinkError
-from tuninglink.mlir.diagnostics import error, note
+from tuninglink.mlir.diagnostics import Diagnostic, error, note
 from tuninglink.tuning.deciding.judged_outputs import judge_default
 from tuninglink.tuning.devices import Settings
 from tuninglink.tuning.devices.sampling import repetition
@@ -24,7 +24,6 @@ from tuninglink.tuning.results import (
 )
 
 if TYPE_CHECKING:
-    from tuninglink.mlir.diagnostics import Diagnostic
     from tuninglink.tuning.candidates.compilation import Compiled
     from tuninglink.tuning.devices.device_process import Device
     from tuninglink.tuning.devices.device_set import DeviceSet
@@ -108,9 +107,7 @@ def nothing_runs(devices: DeviceSet, failure: Failure) -> TuninglinkError:
     device = devices.first.description
     notes: list[Diagnostic] = [note(failure.message)]
     if failure.kind is FailureKind.LOAD:
-        message = (
-            f"device '{device.uri}' ({device.name}) cannot run what the program is compiled for"
-        )
+        message = f"device '{device.uri}' ({device.name}) cannot run code for the program's target"
     else:
         message = f"no dispatch of the program runs on device '{device.uri}' ({device.name})"
     return TuninglinkError(error(message, notes=notes))

@@ -6,13 +6,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tuninglink.tuning.devices.numerics import difference
+from tuninglink.tuning.devices.numerics import Outputs, difference
 from tuninglink.tuning.results import Correctness, Failure, FailureKind, OutputVerdict
 from tuninglink.tuning.settings import Numerics
 
 if TYPE_CHECKING:
     from tuninglink.tuning.devices.device_process import Device
-    from tuninglink.tuning.devices.numerics import Outputs
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.programs.dispatches import TuningTask
     from tuninglink.tuning.references.references import References

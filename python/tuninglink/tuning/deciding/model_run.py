@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from tuninglink.tuning.deciding import ConfidenceInterval, decide
+from tuninglink.tuning.deciding import ConfidenceInterval, undisturbed_speedup, undisturbed_us
 from tuninglink.tuning.deciding.output_judge import Expectation, OutputJudge
 from tuninglink.tuning.programs.compiled_program import PLAIN_INTEGERS
 from tuninglink.tuning.results import Failure
@@ -48,7 +48,7 @@ _LEAST_SECONDS: Final = 1.0
 MOST_SECONDS: Final = 20.0
 """The default time limit for a comparison whose interval remains wide."""
 
-_NARROW: Final = 0.02
+_NARROW: Final = 0.03
 """The width of an interval that is narrow enough."""
 
 _SLOW: Final = 4.0
@@ -174,7 +174,7 @@ class ModelRuns:
         for spec in ("", *specs):
             if spec not in self._images:
                 self._images[spec] = self.compiler.submit_whole(
-                    self.program.content, spec, _COMPILE_SECONDS
+                    self.program.saved, spec, _COMPILE_SECONDS
                 )
 
     def _image(self, spec: str) -> bytes:
@@ -240,8 +240,7 @@ class ModelRuns:
             if isinstance(rounds, Failure):
                 raise ModelRunError(rounds.message)
             samples += rounds.samples
-            decision = decide([self._weighted(samples)], 0.0, self.seed)
-            interval = decision.speedup
+            *_, interval = _times(self._weighted(samples), self.seed)
             is_narrow = interval.high - interval.low <= _NARROW and len(samples) >= _ROUNDS
             is_clear = interval.low > _CLEAR or interval.high < 1 / _CLEAR
             if is_narrow or is_clear or len(samples) >= _MOST_ROUNDS or time.monotonic() > end:
@@ -279,7 +278,7 @@ class ModelRuns:
         if calls.parameters.is_synthetic:
             yield "the weights are random; --parameters names files with others"
         if calls.is_stateful:
-            yield "the program keeps state between calls; it was timed anew from its first state"
+            yield "the program keeps state between calls; it was timed again from its first state"
 
 
 def _skipped(function: FunctionCall) -> str:
@@ -289,9 +288,10 @@ def _skipped(function: FunctionCall) -> str:
 def _times(
     pairs: Sequence[tuple[float, float]], seed: int
 ) -> tuple[float, float, ConfidenceInterval]:
-    """Return the median times in milliseconds, and the speedup."""
-    decision = decide([pairs], 0.0, seed)
-    return decision.default_us / 1000, decision.tuned_us / 1000, decision.speedup
+    """Return the times without other work on the machine, in milliseconds, and the speedup."""
+    default, tuned = np.array(pairs).T
+    speedup = undisturbed_speedup(default, tuned, seed)
+    return undisturbed_us(default) / 1000, undisturbed_us(tuned) / 1000, speedup
 
 
 def _is_finite(array: NDArray[Any]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -21,8 +22,6 @@ from tuninglink.tuning.results import Failure
 from tuninglink.tuning.scheduling import Stage, Timeline
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     from tuninglink.tuning.devices import Rounds, Timing
     from tuninglink.tuning.devices.device_process import Device
     from tuninglink.tuning.programs.benchmark import Benchmark
@@ -196,6 +195,7 @@ class Race:
 
         If a group fails, its halves race again, down to the failing finalist.
         """
+        # Run the group interleaved, against the default unless it is far slower.
         members = [self._drawn[position] for position in group]
         opponent = opponents(self._default, members)
         contestants = [*opponent, *members]
@@ -206,6 +206,7 @@ class Race:
             self._rules.seed + rounds,
             _SLACK * count * round_seconds(contestants),
         )
+        # Bisect a group with a failing member.
         if isinstance(times, Failure):
             if len(group) == 1:
                 self._attribute(group[0], times)
@@ -214,6 +215,7 @@ class Race:
             return self._run_group(group[:middle], rounds) | self._run_group(group[middle:], rounds)
         if opponent:
             self._default_timing = times.timing(0)
+        # Record the timings, and return the ratios to the default.
         columns = dict(zip(group, range(len(opponent), len(contestants)), strict=True))
         for position, column in columns.items():
             self._timings[position] = times.timing(column)

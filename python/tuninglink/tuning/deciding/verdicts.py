@@ -64,6 +64,7 @@ def judge_entries(
             comparisons[spec] = runs.compare(spec, mends=mends)
         return comparisons[spec]
 
+    # Keep entries for wrong defaults first: they may be slower.
     mending = [entry for entry in won if entry.default_is_wrong]
     faster = [entry for entry in won if not entry.default_is_wrong]
     try:
@@ -74,6 +75,7 @@ def judge_entries(
         comparison = compare(kept) if kept else None
     except ModelRunError as failure:
         return ModelVerdict(tuple(won), reason=str(failure))
+    # Report the failures of entries that were left out.
     reason = "" if kept else "no entry makes the program faster"
     left_out = [
         compare([entry]) for entry in won if entry not in kept and write([entry]) in comparisons
@@ -165,7 +167,7 @@ def judge_program(runs: ModelRuns, spec: str) -> ProgramVerdict:
     correctness = Correctness.RIGHT
     if error > comparison.tolerance:
         finding += (
-            f", at most {comparison.tolerance:.2g} is rounding; --trace tells where they part"
+            f", at most {comparison.tolerance:.2g} is rounding; --trace shows where they diverge"
         )
         is_given = comparison.source == GIVEN_SOURCE
         correctness = Correctness.WRONG if is_given else Correctness.UNDECIDED

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -12,7 +13,6 @@ from tuninglink.tuning.deciding import ConfidenceInterval, decide
 from tuninglink.tuning.results import Failure, FailureKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
     from concurrent.futures import Future
 
     from tuninglink.tuning.candidates import Candidate
@@ -231,6 +231,6 @@ class WinnerVerification:
         """
         failure = self.failure(winner, measured)
         if failure is not None:
-            what = f"the spec for {self.prepared.task.name} does not give what was measured"
+            what = f"the spec for {self.prepared.task.name} does not reproduce the measured code"
             message = f"{what}: {failure.message}"
             raise TuninglinkError(error(message, notes=[note(str(winner))]))

@@ -14,7 +14,7 @@ from typing import Final, Protocol
 from tuninglink.iree.worker_stack import WORKER_STACK_BYTES
 
 PROTOCOL_VERSION: Final = 1
-"""What times in a database mean. It changes when the same kernel would get another time."""
+"""The version of the measuring protocol. It changes when the same kernel would get another time."""
 
 
 class Caches(Enum):
@@ -28,7 +28,7 @@ class Caches(Enum):
 
 @dataclass(frozen=True)
 class Settings:
-    """How benchmarks are measured.
+    """Settings of the measurement of benchmarks.
 
     Attributes:
         caches: whether the data stays in the caches.
@@ -170,7 +170,7 @@ def duration(microseconds: float) -> str:
 
 
 _OWN_STACK_BYTES: Final = 12 << 10
-"""What the interpreter takes of a thread's stack more than IREE's task system does."""
+"""The stack that the interpreter needs in a thread beyond that of IREE's task system, in bytes."""
 
 
 class CallTimer(Protocol):
@@ -190,7 +190,7 @@ def wall_seconds(call: Callable[[], object]) -> float:
 class WorkerThread:
     """A thread with as much stack as a worker of `local-task`, whose processor time counts.
 
-    `local-sync` runs dispatches in the thread that calls it. Its processor time does not depend on what else runs on the
+    `local-sync` runs dispatches in the thread that calls it. Its processor time does not depend on other work on the
     machine, and code that would overflow the stack of a worker does so here, too.
     """
 

@@ -30,7 +30,7 @@ _MOST_COPIED_BYTES: Final = 16 << 20
 """Larger modules are mostly constants, which need not be in memory several times."""
 
 _MOST_BUFFER_BYTES: Final = 4 << 30
-"""What a buffer of many sets may take."""
+"""The maximum size of a buffer of many sets, in bytes."""
 
 _COLD_FACTOR: Final = 4
 """Sets that rotate are this many times the last-level cache."""

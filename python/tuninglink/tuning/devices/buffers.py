@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -15,8 +16,6 @@ from tuninglink.tuning.programs.compiled_program import element_type
 from tuninglink.tuning.results import Failure, FailureKind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
 
@@ -75,16 +74,45 @@ def hal_type(name: str) -> Any:
 
 def to_host(device: rt.HalDevice, view: rt.HalBufferView) -> NDArray[Any]:
     """Return the elements of a buffer view; those of an unknown type as bytes."""
-    buffer = view.get_buffer()
-    raw = rt.HalBufferView(buffer, [buffer.byte_length()], rt.HalElementType.UINT_8)
-    data = np.array(rt.DeviceArray(device, raw).to_host())
+    data = bytes_on_host(device, view.get_buffer())
     dtype = element_type(_NAMES.get(int(view.element_type), ""))
     return data if dtype is None else data.view(dtype).reshape(view.shape)
 
 
+def bytes_on_host(device: rt.HalDevice, buffer: rt.HalBuffer) -> NDArray[np.uint8]:
+    """Return a copy of the bytes of a buffer.
+
+    The runtime imports an array of NumPy as the target of the copy where the device can. Vulkan can, but not at the
+    addresses that NumPy allocates (`minImportedHostPointerAlignment`).
+    """
+    view = rt.HalBufferView(buffer, [buffer.byte_length()], rt.HalElementType.UINT_8)
+    try:
+        return np.array(rt.DeviceArray(device, view).to_host())
+    except ValueError:
+        return _staged(device, buffer)
+
+
+def _staged(device: rt.HalDevice, buffer: rt.HalBuffer) -> NDArray[np.uint8]:
+    """Return a copy of the bytes of a buffer, by way of another buffer of the device that the host can map."""
+    staging = device.allocator.allocate_buffer(
+        memory_type=int(rt.MemoryType.HOST_LOCAL | rt.MemoryType.DEVICE_VISIBLE),
+        allowed_usage=int(rt.BufferUsage.TRANSFER_TARGET | rt.BufferUsage.MAPPING_SCOPED),
+        allocation_size=buffer.byte_length(),
+    )
+    copied = device.create_semaphore(0)
+    device.queue_copy(
+        buffer,
+        staging,
+        wait_semaphores=rt.HalFence.create_at(copied, 0),
+        signal_semaphores=rt.HalFence.create_at(copied, 1),
+    )
+    rt.HalFence.create_at(copied, 1).wait()
+    return np.array(staging.map().asarray([buffer.byte_length()], np.uint8))
+
+
 _OUTPUTS: Final = " outputs"
 _INPUTS: Final = " inputs"
-"""What the compiler writes behind the name of a dispatch, with `--iree-flow-trace-dispatch-tensors`."""
+"""The text after the name of a dispatch in traces of `--iree-flow-trace-dispatch-tensors`."""
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from queue import Empty, SimpleQueue
 from threading import Lock
@@ -11,29 +12,27 @@ from typing import TYPE_CHECKING, Final, Self, TypeVar
 from distributed import KilledWorker
 
 from tuninglink.mlir.diagnostics import error, note
-from tuninglink.tuning.devices.cluster_workers import DeviceKey, ask_device, describe_device
-from tuninglink.tuning.devices.device import DeviceError
-from tuninglink.tuning.devices.device_process import Device
-from tuninglink.tuning.devices.device_set import REPEATS, DefaultTimes, screen
+from tuninglink.tuning.devices.cluster_workers import (
+    Cluster,
+    DeviceKey,
+    ask_device,
+    describe_device,
+)
+from tuninglink.tuning.devices.device import DeviceDescription, DeviceError
+from tuninglink.tuning.devices.device_process import Answer, Device, Request
+from tuninglink.tuning.devices.device_set import REPEATS, DefaultTimes, Measurement, screen
 from tuninglink.tuning.results import Failure
-from tuninglink.tuning.scheduling import UseMeter, mean_use
+from tuninglink.tuning.scheduling import DeviceUse, UseMeter, mean_use
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from tuninglink.tuning.devices import Settings
-    from tuninglink.tuning.devices.cluster_workers import Cluster
-    from tuninglink.tuning.devices.device import DeviceDescription
-    from tuninglink.tuning.devices.device_process import Answer, Request
-    from tuninglink.tuning.devices.device_set import Measurement
     from tuninglink.tuning.programs.benchmark import Benchmark
-    from tuninglink.tuning.scheduling import DeviceUse
 
 
 Returned = TypeVar("Returned")
 
 _PATIENCE: Final = 1.0
-"""Seconds after which it is looked at again which workers there are."""
+"""Interval for polling the list of workers, in seconds."""
 
 _ADMISSION_SECONDS: Final = 0.02
 """Time for each of the measurements of the default on a new device."""
@@ -42,11 +41,11 @@ _MOST_DEVICES: Final = 64
 
 
 class DeviceLostError(DeviceError):
-    """The worker of a device is gone, and with it what it was asked."""
+    """The worker of a device is gone, and with it the pending request."""
 
 
 class RemoteDevice(Device):
-    """A device of a worker, which is asked one question at a time.
+    """A device of a worker, with one request at a time.
 
     Args:
         cluster: the cluster.
@@ -77,7 +76,7 @@ class RemoteDevice(Device):
 
     @property
     def use(self) -> DeviceUse:
-        """How long it was in use so far; what loading took stays on the worker."""
+        """The time that the device was in use so far; loading times stay on the worker."""
         return self._meter.use
 
     def ask(self, request: Request[Answer]) -> Answer | Failure:
@@ -113,7 +112,7 @@ class RemoteDevice(Device):
 class ClusterDevices:
     """Equal devices of the workers of a cluster.
 
-    A device that is lost costs what it was asked, which another one is asked then; the last one ends the work. A device
+    If a device is lost, its pending request is retried on another one; the last one ends the work. A device
     that comes takes part from then on.
 
     Args:
@@ -161,7 +160,7 @@ class ClusterDevices:
 
     @property
     def descriptions(self) -> list[DeviceDescription]:
-        """What the devices are."""
+        """Descriptions of the devices."""
         return [device.description for device in self._connected]
 
     @property
@@ -171,7 +170,7 @@ class ClusterDevices:
 
     @property
     def at_once(self) -> int:
-        """How many devices there are now; those that have come meanwhile are admitted."""
+        """The current number of devices; new ones are admitted."""
         if time.monotonic() > self._looked + _PATIENCE:
             self._admit_new()
         return len(self._connected)

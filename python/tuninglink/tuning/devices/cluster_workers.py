@@ -1,4 +1,4 @@
-"""Workers of a cluster: the connection to them, and what they run."""
+"""Workers of a cluster: the connection to them, and their jobs."""
 
 from __future__ import annotations
 
@@ -16,14 +16,12 @@ from distributed import Client, get_worker
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error, note
-from tuninglink.tuning.devices.device import driver_of
-from tuninglink.tuning.devices.device_process import DeviceProcess
+from tuninglink.tuning.devices.device import DeviceDescription, driver_of
+from tuninglink.tuning.devices.device_process import Answer, DeviceProcess, Request
 from tuninglink.workers import Pool
 
 if TYPE_CHECKING:
     from tuninglink.tuning.devices import Settings
-    from tuninglink.tuning.devices.device import DeviceDescription
-    from tuninglink.tuning.devices.device_process import Answer, Request
     from tuninglink.tuning.results import Failure
 
 
@@ -85,7 +83,7 @@ def run_job(
     """Run a job in a process of a pool of this worker, and return its result.
 
     Raises:
-        TuninglinkError: the versions here are others.
+        TuninglinkError: the versions here differ.
         Exception: as the futures of `Pool.submit`.
     """
     _expect(key.versions)
@@ -105,7 +103,7 @@ def ask_device(key: DeviceKey, request: Request[Answer]) -> Answer | Failure:
     """Pass a request to a device of this worker, which is opened for the first one.
 
     Raises:
-        TuninglinkError: the versions here are others.
+        TuninglinkError: the versions here differ.
         DeviceError: the device cannot be opened, or is gone.
     """
     return _opened(key).ask(request)
@@ -153,11 +151,11 @@ class Cluster:
 
     Attributes:
         client: the connection.
-        session: what tells this tuner from others on the same workers.
+        session: the unique name of this tuner on the workers.
         versions: what workers must have.
 
     Raises:
-        TuninglinkError: nobody answers, or there are no workers.
+        TuninglinkError: the scheduler does not answer, or there are no workers.
     """
 
     def __init__(self, address: str) -> None:
@@ -189,7 +187,7 @@ class Cluster:
         self.client.close(timeout=_END_SECONDS)
 
     def workers(self) -> dict[str, Any]:
-        """Return what the scheduler knows of the workers, by their addresses."""
+        """Return the scheduler's data on the workers, by their addresses."""
         # Not `scheduler_info`, whose answer a periodic update without workers may replace before it is read.
         identity = self.client.sync(self.client.scheduler.identity, n_workers=-1)
         workers: dict[str, Any] = identity["workers"]
@@ -197,11 +195,11 @@ class Cluster:
 
     @property
     def threads(self) -> int:
-        """How many jobs run at once, on all workers together."""
+        """The number of jobs that run at once, on all workers together."""
         return sum(worker["nthreads"] for worker in self.workers().values())
 
     def devices(self, uri: str) -> list[tuple[str, str]]:
-        """Return the devices that a URI means: the address of the worker and the name of the resource.
+        """Return the devices of a URI: the address of the worker and the name of the resource.
 
         Args:
             uri: a device; a driver alone stands for all devices of the driver.

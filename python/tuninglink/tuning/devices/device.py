@@ -33,7 +33,7 @@ class DeviceError(FatalError):
 
 @dataclass(frozen=True)
 class DeviceDescription:
-    """What a device is.
+    """The description of a device.
 
     Attributes:
         uri: how the runtime finds it, as in `cuda://0`.
@@ -63,7 +63,7 @@ def driver_of(uri: str) -> str:
 
 
 def describe(uri: str, cores: Sequence[int] = ()) -> DeviceDescription:
-    """Return what a device is, without opening it.
+    """Return the description of a device, without opening it.
 
     Args:
         uri: the device; a driver alone stands for its first device.
@@ -200,14 +200,14 @@ def _processor() -> str:
 
 
 def _driver_version(driver: str) -> str:
-    """Return the version of a vendor's kernel module, where the system tells."""
+    """Return the version of a vendor's kernel module, if the system reports it."""
     module = {"cuda": "nvidia", "hip": "amdgpu", "vulkan": "nvidia"}.get(driver, driver)
     file = Path(f"/sys/module/{module}/version")
     return file.read_text().strip() if file.is_file() else ""
 
 
 def _reason(failure: Exception) -> str:
-    """Return what the runtime says, without the chain of its source positions."""
+    """Return the runtime's message, without the chain of its source positions."""
     text = " ".join(str(failure).split())
     match_ = re.search(r"\b([A-Z_]{4,}); (.+?)(?::? Tried:|;? \[|; while |$)", text)
     return f"{match_[2]} ({match_[1]})" if match_ else text

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import signal
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 
 from tuninglink.iree.worker_stack import WORKER_STACK_BYTES
-from tuninglink.mlir.diagnostics import error
+from tuninglink.mlir.diagnostics import Diagnostic, error
 from tuninglink.tuning.devices.device import (
     LOCAL_DRIVERS,
     DeviceDescription,
@@ -20,26 +21,22 @@ from tuninglink.tuning.devices.device import (
 from tuninglink.tuning.devices.measurement import Measurer
 from tuninglink.tuning.devices.running import MeasurementError
 from tuninglink.tuning.results import Failure, FailureKind
-from tuninglink.tuning.scheduling import UseMeter
+from tuninglink.tuning.scheduling import DeviceUse, UseMeter
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from numpy.typing import NDArray
 
-    from tuninglink.mlir.diagnostics import Diagnostic
     from tuninglink.tuning.devices import Rounds, Settings, Timing
     from tuninglink.tuning.devices.numerics import Outputs
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.programs.compiled_program import CompiledProgram
-    from tuninglink.tuning.scheduling import DeviceUse
 
 
 Answer = TypeVar("Answer", covariant=True)  # noqa: PLC0105
 
 _SLACK: Final = 2.0
-"""How many times longer than expected a request may take, beside the time limit of the device."""
+"""The factor by which a request may exceed its expected time, in addition to the time limit of the device."""
 
 _ROUNDS_SECONDS: Final = 20.0
 """Time in which no further round begins, unless the caller gives another."""
@@ -78,7 +75,7 @@ class Device(ABC):
 
     @abstractmethod
     def ask(self, request: Request[Answer]) -> Answer | Failure:
-        """Return what the work of a request returns, or why it failed."""
+        """Return the result of a request, or its failure."""
 
     def measure(
         self, benchmark: Benchmark, seconds: float = 0.02, limit_microseconds: float | None = None
@@ -109,22 +106,22 @@ class Device(ABC):
         return self.ask(Request(Measurer.program_rounds, arguments, seconds))
 
     def program_outputs(self, program: CompiledProgram) -> tuple[NDArray[Any], ...] | Failure:
-        """Return what a call of a program computes; see `ProgramRunner.outputs`."""
+        """Return the outputs of a call of a program; see `ProgramRunner.outputs`."""
         return self.ask(Request(Measurer.program_outputs, (program,), _ROUNDS_SECONDS))
 
     def compare(
         self, benchmark: Benchmark, reference: Benchmark, reduction: int = 1
     ) -> Failure | None:
-        """Compare what a benchmark computes with what another does; see `Measurer.compare`."""
+        """Compare the outputs of two benchmarks; see `Measurer.compare`."""
         return self.ask(Request(Measurer.compare, (benchmark, reference, reduction)))
 
     def outputs(self, benchmark: Benchmark) -> Outputs | Failure:
-        """Return what a benchmark computes; see `Measurer.outputs`."""
+        """Return the outputs of a benchmark; see `Measurer.outputs`."""
         return self.ask(Request(Measurer.outputs, (benchmark,)))
 
 
 _OPENING_SECONDS: Final = 60.0
-"""How long a device may take to open; the first context on a GPU of a large machine takes seconds."""
+"""The time limit for opening a device; the first context on a GPU of a large machine takes seconds."""
 
 
 _BROKEN: Final = frozenset({FailureKind.RUN, FailureKind.CRASH, FailureKind.TIMEOUT})
@@ -132,7 +129,7 @@ _BROKEN: Final = frozenset({FailureKind.RUN, FailureKind.CRASH, FailureKind.TIME
 
 
 class DeviceProcess(Device):
-    """A device in a process of its own, one benchmark at a time.
+    """A device in a separate process, one benchmark at a time.
 
     A benchmark that hangs or ends the process costs itself: the process is replaced before the next one.
 
@@ -181,7 +178,7 @@ class DeviceProcess(Device):
 
     @property
     def use(self) -> DeviceUse:
-        """How long it was in use so far."""
+        """The use of the device so far."""
         return self._meter.use
 
     def ask(self, request: Request[Answer]) -> Answer | Failure:

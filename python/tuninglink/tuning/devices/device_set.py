@@ -6,6 +6,7 @@ import math
 import statistics
 import threading
 from collections import defaultdict, deque
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
@@ -13,7 +14,6 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 from tuninglink.tuning.results import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
     from concurrent.futures import Future
 
     from tuninglink.tuning.candidates import Candidate
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 _HOPELESS: Final = 2.0
-"""How many times as slow as the best a candidate is not worth another sample."""
+"""The slowdown against the best from which a candidate is not worth another sample."""
 
 _AGAIN_SECONDS: Final = 0.05
 """Time for samples of a new best, which is measured a second time."""
@@ -81,15 +81,15 @@ class DeviceSet(Protocol):
 
     @property
     def descriptions(self) -> Sequence[DeviceDescription]:
-        """The descriptions of the devices."""
+        """Descriptions of the devices."""
 
     @property
     def use(self) -> DeviceUse:
-        """How long they were in use so far, on average."""
+        """The average use of the devices so far."""
 
     @property
     def at_once(self) -> int:
-        """How many benchmarks it takes at once: one for each device, and those that are loaded ahead."""
+        """The number of benchmarks accepted at once: one for each device, and those that are loaded ahead."""
 
     def measure_default(self, benchmark: Benchmark, seconds: float = 0.1) -> float | Failure:
         """Measure the default of a task on each device; return the microseconds of an iteration on the first."""
@@ -109,7 +109,7 @@ class DeviceSet(Protocol):
 
 
 REPEATS: Final = 5
-"""How often a default is measured on each of several devices: the interval of fewer ratios is too wide."""
+"""The number of measurements of a default on each of several devices: the interval of fewer ratios is too wide."""
 
 
 @dataclass(frozen=True)

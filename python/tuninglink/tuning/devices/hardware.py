@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -12,7 +13,7 @@ _GPU_BYTES: Final = 256 << 20
 """The largest last-level cache of the GPUs in use: that of an MI300X (AMD's white paper on CDNA 3)."""
 
 _CPU_BYTES: Final = 32 << 20
-"""Where the system does not tell."""
+"""The assumed last-level cache where the system reports none, in bytes."""
 
 _UNITS: Final = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
@@ -21,9 +22,27 @@ def last_level_bytes(uri: str) -> int:
     """Return the size of a device's last-level cache; for a GPU the largest that any has."""
     if driver_of(uri) not in LOCAL_DRIVERS:
         return _GPU_BYTES
-    files = Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size")
-    sizes = (file.read_text().strip() for file in files)
-    return max((int(size[:-1]) * _UNITS[size[-1]] for size in sizes), default=_CPU_BYTES)
+    return _last_level_cache(0)[0]
+
+
+def shared_cache_bytes(processors: Iterable[int]) -> int:
+    """Return the size of the last-level caches that processors have in all."""
+    caches = {_last_level_cache(processor) for processor in processors}
+    return sum(size for size, _ in caches)
+
+
+def _last_level_cache(processor: int) -> tuple[int, str]:
+    """Return the size of the last-level cache of a processor, and the processors that share it."""
+    files = Path(f"/sys/devices/system/cpu/cpu{processor}/cache").glob("index*/size")
+    caches = (
+        (_bytes(file.read_text()), file.with_name("shared_cpu_list").read_text()) for file in files
+    )
+    return max(caches, default=(_CPU_BYTES, ""))
+
+
+def _bytes(text: str) -> int:
+    size = text.strip()
+    return int(size[:-1]) * _UNITS[size[-1]]
 
 
 _BY_NAME: Final = {
@@ -124,7 +143,7 @@ _BY_NAME: Final = {
 """
 
 COMPUTE_UNITS: Final = "compute_units"
-"""What they are called among the limits of a problem."""
+"""The name of the number of compute units among the limits of a problem."""
 
 TYPICAL: Final = 132
 """The number that is assumed of unknown devices."""

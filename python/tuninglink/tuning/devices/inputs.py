@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from tuninglink.tuning.programs.benchmark import Access
+from tuninglink.tuning.programs.benchmark import Access, Binding, BufferLayout
 from tuninglink.tuning.programs.compiled_program import element_type, is_float
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
-
-    from tuninglink.tuning.programs.benchmark import Binding, BufferLayout
 
     Bytes = NDArray[np.uint8]
 
 _CANARY: Final = np.frombuffer(b"\xa5\x5a\xc3\x96", np.uint8)
-"""What guards hold. Four different bytes: a write that is shifted by one to three bytes shows."""
+"""The content of guards. Four different bytes reveal a write that is shifted by one to three bytes."""
 
 _PERIOD: Final = 1_048_583
 """So many elements are drawn, and repeated: a prime, so that no two rows or columns of a large binding are alike."""
@@ -62,7 +59,7 @@ def buffer_length(layout: BufferLayout, sets: int = 1) -> int:
 
 
 def make_inputs(layout: BufferLayout, sets: int = 1, seed: int = 0) -> Bytes:
-    """Return what the buffer of a benchmark holds before it runs.
+    """Return the content of a benchmark's buffer before it runs.
 
     The same layout and seed give the same bytes; all sets are equal.
     """
@@ -92,7 +89,7 @@ class Pattern:
 
 
 def patterns(layout: BufferLayout, seed: int) -> list[list[Pattern]]:
-    """Return what each binding holds before a benchmark runs: a pattern in all of it, and others in parts of it."""
+    """Return the initial content of each binding: a pattern in all of it, and others in parts of it."""
     return [
         [
             _pattern(binding.element_type, 0, binding.byte_length, (seed, index), binding),
@@ -130,7 +127,7 @@ def filled(layout: BufferLayout, contents: Sequence[Sequence[Pattern]], sets: in
 
 
 def _repeat(content: Bytes, place: Bytes) -> None:
-    """Fill a place with bytes that repeat; it may take gigabytes, and nothing else here does."""
+    """Fill a place with bytes that repeat; it may have gigabytes, unlike the patterns."""
     for start in range(0, len(place), max(1, len(content))):
         end = min(start + len(content), len(place))
         place[start:end] = content[: end - start]

@@ -6,6 +6,7 @@ on disk that all processes share. Loaded in another process first, a module is t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import suppress
 from queue import SimpleQueue
@@ -13,38 +14,39 @@ from typing import TYPE_CHECKING, Final, Self
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error
-from tuninglink.tuning.devices.device import THREADED_DRIVER, driver_of, open_device, physical_cores
+from tuninglink.tuning.devices.device import (
+    THREADED_DRIVER,
+    DeviceDescription,
+    driver_of,
+    open_device,
+    physical_cores,
+)
 from tuninglink.tuning.devices.device_process import DeviceProcess
-from tuninglink.tuning.devices.device_set import REPEATS, DefaultTimes, screen
+from tuninglink.tuning.devices.device_set import REPEATS, DefaultTimes, Measurement, screen
 from tuninglink.tuning.devices.running import Loader, MeasurementError
 from tuninglink.tuning.results import Failure, FailureKind
-from tuninglink.tuning.scheduling import mean_use
+from tuninglink.tuning.scheduling import DeviceUse, mean_use
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError, do_nothing
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from tuninglink.tuning.devices import Settings
-    from tuninglink.tuning.devices.device import DeviceDescription
-    from tuninglink.tuning.devices.device_set import Measurement
     from tuninglink.tuning.programs.benchmark import Benchmark
-    from tuninglink.tuning.scheduling import DeviceUse
 
 
 COMPILING_DRIVERS: Final = frozenset({"cuda"})
-"""The drivers that compile what they load, and keep the result where other processes find it."""
+"""The drivers that compile loaded modules, and keep the result in a cache that other processes use."""
 
 _FACTOR: Final = 20.0
 _LEAST_SECONDS: Final = 3.0
-"""Loading a candidate may take this many times as long as loading the default, and at least so many seconds."""
+"""Loading a candidate may take this many times as long as loading the default, and at least this number of seconds."""
 
 
 class AheadLoader:
-    """Processes that load modules onto a device, and let go of them. They run nothing.
+    """Processes that load modules onto a device, and release them. They run nothing.
 
     Args:
         uri: the device.
-        workers: how many processes.
+        workers: the number of processes.
         timeout: the seconds that loading may take in any case.
     """
 
@@ -60,7 +62,7 @@ class AheadLoader:
         self._pool.close()
 
     def load_default(self, benchmark: Benchmark) -> None:
-        """Load a default, which tells how long loading its candidates may take."""
+        """Load a default, which determines the time limit for loading its candidates."""
         with suppress(JobTimeoutError, WorkerCrashedError, CancelledError):
             seconds = max(_LEAST_SECONDS, _FACTOR * self._load(benchmark, self._timeout))
             self._limit = min(seconds, self._timeout)
@@ -103,7 +105,7 @@ def _load(image: bytes, function: str) -> float:
 
 
 _AHEAD: Final = 6
-"""Modules that are loaded ahead of those that are measured, where the driver compiles what it loads."""
+"""The number of modules loaded ahead of measurements, for drivers that compile modules."""
 
 _DEVICE_OF_BACKEND: Final = {
     "llvm-cpu": "local-task",
@@ -156,7 +158,7 @@ def _shared_cores(uris: Sequence[str]) -> list[list[int]]:
 
 
 class Devices:
-    """Devices of one kind, each in a process of its own.
+    """Devices of one kind, each in a separate process.
 
     Args:
         uris: the devices.
@@ -223,7 +225,7 @@ class Devices:
 
     @property
     def descriptions(self) -> list[DeviceDescription]:
-        """What the devices are."""
+        """Descriptions of the devices."""
         return [process.description for process in self._processes]
 
     @property

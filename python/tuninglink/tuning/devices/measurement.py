@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
-import iree.runtime as rt
-import numpy as np
-
 from tuninglink.tuning.devices import (
+    DeviceReading,
     Rounds,
     Settings,
     Timing,
@@ -18,7 +17,7 @@ from tuninglink.tuning.devices import (
     wall_seconds,
 )
 from tuninglink.tuning.devices.benchmark_loading import BenchmarkLoader
-from tuninglink.tuning.devices.buffers import to_device
+from tuninglink.tuning.devices.buffers import DispatchTrace, bytes_on_host, to_device
 from tuninglink.tuning.devices.device import (
     SYNCHRONOUS_DRIVER,
     driver_of,
@@ -42,12 +41,8 @@ from tuninglink.tuning.devices.sensors import sensors_of
 from tuninglink.tuning.results import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
-    from tuninglink.tuning.devices import DeviceReading
-    from tuninglink.tuning.devices.buffers import DispatchTrace
     from tuninglink.tuning.devices.inputs import Bytes
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.programs.compiled_program import CompiledProgram
@@ -58,7 +53,7 @@ _ENOUGH_SECONDS: Final = 1.0
 """Time after which one sample of a slow benchmark is enough."""
 
 _FIRST_FACTOR: Final = 3.0
-"""A first iteration that takes this many times the limit is too slow, whatever it pays for."""
+"""A first iteration that takes this many times the limit is too slow, whatever causes it."""
 
 
 class Measurer:
@@ -88,7 +83,7 @@ class Measurer:
 
     @property
     def loading_seconds(self) -> float:
-        """How long loading modules took so far."""
+        """The time spent on loading modules so far, in seconds."""
         return self._loader.seconds + self._programs.loading_seconds
 
     def measure(
@@ -157,7 +152,7 @@ class Measurer:
         return self._rounds(subjects, Interleaving(count, seed, seconds))
 
     def program_outputs(self, program: CompiledProgram) -> tuple[NDArray[Any], ...]:
-        """Return what a call of a program computes; see `ProgramRunner.outputs`.
+        """Return the outputs of a call of a program; see `ProgramRunner.outputs`.
 
         Raises:
             MeasurementError: it cannot be loaded or run.
@@ -167,7 +162,7 @@ class Measurer:
     def program_traces(
         self, program: CompiledProgram, directory: str
     ) -> tuple[tuple[NDArray[Any], ...], list[DispatchTrace]]:
-        """Return what a call of a program computes, and the values of its dispatches; see `ProgramRunner.traces`.
+        """Return the outputs of a call of a program, and the values of its dispatches; see `ProgramRunner.traces`.
 
         Raises:
             MeasurementError: it cannot be loaded or run.
@@ -175,12 +170,12 @@ class Measurer:
         return self._programs.traces(program, directory)
 
     def compare(self, benchmark: Benchmark, reference: Benchmark, reduction: int) -> Failure | None:
-        """Compare what a benchmark computes with what another does on the same inputs.
+        """Compare the outputs of two benchmarks on the same inputs.
 
         Args:
             benchmark: the benchmark that is checked.
             reference: the benchmark whose results are right.
-            reduction: how many products make an element of an output.
+            reduction: the number of products in an element of an output.
 
         Returns:
             None if they agree; else what is wrong and where.
@@ -198,7 +193,7 @@ class Measurer:
         return difference(benchmark.layout, self.outputs(benchmark), expected, reduction)
 
     def expected(self, benchmark: Benchmark) -> Outputs:
-        """Return what `outputs` does; those of the last module are kept, with which several benchmarks are compared.
+        """Return the same as `outputs`; those of the last module are kept, with which several benchmarks are compared.
 
         Raises:
             MeasurementError: it cannot be loaded or run.
@@ -210,7 +205,7 @@ class Measurer:
         return self._expected[benchmark]
 
     def outputs(self, benchmark: Benchmark, inputs: Bytes | None = None) -> Outputs:
-        """Return what one iteration of a benchmark computes on fresh inputs.
+        """Return the outputs of one iteration of a benchmark on fresh inputs.
 
         Args:
             benchmark: the benchmark.
@@ -224,8 +219,7 @@ class Measurer:
         buffer = to_device(self._device, before)
         call = self._loader.load(benchmark.image, benchmark.function)
         call((buffer, 1, layout.stride, 1))
-        view = rt.HalBufferView(buffer, [len(before)], rt.HalElementType.UINT_8)
-        after = np.array(rt.DeviceArray(self._device, view).to_host())
+        after = bytes_on_host(self._device, buffer)
         violation = find_violation(layout, before, after)
         return Outputs(
             {index: binding.copy() for index, binding in outputs_of(layout, after).items()},

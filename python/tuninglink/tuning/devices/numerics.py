@@ -31,8 +31,8 @@ _NARROW_BYTES: Final = 1
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """How far the elements of a binding are from the expected ones.
+class ElementDifferences:
+    """The differences of the elements of a binding from the expected ones.
 
     Attributes:
         agrees: whether all are within the tolerance.
@@ -64,7 +64,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Outputs:
-    """What a benchmark computed in one iteration.
+    """The outputs of one iteration of a benchmark.
 
     Attributes:
         bindings: the bytes of each binding that it writes.
@@ -78,13 +78,13 @@ class Outputs:
 def difference(
     layout: BufferLayout, actual: Outputs, expected: Outputs, reduction: int
 ) -> Failure | None:
-    """Compare what two benchmarks computed on the same inputs.
+    """Compare the outputs of two benchmarks on the same inputs.
 
     Args:
         layout: their buffer.
         actual: what the benchmark computed that is checked.
         expected: what the other one did.
-        reduction: how many products make an element of an output.
+        reduction: the number of products in an element of an output.
 
     Returns:
         None if they agree; else what is wrong and where.
@@ -98,7 +98,9 @@ def difference(
     return None
 
 
-def compare(binding: Binding, actual: Bytes, expected: Bytes, reduction: int = 1) -> Comparison:
+def compare(
+    binding: Binding, actual: Bytes, expected: Bytes, reduction: int = 1
+) -> ElementDifferences:
     """Compare the elements of a binding.
 
     Floating-point elements may differ by what rounding in another order explains; a NaN must stand where one is
@@ -108,7 +110,7 @@ def compare(binding: Binding, actual: Bytes, expected: Bytes, reduction: int = 1
         binding: what the bytes hold.
         actual: what one kernel wrote.
         expected: what the other wrote.
-        reduction: how many products make an element.
+        reduction: the number of products in an element.
     """
     dtype = element_type(binding.element_type)
     if dtype is None:
@@ -119,18 +121,20 @@ def compare(binding: Binding, actual: Bytes, expected: Bytes, reduction: int = 1
     if not is_float(binding.element_type):
         return _exact(result, reference, binding.shape)
     if np.array_equal(actual[:size], expected[:size]):
-        return Comparison(agrees=True, count=count)  # twenty times as fast as with tolerances
+        return ElementDifferences(
+            agrees=True, count=count
+        )  # twenty times as fast as with tolerances
     expected_values = reference.astype(np.float64)
     allowed = relative_tolerance(dtype, reduction) * _magnitudes(expected_values)
     return within(result.astype(np.float64), expected_values, allowed, binding.shape)
 
 
 def relative_tolerance(dtype: np.dtype, reduction: int) -> float:
-    """Return how far elements may be off by rounding in another order, relative to their magnitude.
+    """Return the tolerance for rounding in another order, relative to the magnitude of elements.
 
     Args:
         dtype: a floating-point type.
-        reduction: how many products make an element.
+        reduction: the number of products in an element.
     """
     precision = float(ml_dtypes.finfo(dtype).eps)  # type: ignore[no-untyped-call]
     terms = 0 if dtype.itemsize <= _NARROW_BYTES else _SUM * math.sqrt(reduction)
@@ -151,26 +155,26 @@ def _magnitudes(values: np.ndarray) -> np.ndarray:
 
 def within(
     actual: np.ndarray, expected: np.ndarray, tolerance: np.ndarray, shape: tuple[int, ...]
-) -> Comparison:
-    """Compare elements, each with a tolerance of its own.
+) -> ElementDifferences:
+    """Compare elements, each with its own tolerance.
 
     Args:
         actual: the elements, as float64.
         expected: what they should be, as float64.
-        tolerance: how far each may be off; infinite where any value is right.
+        tolerance: the tolerance of each; infinite where any value is right.
         shape: the shape in which the place of the worst element is given.
     """
     with np.errstate(invalid="ignore", over="ignore"):
         distance = np.abs(actual - expected)
         if (distance <= tolerance).all():
-            return Comparison(agrees=True, count=len(expected))
+            return ElementDifferences(agrees=True, count=len(expected))
         excess = distance / np.maximum(tolerance, np.finfo(np.float64).tiny)
     same = (actual == expected) | (np.isnan(actual) & np.isnan(expected)) | np.isposinf(tolerance)
     excess = np.where(same, 0.0, np.where(np.isfinite(excess), excess, np.inf))
     worst = int(np.argmax(excess))
     wrong = int(np.count_nonzero(excess > 1))
     allowed = float(tolerance[worst]) if math.isfinite(tolerance[worst]) else 0.0
-    return Comparison(
+    return ElementDifferences(
         wrong == 0,
         _position(worst, shape),
         float(expected[worst]),
@@ -183,13 +187,13 @@ def within(
 
 def _exact(
     actual_values: np.ndarray, expected_values: np.ndarray, shape: tuple[int, ...]
-) -> Comparison:
+) -> ElementDifferences:
     different = actual_values != expected_values
     worst = int(np.argmax(different))
     wrong = int(np.count_nonzero(different))
     place = _position(worst, shape)
     expected, actual = float(expected_values[worst]), float(actual_values[worst])
-    return Comparison(wrong == 0, place, expected, actual, 0.0, wrong, len(expected_values))
+    return ElementDifferences(wrong == 0, place, expected, actual, 0.0, wrong, len(expected_values))
 
 
 def _position(index: int, shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -4,32 +4,36 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Hashable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 import iree.runtime as rt
 import numpy as np
 
-from tuninglink.tuning.devices.buffers import ValueTracer, hal_type, to_device, to_host
+from tuninglink.tuning.devices.buffers import (
+    DispatchTrace,
+    ValueTracer,
+    hal_type,
+    to_device,
+    to_host,
+)
 from tuninglink.tuning.devices.inputs import random_bytes
-from tuninglink.tuning.devices.running import Loader, MeasurementError
-from tuninglink.tuning.programs.compiled_program import element_type, is_float
+from tuninglink.tuning.devices.running import LoadedFunction, Loader, MeasurementError
+from tuninglink.tuning.programs.compiled_program import (
+    CompiledProgram,
+    Parameter,
+    ParameterSource,
+    ProgramInput,
+    element_type,
+    is_float,
+)
 from tuninglink.tuning.results import Failure, FailureKind
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
-
     from numpy.typing import NDArray
 
     from tuninglink.tuning.devices import CallTimer
-    from tuninglink.tuning.devices.buffers import DispatchTrace
-    from tuninglink.tuning.devices.running import LoadedFunction
-    from tuninglink.tuning.programs.compiled_program import (
-        CompiledProgram,
-        Parameter,
-        ParameterSource,
-        ProgramInput,
-    )
 
     Array = NDArray[Any]
     _Place = tuple[bytes, Hashable, tuple[rt.VmModule, ...]]
@@ -93,7 +97,7 @@ def parameter_indexes(source: ParameterSource, seed: int) -> dict[str, rt.Parame
 
 
 def _random(parameter: Parameter, seed: tuple[int, int]) -> np.ndarray:
-    """Return random values that keep the magnitude of what they are multiplied with."""
+    """Return random values that keep the magnitude of the other factor."""
     data = random_bytes(parameter.element_type, math.prod(parameter.shape), seed)
     dtype = element_type(parameter.element_type)
     if dtype is None or not is_float(parameter.element_type) or len(parameter.shape) < 2:  # noqa: PLR2004
@@ -123,7 +127,7 @@ class ProgramRunner:
 
     @property
     def loading_seconds(self) -> float:
-        """How long loading modules took so far."""
+        """The time spent on loading modules so far, in seconds."""
         return self._loader.seconds
 
     def outputs(self, program: CompiledProgram) -> tuple[Array, ...]:
@@ -214,7 +218,7 @@ class LoadedProgram:
         self._updates = any(argument.is_updated for argument in program.inputs)
 
     def sample(self, batch: int) -> float:
-        """Call the function as often as `batch` says; return the microseconds of a call."""
+        """Call the function `batch` times; return the microseconds of a call."""
         if self._program.is_stateful:
             return self._sample_anew()
         if self._updates:
@@ -222,7 +226,7 @@ class LoadedProgram:
         return sum(self._call(self._function, self._inputs)[0] for _ in range(batch)) / batch * 1e6
 
     def outputs(self) -> tuple[Array, ...]:
-        """Return what a call in a fresh context computes."""
+        """Return the outputs of a call in a fresh context."""
         module = self._loader.load_anew(*self._place)
         inputs = self._arguments()
         _, results = self._call(module.function(self._program.function), inputs)

@@ -47,10 +47,10 @@ class MeasurementError(Exception):
 
 
 class Runnable(Protocol):
-    """What is measured: it runs in batches."""
+    """A measurable subject, which runs in batches."""
 
     least_batch: int
-    """The smallest batch that says what an iteration takes."""
+    """The smallest batch that shows the time of an iteration."""
 
     def sample(self, batch: int) -> float:
         """Run a batch and return the microseconds of an iteration.
@@ -146,11 +146,11 @@ class LoadedModule:
 
 
 class Loader:
-    """Loads modules onto a device; those that were asked for last stay loaded.
+    """Loads modules onto a device; the last requested ones stay loaded.
 
     Args:
         device: the device.
-        kept: how many stay loaded.
+        kept: the number of modules that stay loaded.
         timer: runs calls and times them.
         sink: receives the tensors that programs trace; None leaves them to the runtime.
 
@@ -179,7 +179,7 @@ class Loader:
         Args:
             image: the module.
             function: the name of the function.
-            copy: tells copies of one module apart, each of which has its own place in memory.
+            copy: distinguishes copies of one module, each of which has its own place in memory.
 
         Raises:
             MeasurementError: the device does not take the module, or there is no such function.

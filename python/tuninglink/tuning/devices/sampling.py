@@ -1,28 +1,27 @@
-"""Sampling of what is loaded: the size of batches, rounds in which programs take turns, and means over sizes."""
+"""Sampling of loaded programs: the size of batches, rounds in which programs take turns, and means over sizes."""
 
 from __future__ import annotations
 
 import math
 import random
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from tuninglink.tuning.devices.running import Runnable
 
 
 _LARGEST_BATCH: Final = 1 << 20
 _LARGEST_STEP: Final = 16
-"""How many times larger the next batch may be while its size is looked for."""
+"""The maximum growth of batches during the search for their size."""
 
 _SLOW: Final = 8.0
-"""An iteration that takes as many samples is slow: what it pays for the first time does not matter."""
+"""An iteration that takes this many samples is slow: its first-time costs do not matter."""
 
 _LONGEST: Final = 4.0
-"""How many times longer than it has to be a sample may take for the sake of equal batches."""
+"""The factor by which a sample may be longer than necessary so that batches are equal."""
 
 FEWEST_ROUNDS: Final = 3
 """Rounds that are run however long they take: fewer have no interval worth the name."""
@@ -57,9 +56,9 @@ class Subject:
         return self.sample(batch, chance.randrange(len(self._copies)))
 
     def fitting_batch(self) -> int:
-        """Return how many iterations make a sample.
+        """Return the number of iterations in a sample.
 
-        One iteration alone is mostly the call, so that the batch grows until it tells the time of one; by steps, as
+        One iteration alone is mostly the call, so that the batch grows until it shows the time of one; by steps, as
         a batch that seems to take no time may only have met a quiet moment on a busy machine.
         """
         batch = self._least_batch
@@ -77,12 +76,12 @@ class Subject:
         return max(min(fitting, _LARGEST_BATCH), self._least_batch)
 
     def longest_batch(self) -> int:
-        """Return how many iterations a sample may have at most, once `fitting_batch` was called."""
+        """Return the maximum number of iterations in a sample, once `fitting_batch` was called."""
         longest = math.ceil(_LONGEST * self._wanted / self._microseconds)
         return max(min(longest, _LARGEST_BATCH), self._least_batch)
 
     def warm_up(self) -> None:
-        """Run each further copy once, unless that takes longer than what it saves."""
+        """Run each further copy once, unless that takes longer than it saves."""
         if self._microseconds * self._least_batch < _SLOW * self._wanted:
             for copy in range(1, len(self._copies)):
                 self.sample(self._least_batch, copy)
@@ -94,7 +93,7 @@ class Subject:
 
 @dataclass(frozen=True)
 class Interleaving:
-    """How subjects take turns.
+    """The settings of interleaved measurements.
 
     Attributes:
         count: the number of rounds.
@@ -174,7 +173,7 @@ class SizedBenchmark:
 
 @dataclass(frozen=True)
 class Repetition:
-    """How often a benchmark is repeated at each of its sizes, so that short ones are measured as exactly as long ones.
+    """The repetitions of a benchmark at each of its sizes, so that short ones are measured as exactly as long ones.
 
     Attributes:
         counts: the repetitions by size.

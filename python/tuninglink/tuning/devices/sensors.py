@@ -20,7 +20,7 @@ class Sensors(Protocol):
     """The sensors of a device."""
 
     def read(self) -> DeviceReading:
-        """Return the current values; None for what the system does not report."""
+        """Return the current values; None for those that the system does not report."""
 
 
 class NoSensors:
@@ -115,7 +115,7 @@ class NvidiaSensors:
         )
 
     def _value(self, function: str, *arguments: int) -> int | None:
-        """Return what a function of the library returns for the GPU; None if it fails."""
+        """Return the result of a function of the library for the GPU; None if it fails."""
         if not self._is_known:
             return None
         value = ctypes.c_uint()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from tuninglink.tuning.deciding.output_judge import (
     DEFAULT_SOURCE,
@@ -15,16 +16,13 @@ from tuninglink.tuning.deciding.output_judge import (
     are_identical,
 )
 from tuninglink.tuning.flag_sets.program_times import ProgramTimer, callable_functions
-from tuninglink.tuning.flag_sets.results import FlagsResult, SetResult
+from tuninglink.tuning.flag_sets.results import FlagsResult, SetResult, TunedSet
 from tuninglink.tuning.programs.compiled_program import PLAIN_INTEGERS
 from tuninglink.tuning.results import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
     from concurrent.futures import Future
-    from typing import TypeVar
 
-    from tuninglink.tuning.deciding import ConfidenceInterval
     from tuninglink.tuning.devices.device_process import Device
     from tuninglink.tuning.flag_sets import FlagSet
     from tuninglink.tuning.flag_sets.compilation import CompiledSource, ProgramSource, SetCompiler
@@ -37,23 +35,11 @@ if TYPE_CHECKING:
 _TIMING: Final = 0.25
 """The fraction of the time reserved for measuring."""
 
+_NOT_BEHIND: Final = 0.97
+"""The lower bound of the speedup of a spec over the fastest set alone from which the spec is taken."""
+
 _NEEDED_SECONDS: Final = 1800.0
 """The time limit for compiling programs that the comparison cannot do without."""
-
-
-@dataclass(frozen=True)
-class TunedSet:
-    """A set of flags with the spec tuned under it.
-
-    Attributes:
-        flag_set: the set; without flags, it stands for the user's flags.
-        spec: the spec, as text.
-        entries: the number of problems with an entry; with 0, the set is compared without a spec.
-    """
-
-    flag_set: FlagSet
-    spec: str = ""
-    entries: int = 0
 
 
 @dataclass
@@ -67,6 +53,7 @@ class FlagComparison:
         min_gain: the least gain for selecting a set, as a fraction.
         seed: the seed of orders.
         judge: compares outputs with expected outputs.
+        default_ms: the time of the default in an earlier comparison, if there was one.
     """
 
     source: ProgramSource
@@ -75,6 +62,7 @@ class FlagComparison:
     min_gain: float
     seed: int
     judge: OutputJudge = field(default_factory=OutputJudge)
+    default_ms: float | None = None
     _began: float = field(default_factory=time.monotonic)
 
     def begin(self, compiler: SetCompiler, flag_set: FlagSet, spec: str = "") -> Job:
@@ -100,7 +88,7 @@ class FlagComparison:
             device: runs the program.
         """
         results = [SetResult(flag_set) for flag_set in jobs]
-        judged = self._compare(default, list(jobs.values()), results, device, self._is_shown)
+        judged = self._compare(default, list(jobs.values()), results, device, self._best_shown)
         return replace(judged, default_is_tiled=default.is_data_tiled)
 
     def run_pairs(
@@ -113,7 +101,8 @@ class FlagComparison:
     ) -> FlagsResult:
         """Compare sets of flags with the specs tuned under them.
 
-        Each of them was shown to be faster before, so that the fastest one is selected whatever the noise.
+        Each of them was shown to be faster before, so that the fastest one is selected despite the noise of the default. A
+        spec is selected only if it is not behind the fastest set alone.
 
         Args:
             compiler: compiles them.
@@ -129,7 +118,7 @@ class FlagComparison:
             else jobs[tuned_set.flag_set]
             for tuned_set in tuned
         ]
-        return self._compare(default, pairs, results, device, lambda result, _: result.median > 1.0)
+        return self._compare(default, pairs, results, device, _fastest_pair)
 
     def _compare(
         self,
@@ -137,7 +126,7 @@ class FlagComparison:
         jobs: Sequence[Job],
         results: list[Result],
         device: Device,
-        is_enough: Callable[[SetResult, ConfidenceInterval], bool],
+        select: Callable[[Sequence[Result], ProgramTimes], Result | None],
     ) -> FlagsResult:
         """Time the distinct programs, interleaved.
 
@@ -146,7 +135,7 @@ class FlagComparison:
             jobs: the compilations of the others.
             results: their results, which get times and outputs.
             device: runs the programs.
-            is_enough: returns whether a result suffices for selecting it, given the noise of the default.
+            select: selects the best of those that may be the fastest, given all times.
         """
         if default.calls is None:
             return FlagsResult(reason="the functions of the program cannot be read")
@@ -159,7 +148,8 @@ class FlagComparison:
         if not images:
             return FlagsResult(tuple(results))
         accepted = [not results[number].is_rejected for number in images]
-        times = timer.compare(default.image, list(images.values()), self._left, accepted)
+        compared = list(images.values())
+        times = timer.compare(default.image, compared, self._left, accepted, self.default_ms)
         if isinstance(times, Failure):
             return FlagsResult(tuple(results), reason=times.message)
         finalists = [
@@ -169,18 +159,18 @@ class FlagComparison:
             )
             if is_finalist and not result.is_rejected and not result.is_slower
         ]
-        enough = [result for result in finalists if is_enough(result, times.noise)]
-        best = max(enough, key=lambda result: result.median, default=None)
+        best = select(finalists, times)
         return FlagsResult(tuple(results), best, times.default_ms, times.noise)
 
-    def _is_shown(self, result: SetResult, noise: ConfidenceInterval) -> bool:
-        """Return whether the gain of a set suffices and is larger than that of the default against itself.
+    def _best_shown(self, results: Sequence[Result], times: ProgramTimes) -> Result | None:
+        """Return the fastest set whose gain suffices and is larger than that of the default against itself.
 
         Of several sets that are equal to the default, the fastest one may have an interval above 1.
         """
-        assert result.speedup is not None
-        is_enough = result.median > max(1 + self.min_gain, noise.high)
-        return is_enough and result.speedup.low > math.sqrt(max(1.0, noise.high))
+        noise = max(1.0, times.noise.high)
+        bar, low = max(1 + self.min_gain, noise), math.sqrt(noise)
+        shown = [result for result in results if result.median > bar and result.low > low]
+        return max(shown, key=lambda result: result.median, default=None)
 
     @property
     def _left(self) -> float:
@@ -203,6 +193,7 @@ class FlagComparison:
         images: dict[int, bytes] = {}
         names = {default.image: "the default"}
         for number, job in enumerate(jobs):
+            # Skip sets that do not compile, and those with the code of an earlier one.
             compiled, result = job.result(), results[number]
             if isinstance(compiled, str):
                 results[number] = replace(result, note=compiled)
@@ -213,6 +204,7 @@ class FlagComparison:
                 results[number] = replace(result, note=f"the same code as {names[image]}")
                 continue
             names[image] = f"'{result.flag_set.name}'"
+            # Run the others if there is time, and judge their outputs.
             if images and self._left < timer.call_seconds(default.image):
                 results[number] = replace(result, note="it was not run: there was no time left")
                 continue
@@ -225,6 +217,15 @@ class FlagComparison:
             else:
                 results[number], images[number] = judged, image
         return images
+
+
+def _fastest_pair(results: Sequence[Result], times: ProgramTimes) -> Result | None:
+    """Return the fastest set, with its spec if that may not be behind the fastest set alone."""
+    alone = max([1.0, *(result.median for result in results if not result.entries)])
+    bar = 0.0 if times.are_rough else _NOT_BEHIND * alone
+    ahead = [result for result in results if not result.entries or result.low >= bar]
+    faster = [result for result in ahead if result.median > 1.0]
+    return max(faster, key=lambda result: result.median, default=None)
 
 
 def _timed(times: ProgramTimes, numbers: Sequence[int], results: list[Result]) -> list[Result]:

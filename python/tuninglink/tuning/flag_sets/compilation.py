@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self, TypeVar, TypeVarTuple
 
 from tuninglink.compiler.compile_options import Phase
-from tuninglink.compiler.prepared_dispatches import has_encodings, materialize_encodings
-from tuninglink.compiler.program_sources import compiler_run
+from tuninglink.compiler.prepared_dispatches import has_encodings
+from tuninglink.compiler.program_sources import SavedProgram, compiler_run
 from tuninglink.errors import CompileError
 from tuninglink.iree.dispatches import find_dispatches
-from tuninglink.mlir.serialization import to_text
 from tuninglink.tuning.candidates.compilation import compile_program, prepare_worker
 from tuninglink.tuning.programs.program_calls import form_dispatches
 from tuninglink.tuning.references.program_reference import ProgramReference
@@ -76,11 +75,11 @@ class FormedSource:
     """A program whose dispatches are formed.
 
     Attributes:
-        content: the program at `executable-sources`, as text.
+        program: the program.
         backend: the backend of its first dispatch.
     """
 
-    content: bytes = field(repr=False)
+    program: SavedProgram
     backend: str
 
 
@@ -167,13 +166,14 @@ def formed_source(source: ProgramSource) -> FormedSource | str:
     """Form the dispatches of a program in this process, whose command line holds the flags."""
     try:
         with compiler_run(source.path, ()) as run:
-            form_dispatches(run, first=source.first, sizes=source.sizes, options=source.calls)
-            materialize_encodings(run.module)
+            _, saved = form_dispatches(
+                run, first=source.first, sizes=source.sizes, options=source.calls
+            )
             targets = [dispatch.target for dispatch in find_dispatches(run.module)]
             backends = [target.backend for target in targets if target is not None]
             if not backends:
                 return "it has no dispatch"
-            return FormedSource(to_text(run.module).encode(), backends[0])
+            return FormedSource(saved, backends[0])
     except CompileError as failure:
         return failure.diagnostics[0].message
 
@@ -191,7 +191,7 @@ def compile_source(source: ProgramSource, spec: str) -> CompiledSource | str:
     began = time.monotonic()
     try:
         with compiler_run(source.path, ()) as run:
-            calls = form_dispatches(
+            calls, saved = form_dispatches(
                 run, first=source.first, sizes=source.sizes, options=source.calls
             )
             dispatches = find_dispatches(run.module)
@@ -200,13 +200,11 @@ def compile_source(source: ProgramSource, spec: str) -> CompiledSource | str:
                 dict.fromkeys(target.backend for target in targets if target is not None)
             )
             is_tiled = any(has_encodings(dispatch.module) for dispatch in dispatches)
-            if spec:
-                content = to_text(run.module).encode()
-            else:
+            if not spec:
                 run.advance(Phase.EXECUTABLE_SOURCES, Phase.END)
                 image = run.image()
         if spec:
-            compiled = compile_program(content, spec)
+            compiled = compile_program(saved.content, spec, saved.phase)
             if isinstance(compiled, str):
                 return compiled
             image = compiled.image
@@ -250,6 +248,6 @@ class SourceReference:
         if isinstance(formed, str):
             return formed
         left = max(0.0, end - time.monotonic())
-        with ProgramReference(formed.content, formed.backend, self.seed, left) as reference:
+        with ProgramReference(formed.program, formed.backend, self.seed, left) as reference:
             self.name = reference.name
             return reference.outputs(calls, functions, integers)

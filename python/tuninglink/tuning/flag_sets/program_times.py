@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from tuninglink.tuning.deciding import ConfidenceInterval, Standings
+from tuninglink.tuning.deciding import ConfidenceInterval
 from tuninglink.tuning.devices.sampling import FEWEST_ROUNDS
+from tuninglink.tuning.flag_sets.standings import Standings
 from tuninglink.tuning.programs.compiled_program import PLAIN_INTEGERS
 from tuninglink.tuning.results import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from tuninglink.tuning.devices.device_process import Device
@@ -29,7 +29,7 @@ _ROUNDS: Final = 25
 
 _MOST_ROUNDS: Final = 1000
 _LOADING_CALL: Final = 0.2
-"""The time of a first call, in seconds, below which it tells nothing: most of it may be loading."""
+"""The time of a first call, in seconds, below which it is not used: most of it may be loading."""
 
 _LONG_CALL: Final = 1.0
 """The time of a first call on a CPU, in seconds, from which loading is a small part of it. Drivers of GPUs may compile
@@ -41,6 +41,9 @@ _LESS_ROUGH: Final = 1.3
 
 _REPEATING: Final = 0.25
 """The largest fraction of the time for calls that are repeated."""
+
+_PATIENCE: Final = 30.0
+"""The time, in seconds, for the machine to become as quiet as it was in an earlier comparison. A hot one may not."""
 
 _CALLS_OF_FEWEST_ROUNDS: Final = FEWEST_ROUNDS + 1
 """The calls of a program in the fewest rounds: the first one finds the size of batches."""
@@ -57,6 +60,7 @@ class ProgramTimes:
         speedups: the speedups of the programs.
         finalists: for each program, whether it may be the fastest one.
         slower: for each program, the sizes of dynamic arguments at which it is slower beyond doubt, with its speedups.
+        are_rough: whether they are those of single calls, as no rounds fitted into the time.
     """
 
     default_ms: float
@@ -65,6 +69,7 @@ class ProgramTimes:
     speedups: tuple[ConfidenceInterval, ...]
     finalists: tuple[bool, ...]
     slower: tuple[str, ...]
+    are_rough: bool = False
 
 
 class ProgramTimer:
@@ -102,21 +107,26 @@ class ProgramTimer:
         images: Sequence[bytes],
         seconds: float,
         accepted: Sequence[bool] | None = None,
+        default_ms: float | None = None,
     ) -> ProgramTimes | Failure:
         """Time programs, interleaved with two copies of the default.
 
         A program leaves when it can no longer be the fastest, perhaps already after its call for `outputs`. The rounds
         end when the remaining programs are alike and faster beyond doubt, when their intervals are narrow, or when the
-        time is over. Where not even the fewest rounds fit into the time, as for programs that run for seconds, the
-        calls for `outputs` decide, with wide intervals.
+        time is over. If the machine was quieter in an earlier comparison, they go on for a while and no program leaves, as
+        other work makes some programs slower than others. Where not even the fewest rounds fit into the time, as for
+        programs that run for seconds, the calls for `outputs` decide, with wide intervals.
 
         Args:
             default: the default.
             images: the programs.
             seconds: the time.
             accepted: for each program, whether it may be taken; others do not make any leave. By default, all are.
+            default_ms: the time of the default in an earlier comparison, if there was one.
         """
+        # Run rounds of those that may still be the fastest, until one is or time is over.
         end = time.monotonic() + seconds
+        patient_until = time.monotonic() + _PATIENCE
         places = range(1, len(images) + 1)
         eligible = {place for place in places if accepted is None or accepted[place - 1]}
         running = self._worth_rounds(default, images, seconds)
@@ -132,10 +142,14 @@ class ProgramTimer:
             count += len(rounds)
             standings.add(running, rounds)
             eligible -= {place for place in running if self._slower(standings, place)}
-            running = standings.remaining(running, eligible)
-            is_late = count >= _MOST_ROUNDS or time.monotonic() > end
-            if is_late or standings.are_decided(running, eligible):
+            is_quiet = standings.is_quiet(default_ms) or time.monotonic() > patient_until
+            if is_quiet:
+                running = standings.remaining(running, eligible)
+            if count >= _MOST_ROUNDS or time.monotonic() > end:
                 break
+            if is_quiet and standings.are_decided(running, eligible):
+                break
+        # Programs without a round have the times of their first calls.
         return ProgramTimes(
             standings.default_ms if count else 1000 * self.call_seconds(default),
             standings.noise if count else _squared(self._rough_speedup(default, default)),
@@ -153,6 +167,7 @@ class ProgramTimer:
             ),
             tuple(place in running or not count for place in places),
             tuple(self._slower(standings, place) if place in standings else "" for place in places),
+            are_rough=not count,
         )
 
     def _slower(self, standings: Standings, place: int) -> str:
@@ -221,7 +236,7 @@ class ProgramTimer:
         return _LESS_ROUGH if self._tells_times(seconds) else _ROUGH
 
     def _tells_times(self, seconds: float) -> bool:
-        """Return whether a first call of a duration tells the time of others."""
+        """Return whether the duration of a first call shows the time of others."""
         return seconds >= _LONG_CALL and self._device.description.is_local
 
     def _rounds(

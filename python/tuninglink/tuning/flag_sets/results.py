@@ -79,6 +79,21 @@ class FlagsResult:
         return self.best.flag_set.flags if self.best is not None else ()
 
 
+@dataclass(frozen=True)
+class TunedSet:
+    """A set of flags with the spec tuned under it.
+
+    Attributes:
+        flag_set: the set; without flags, it stands for the user's flags.
+        spec: the spec, as text.
+        entries: the number of problems with an entry; with 0, the set is compared without a spec.
+    """
+
+    flag_set: FlagSet
+    spec: str = ""
+    entries: int = 0
+
+
 _LEAST_SECONDS: Final = 45.0
 """The least time, in seconds, that is divided between two sets."""
 
@@ -121,7 +136,8 @@ def tuning_bases(
         return bases
     # By lower bounds, as sets that left early have wide intervals and may have large medians by chance.
     others = [other for other in result.results if not other.is_data_tiled and other.may_win(1.0)]
-    other = max(others, key=lambda other: other.low, default=SetResult(DEFAULT, speedup=_SAME))
+    others.append(SetResult(DEFAULT, speedup=_SAME))
+    other = max(others, key=lambda other: other.low)
     if seconds < max(_LEAST_SECONDS, _COMPILATIONS * compile_seconds):
         is_alike = best.median <= min(_ALIKE * other.median, _SURELY_ALIKE * other.low)
         return [other.flag_set] if is_alike else bases

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tuninglink.spelling import did_you_mean
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 class ProblemError(ValueError):
@@ -73,7 +71,7 @@ class Product:
         n: the columns of the result.
         k: the terms of each sum.
         element: the type of the operands.
-        batch: the number of products; None for one without a dimension of its own.
+        batch: the number of products; None for one without its own dimension.
         transposes_a: whether the left-hand side is stored as k by m.
         transposes_b: whether the right-hand side is stored as n by k.
     """

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import arith, func, linalg, tensor  # type: ignore[attr-defined]
@@ -19,9 +20,6 @@ from tuninglink.tuning.problems import (
     Problem,
     Product,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
 
 
 def program_of(problems: Iterable[Problem]) -> str:
@@ -121,6 +119,7 @@ def _attention(problem: Attention) -> tuple[list[list[int]], Callable[..., Value
     f32 = mlir.F32Type.get()
 
     def compute(*operands: Value) -> Value:
+        # The op, without a mask; the scale is that of the features.
         init = tensor.empty([heads, queries, features], _type(problem.element))
         scale = arith.constant(f32, features**-0.5)
         maps = [mlir.AffineMapAttr.get(_map(loops, access)) for access in accesses]
@@ -131,6 +130,7 @@ def _attention(problem: Attention) -> tuple[list[list[int]], Callable[..., Value
             attributes={"indexing_maps": mlir.ArrayAttr.get(maps)},
             regions=1,
         )
+        # Its region yields the scores unchanged.
         body = op.regions[0].blocks.append(f32, arg_locs=[mlir.Location.unknown()])
         with mlir.InsertionPoint(body):
             mlir.Operation.create("iree_linalg_ext.yield", operands=list(body.arguments))

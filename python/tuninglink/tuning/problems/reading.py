@@ -10,13 +10,14 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.files import STANDARD_STREAM, cannot
-from tuninglink.mlir.diagnostics import Place, error, note
+from tuninglink.mlir.diagnostics import Diagnostic, Place, error, note
 from tuninglink.tuning.problems import (
     ElementType,
     Problem,
@@ -25,7 +26,7 @@ from tuninglink.tuning.problems import (
     UnsupportedError,
     read_size,
 )
-from tuninglink.tuning.problems.commands import (
+from tuninglink.tuning.problems.benchmark_commands import (
     FUSILLI_COMMAND,
     MIOPEN_COMMAND,
     OTHER_COMMAND,
@@ -34,11 +35,6 @@ from tuninglink.tuning.problems.commands import (
     read_miopen,
 )
 from tuninglink.tuning.problems.words import read_words
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from tuninglink.mlir.diagnostics import Diagnostic
 
 _HIPBLASLT_TYPES: Final = {
     "f32_r": ElementType.F32,
@@ -72,6 +68,7 @@ def read_tunable_op(line: str) -> Product:
         ProblemError: the operation, its type or its sizes are not known.
     """
     indent = len(line) - len(line.lstrip())
+    # Split `OPERATION_TYPE_LETTERS,LETTERS_SIZES`.
     operation_text, _, rest = line.strip().partition(",")
     sizes_text = rest.partition(",")[0]
     operation, _, type_and_letters = operation_text.partition("_")
@@ -81,6 +78,7 @@ def read_tunable_op(line: str) -> Product:
     if type_text not in _TYPES:
         column = indent + len(operation) + 2
         raise UnsupportedError.unknown("type", type_text, _TYPES, column)
+    # Read the letters of transposition, and the sizes.
     letters_and_sizes = _SIZES.match(sizes_text)
     is_batched = operation == _BATCHED
     first, second, *texts = letters_and_sizes.groups() if letters_and_sizes else ("", "")
@@ -90,6 +88,7 @@ def read_tunable_op(line: str) -> Product:
         form = "nt_M_N_K_B_BATCH" if is_batched else "nt_M_N_K"
         column = indent + len(operation_text) + 2
         raise ProblemError(f"invalid sizes '{sizes_text}': expected {form}", column)
+    # The operands are column-major: rows and columns are exchanged.
     columns, rows, terms, *batch = valid
     return Product(
         rows,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, TypeVar
+from collections.abc import Callable
+from enum import Enum
+from typing import Final, TypeVar
 
 from tuninglink.tuning.problems import (
     LARGEST_SIZE,
@@ -16,10 +18,6 @@ from tuninglink.tuning.problems import (
     Product,
     read_size,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from enum import Enum
 
 _Choice = TypeVar("_Choice", bound="Enum")
 

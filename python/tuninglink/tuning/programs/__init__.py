@@ -1,4 +1,4 @@
-"""Programs as tasks, with what a user says about their calls: which functions count, their inputs, and files with weights.
+"""Programs as tasks, with options for their calls: the functions that count, their inputs, and files with weights.
 
 The modules of this package read their dispatches, benchmarks, and sizes for dynamic dimensions.
 """
@@ -100,7 +100,7 @@ class ParameterFile:
 
 @dataclass(frozen=True)
 class CallOptions:
-    """What a user says about calls of a program.
+    """The user's options for calls of a program.
 
     Attributes:
         functions: the functions that count; none for all.

@@ -6,30 +6,28 @@ bytes apart, each binding between guards:
     guard | binding 0 | guard | binding 1 | guard | … (one set, `stride` bytes) | guard | binding 0 | …
 
 Iteration `i` of a batch works on set `i mod sets`: with one set the caches stay warm, with as many as exceed the
-last-level cache they are cold, and with as many as the program has data they hold what it leaves in them. The guards show writes out of bounds.
+last-level cache they are cold, and with as many as the program has data they are as the program leaves them. The guards show writes out of bounds.
 
-Where weights are parts of one large binding, each call in the program gets the offset of its own. These are variants of
+Where weights are parts of one large binding, each call in the program gets its own offset. These are variants of
 a set: set `i` of a batch is copy `i / variants` of the bindings with the arguments of variant `i mod variants`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from hashlib import sha256
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import visit
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 class Access(Enum):
-    """How a dispatch uses a binding."""
+    """The use of a binding by a dispatch."""
 
     READ = "read"
     WRITE = "write"
@@ -76,7 +74,7 @@ class Binding:
 
 @dataclass(frozen=True)
 class BufferLayout:
-    """How the bindings of a dispatch lie in the buffer of its benchmark.
+    """The layout of a dispatch's bindings in the buffer of its benchmark.
 
     Attributes:
         bindings: in the order of the dispatch's pipeline layout.
@@ -92,11 +90,6 @@ class BufferLayout:
     guard: int
     variants: int = field(default=1, repr=False)  # not part of the key of a problem
     program_sets: int = field(default=1, repr=False)
-
-    @property
-    def binding_bytes(self) -> int:
-        """The bytes of all bindings."""
-        return sum(binding.byte_length for binding in self.bindings)
 
     def copies(self, sets: int) -> int:
         """Return the number of copies of the bindings for a number of sets."""
@@ -170,7 +163,7 @@ def problem_key(
     Args:
         variant: the variant of the dispatch.
         layout: the buffer of its benchmark.
-        sized: of a dynamic dispatch, the functions of its benchmark, whose weights tell its problem from others.
+        sized: of a dynamic dispatch, the functions of its benchmark, whose weights distinguish its problem.
     """
     copy = variant.operation.clone().operation
     anonymous = mlir.StringAttr.get("dispatch", copy.context)

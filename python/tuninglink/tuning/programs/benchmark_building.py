@@ -1,4 +1,4 @@
-"""Making the benchmark of a dispatch: what the compiler dumps, on a buffer that its caller brings.
+"""Construction of a dispatch's benchmark: the one that the compiler dumps, on a buffer that its caller provides.
 
 The benchmark that the compiler's `iree-hal-dump-executable-benchmarks` makes of a dispatch allocates one buffer,
 never initializes it, and runs the dispatch on it `batch` times. Here its function takes the buffer as an argument,
@@ -8,10 +8,11 @@ with the number of copies of the bindings in it, and works on one copy after ano
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
@@ -28,9 +29,6 @@ from tuninglink.tuning.programs.benchmark_variants import (
     select_constants,
 )
 from tuninglink.tuning.programs.binding_contents import buffer_layout
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 Value = mlir.Value[Any]
 
@@ -71,7 +69,7 @@ DISPATCH: Final = "hal.command_buffer.dispatch"
 
 
 class NoBenchmarkError(Exception):
-    """A dispatch cannot be benchmarked; says why not."""
+    """A dispatch cannot be benchmarked; the message is the reason."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +137,7 @@ def build_benchmark(
 def _read(module: mlir.Operation) -> _Parts:
     functions = [op for op in body(module) if op.name == names.UTIL_FUNCTION]
     if not functions:
-        raise NoBenchmarkError("what it is called with is only known when the program runs")
+        raise NoBenchmarkError("its arguments are only known when the program runs")
     function, *others = functions
     for other in others:
         other.erase()
@@ -188,7 +186,7 @@ def _arguments(dispatch: mlir.Operation) -> tuple[list[Value], list[Value], list
 def _constant(value: Value) -> int:
     owner = value.owner
     if isinstance(owner, mlir.Block) or owner.operation.name != "arith.constant":
-        raise NoBenchmarkError("what it is called with is only known when the program runs")
+        raise NoBenchmarkError("its arguments are only known when the program runs")
     constant: Any = owner.operation.attributes["value"]
     return int(constant.value)
 
@@ -216,12 +214,14 @@ def _place_bindings(
     """Let the dispatch take its bindings and its constants from the set of the iteration."""
     buffer, sets, stride = arguments
     index = mlir.IndexType.get()
+    # Convert the arguments to indexes at the head of the function.
     first = parts.function.regions[0].blocks[0].operations[0]
     with mlir.InsertionPoint(first):
         sets, stride = (
             mlir.Operation.create("arith.index_cast", results=[index], operands=[operand]).result
             for operand in (sets, stride)
         )
+    # Set and variant of this iteration of the loop.
     constants, buffers, offsets, _ = _segments(parts.dispatch)[-4:]
     iteration = parts.loop.regions[0].blocks[0].arguments[0]
     with mlir.InsertionPoint(parts.dispatch):
@@ -235,6 +235,7 @@ def _place_bindings(
                 variants,
             )
             number = _index_operation("arith.divui", number, count)
+        # Bind the parts of the set.
         base = _index_operation("arith.muli", number, stride)
         for position, binding in enumerate(layout.bindings):
             start = constant_operation(index, binding.offset)

@@ -1,6 +1,6 @@
 """Variants of a benchmark: the constants of all calls in the program that differ in the places of tensors alone.
 
-The weights of equal layers are parts of one binding. A call gets the offset of its own layer as a constant.
+The weights of equal layers are parts of one binding. A call gets the offset of its layer as a constant.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def select_constants(
 
 
 def of_first_variant(value: Value) -> Value:
-    """Return what an operand that `select_constants` may have replaced is in the first variant."""
+    """Return the value in the first variant of an operand that `select_constants` may have replaced."""
     while not isinstance(value.owner, mlir.Block) and value.owner.operation.name == _SELECT:
         value = value.owner.operation.operands[2]  # the value where the condition is false
     return value

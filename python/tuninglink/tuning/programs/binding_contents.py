@@ -1,4 +1,4 @@
-"""What a dispatch has in its bindings, and where they lie in the buffer of its benchmark."""
+"""The contents of a dispatch's bindings, and their places in the buffer of its benchmark."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GUARD: Final = 4096
 """Bytes between two bindings: a page, which is more than a tile that runs over one row of a matrix writes."""
 
 _ALIGNMENT: Final = 256
-"""What the offset of a storage buffer must be a multiple of; the largest that Vulkan allows a device to ask for
+"""The alignment of offsets of storage buffers: the largest that Vulkan allows a device to require
 (https://registry.khronos.org/vulkan/specs/latest/html/vkspec.html#limits-minmax, minStorageBufferOffsetAlignment)."""
 
 _SUBSPAN: Final = "hal.interface.binding.subspan"
@@ -66,7 +66,7 @@ def has_room(module: mlir.Operation, lengths: Sequence[int], constants: Sequence
 
 @dataclass(frozen=True)
 class _Content:
-    """What a dispatch has in one binding.
+    """The content of one binding of a dispatch.
 
     Attributes:
         access: how it uses the binding.
@@ -88,14 +88,14 @@ class _Content:
         return 0 if self.shape is None else prod(self.shape)
 
     def filling(self, length: int) -> tuple[int, ...]:
-        """Return the sizes of all elements in a binding of so many bytes."""
+        """Return the sizes of all elements in a binding of this number of bytes."""
         if self.shape is not None and self.elements * self.element_bytes == length:
             return self.shape
         return (length // self.element_bytes,)
 
 
 def _contents(module: mlir.Operation, sizes: SizeEvaluator) -> dict[int, _Content]:
-    """Return what a dispatch has in its bindings, by their number; the largest thing where there are several."""
+    """Return the contents of a dispatch's bindings by number; the largest one if there are several."""
     result: dict[int, _Content] = {}
     for subspan in collect(module, _SUBSPAN):
         number: Any = subspan.attributes["binding"]
@@ -130,7 +130,7 @@ def _element_bytes(element: Any) -> int:
 
 
 def _uses(value: Value, sizes: SizeEvaluator) -> list[_Content]:
-    """Return what is loaded from and stored to a binding; all of it with the access of all uses together."""
+    """Return the tensors that are loaded from and stored to a binding, all with the combined access of all uses."""
     tensors: list[Value] = []
     loads = stores = False
     for use in value.uses:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -13,15 +14,13 @@ from iree.compiler import ir as mlir
 from tuninglink.mlir.walk import body
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tuninglink.tuning.programs import ParameterFile
 
 
 _GLOBAL: Final = "util.global"
 _INITIAL_VALUE: Final = "initial_value"
 _PARAMETER: Final = re.compile(r'#\w+\.parameter\.named<(?:"([^"]*)"::)?"([^"]*)">')
-"""How the compiler writes a parameter, for which the bindings have no class."""
+"""The syntax of a parameter, for which the bindings have no class."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class ParameterSource:
-    """Where a program gets its parameters from.
+    """The source of a program's parameters.
 
     Attributes:
         parameters: what it loads.
@@ -116,7 +115,7 @@ class CompiledProgram:
         function: the name of the function.
         inputs: its arguments, fences aside.
         has_fences: whether a fence to wait for and a fence to signal follow the arguments.
-        is_stateful: whether its results may depend on earlier calls; then it starts anew before it is called.
+        is_stateful: whether its results may depend on earlier calls; then it starts again before it is called.
         parameters: where it gets its weights from.
         integers: the least and the largest random integer among the inputs.
     """

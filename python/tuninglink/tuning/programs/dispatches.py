@@ -13,7 +13,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.compiler.compile_options import Phase
 from tuninglink.compiler.prepared_dispatches import materialize_encodings
-from tuninglink.compiler.program_sources import compiler_run
+from tuninglink.compiler.program_sources import SavedProgram, compiler_run
 from tuninglink.errors import CompileError
 from tuninglink.iree.dispatch_calls import count_calls
 from tuninglink.iree.dispatches import dispatch_name
@@ -22,7 +22,7 @@ from tuninglink.iree.given_sizes import GivenSizes
 from tuninglink.iree.targets import Target
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import error, thread_context
-from tuninglink.mlir.serialization import to_bytecode, to_text
+from tuninglink.mlir.serialization import to_bytecode, without_weights
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body, collect
 from tuninglink.plain_data import named
@@ -49,10 +49,10 @@ class TuningTask:
     """A problem to tune: equal dispatches of a program, for one target.
 
     Attributes:
-        key: what tells the problem from others: a hash of the dispatch without configuration and symbols, and of
+        key: the unique key of the problem: a hash of the dispatch without configuration and symbols, and of
             its target.
         dispatches: the dispatches, such as `@executable::@variant`.
-        functions: the names of their functions, in the same order, which say what they compute.
+        functions: the names of their functions, in the same order, which describe their computations.
         calls: how often the functions of the program call them; 0 if only its initialization does. See `count_calls`.
         target: what they are compiled for.
         source: the benchmark at `executable-sources`, as bytecode.
@@ -138,13 +138,13 @@ class DispatchedProgram:
     """A program with its dispatches formed.
 
     Attributes:
-        content: the program at `executable-sources`, as text.
+        saved: the program itself.
         calls: the calls that the time of the program is made of; None if its functions cannot be read.
         tasks: its problems, in the order of their first dispatches.
         omissions: the dispatches for which there is no benchmark.
     """
 
-    content: bytes
+    saved: SavedProgram
     calls: ProgramCalls | None
     tasks: tuple[TuningTask, ...]
     omissions: tuple[Omission, ...]
@@ -173,11 +173,10 @@ def read_program(
             an input does not fit.
     """
     with compiler_run(path, flags) as run:
-        calls = form_dispatches(run, first=first, sizes=sizes, options=options)
+        calls, saved = form_dispatches(run, first=first, sizes=sizes, options=options)
         materialize_encodings(run.module)
-        # Not as bytecode: that loses the resources in attributes of dialects without a bytecode interface.
-        content = to_text(run.module).encode()
-    module = mlir.Module.parse(content.decode(), thread_context()).operation
+        dispatched = without_weights(run.module)
+    module = mlir.Module.parse(dispatched, thread_context()).operation
     if any(map(is_benchmark, body(module))):
         tasks, omissions = _tasks([module], None, {})
     else:
@@ -190,7 +189,7 @@ def read_program(
         )
     if not tasks and not omissions:
         raise CompileError(error(f"there is no dispatch in '{path}' to tune"))
-    return DispatchedProgram(content, calls, _among_others(tasks), tuple(omissions))
+    return DispatchedProgram(saved, calls, _among_others(tasks), tuple(omissions))
 
 
 def _among_others(tasks: Sequence[TuningTask]) -> tuple[TuningTask, ...]:
@@ -233,6 +232,7 @@ def _tasks(
             )
         tasks[task.key] = task
 
+    # Static dispatches.
     for module in benchmarks:
         (variant,) = collect(module, names.EXECUTABLE_VARIANT)
         name = dispatch_name(variant)
@@ -242,9 +242,11 @@ def _tasks(
             add(_static_task(module, variant, count, arguments.get(name, ())))
         except NoBenchmarkError as failure:
             omissions.append(Omission((name,), str(failure)))
+    # Dynamic dispatches.
     for benchmark in dynamic(seen) if dynamic else ():
         seen.add(benchmark.name)
         add(_dynamic_task(benchmark, 1 if calls is None else calls[benchmark.name]))
+    # The called dispatches without a benchmark.
     reason = _DYNAMIC if dynamic is None else _NOT_GIVEN
     omissions += [Omission((name,), reason) for name in calls or () if name not in seen]
     return list(tasks.values()), omissions

@@ -1,4 +1,4 @@
-"""The functions of a program that callers see, and what they take, read at the phase `abi`."""
+"""The public functions of a program and their arguments, read at the phase `abi`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tuninglink.mlir.walk import body, collect
 Functions = Mapping[str, mlir.Operation]
 
 _ASYNC: Final = "$async"
-"""What the functions with fences are called that importers of frameworks put next to one without."""
+"""The suffix of the functions with fences that importers of frameworks put next to one without."""
 
 _BUFFER_VIEW: Final = "!hal.buffer_view"
 _FENCE: Final = "!hal.fence"
@@ -29,7 +29,7 @@ _STORES: Final = ("util.global.store", "util.global.store.indirect")
 
 @dataclass(frozen=True)
 class Argument:
-    """What a function takes.
+    """An argument of a function.
 
     Attributes:
         element_type: the element type, as MLIR writes it.
@@ -44,7 +44,7 @@ class Argument:
 
 @dataclass(frozen=True)
 class Result:
-    """What a function returns.
+    """A result of a function.
 
     Attributes:
         element_type: the element type, as MLIR writes it.
@@ -61,7 +61,7 @@ class Result:
 
 @dataclass(frozen=True)
 class EntryFunction:
-    """A function of a program that callers see.
+    """A public function of a program.
 
     Attributes:
         name: its symbol.
@@ -124,7 +124,7 @@ def read_entry_functions(module: mlir.Operation) -> list[EntryFunction]:
 
 
 def public_functions(module: mlir.Operation) -> Iterator[mlir.Operation]:
-    """Yield the functions of a program that callers see."""
+    """Yield the public functions of a program."""
     for function in body(module):
         visibility = function.attributes.get(names.SYMBOL_VISIBILITY)
         is_private = isinstance(visibility, mlir.StringAttr) and visibility.value == "private"
@@ -152,7 +152,7 @@ def _read(name: str, function: mlir.Operation, functions: Functions) -> EntryFun
 
 
 def _returned(function: mlir.Operation) -> list[mlir.Value[Any]]:
-    """Return what a function returns, in the last of its blocks that does."""
+    """Return the operands of a function's last return op."""
     returns = [
         operation
         for block in function.regions[0].blocks
@@ -163,7 +163,7 @@ def _returned(function: mlir.Operation) -> list[mlir.Value[Any]]:
 
 
 def _result(value: mlir.Value[Any], functions: Functions) -> Result | None:
-    """Return what a returned value is, in the function that computes it; None where that cannot be read."""
+    """Return the description of a returned value, read from the function that computes it; None if it cannot be read."""
     if isinstance(value.type, (mlir.IntegerType, mlir.IndexType, mlir.FloatType)):
         return Result(str(value.type))
     if not isinstance(value, mlir.OpResult):

@@ -36,6 +36,7 @@ def read_input(given: GivenInput, argument: Argument, place: str) -> ProgramInpu
     dtype = element_type(argument.element_type)
     if dtype is None:
         raise CompileError(error(f"{place} is of type '{argument.element_type}'; no value fits"))
+    # Load a file, or parse a literal.
     if given.text.startswith("@"):
         value = _load(given)
         kind = str(value.dtype)
@@ -43,6 +44,7 @@ def read_input(given: GivenInput, argument: Argument, place: str) -> ProgramInpu
     else:
         value, kind = _literal(given)
         is_typed = kind in {"", argument.element_type}
+    # Compare shape and type with those of the argument.
     shape = argument.shape or ()
     fits = len(value.shape) == len(shape) and all(
         size in {None, actual} for size, actual in zip(shape, value.shape, strict=True)
@@ -52,6 +54,7 @@ def read_input(given: GivenInput, argument: Argument, place: str) -> ProgramInpu
         actual = "".join(f"{size}x" for size in value.shape)
         message = f"{place} is {sizes}{argument.element_type}; '{given}' is {actual}{kind}"
         raise CompileError(error(message))
+    # A file has the element type's bits, a literal its value.
     elements = value.astype(dtype) if not given.text.startswith("@") else value.view(dtype)
     return ProgramInput(
         value.shape,

@@ -1,4 +1,4 @@
-"""The calls that the time of a whole program is made of."""
+"""The calls that make up the time of a whole program."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from tuninglink.compiler.compile_options import Phase
-from tuninglink.compiler.program_sources import Run, compiler_run, refuse_spec
+from tuninglink.compiler.program_sources import Run, SavedProgram, compiler_run, refuse_spec
 from tuninglink.errors import CompileError
 from tuninglink.iree.given_sizes import combinations
 from tuninglink.mlir import names
@@ -60,7 +60,7 @@ class FunctionCall:
 
     @property
     def label(self) -> str:
-        """What tells the call from others of the program: the function, and the sizes."""
+        """The label of the call in its program: the function, and the sizes."""
         return f"{self.name} at {self.sizes}" if self.sizes else self.name
 
 
@@ -102,13 +102,13 @@ class ProgramCalls:
 def read_calls(
     module: mlir.Operation, options: CallOptions, sizes: Sequence[GivenSizes] = ()
 ) -> ProgramCalls:
-    """Return the calls of a program that a user means.
+    """Return the calls of a program that a user selects.
 
     A function with dynamic arguments is called once at each combination of sizes.
 
     Args:
         module: the program at `abi`.
-        options: what the user says.
+        options: the user's options.
         sizes: the sizes of dynamic dimensions.
 
     Raises:
@@ -209,6 +209,7 @@ def _calls(
 def _call(entry: EntryFunction, weight: int, given: Sequence[GivenInput]) -> FunctionCall:
     if entry.obstacle:
         return FunctionCall(entry.name, weight, obstacle=entry.obstacle)
+    # Use the given inputs, or random ones of static shapes.
     arguments = entry.arguments
     if given and len(given) != len(arguments):
         message = f"function '{entry.name}' takes {len(arguments)} inputs; {len(given)} are given"
@@ -239,11 +240,12 @@ def _call(entry: EntryFunction, weight: int, given: Sequence[GivenInput]) -> Fun
 
 def form_dispatches(
     run: Run, *, first: Phase, sizes: Sequence[GivenSizes], options: CallOptions
-) -> ProgramCalls | None:
+) -> tuple[ProgramCalls | None, SavedProgram]:
     """Take a program to `executable-sources`; see `read_program`.
 
     Returns:
-        The calls that its time is made of; None if its functions cannot be read.
+        The calls that its time is made of, None if its functions cannot be read; and the program, saved on the way
+        where that is cheap.
 
     Raises:
         CompileError: see `read_program`.
@@ -251,11 +253,17 @@ def form_dispatches(
     refuse_spec(run.module)
     if _is_dispatched(run.module):
         strip_configurations(run.module)
-        return None
+        return None, run.save(Phase.EXECUTABLE_SOURCES)
     first = _advance_to_abi(run, first)
     calls = read_calls(run.module, options, sizes) if first is Phase.ABI else None
+    if first < Phase.FLOW:
+        run.advance(first, first := Phase.FLOW)
+    if first is Phase.FLOW:
+        saved = run.save(first)
+        run.advance(first, Phase.EXECUTABLE_SOURCES)
+        return calls, saved
     run.advance(first, Phase.EXECUTABLE_SOURCES)
-    return calls
+    return calls, run.save(Phase.EXECUTABLE_SOURCES)
 
 
 def program_calls(

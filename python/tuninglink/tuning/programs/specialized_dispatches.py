@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, Any, Final
@@ -24,12 +24,9 @@ from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body, collect
-from tuninglink.tuning.programs.benchmark import problem_key
+from tuninglink.tuning.programs.benchmark import SizedFunction, problem_key
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tuninglink.tuning.programs.benchmark import SizedFunction
     from tuninglink.tuning.programs.dispatches import TuningTask
 
 
@@ -116,8 +113,9 @@ def specialize(task: TuningTask, bounds: Mapping[int, SizeRange]) -> TuningTask 
         bounds: the sizes of its loops.
 
     Returns:
-        None if the compiler makes no code of its own for these sizes, or none of them is measured.
+        None if the compiler generates no separate code for these sizes, or none of them is measured.
     """
+    # Restrict the benchmarked sizes to the range.
     functions = tuple(function for function in task.sized if _is_within(function, bounds))
     measured = [function for function in functions if function.weight]
     module = mlir.Module.parse(task.source, thread_context()).operation
@@ -125,6 +123,7 @@ def specialize(task: TuningTask, bounds: Mapping[int, SizeRange]) -> TuningTask 
     if root is None or not measured:
         return None
     loops = len(StructuredOp(root).sizes)
+    # Let the compiler specialize the dispatch, and keep only the variant for the range.
     root.attributes[SPECIALIZATION_RANGES] = specialization_ranges([bounds], loops, module.context)
     PassManager.parse(_SPECIALIZATION, module.context).run(module)
     if not _keep_specialized(module):
@@ -133,6 +132,7 @@ def specialize(task: TuningTask, bounds: Mapping[int, SizeRange]) -> TuningTask 
     for operation in list(body(module)):
         if operation.name == names.UTIL_FUNCTION and symbol_name(operation) not in kept:
             operation.erase()
+    # The smallest size is the problem of the task.
     (variant,) = collect(module, names.EXECUTABLE_VARIANT)
     smallest = min(measured, key=lambda function: prod(size or 1 for size in function.loops))
     return replace(

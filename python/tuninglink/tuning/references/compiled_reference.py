@@ -15,7 +15,7 @@ from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import error, thread_context
-from tuninglink.mlir.serialization import to_bytecode, to_text
+from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.walk import body, collect
 from tuninglink.passes.strip_configs import strip_configurations
 from tuninglink.tuning.candidates.compilation import compile_program
@@ -121,25 +121,22 @@ def retarget(source: bytes, target: ReferenceTarget) -> bytes:
     Raises:
         CompileError: the benchmark has no device or no executable to retarget.
     """
-    return to_bytecode(_retargeted(source, target))
+    module = mlir.Module.parse(source, thread_context()).operation
+    retarget_module(module, target)
+    return to_bytecode(module)
 
 
-def retarget_program(content: bytes, target: ReferenceTarget) -> bytes:
-    """Return a whole program for another target, as text, since bytecode would lose its resources.
+def retarget_module(module: mlir.Operation, target: ReferenceTarget) -> None:
+    """Change the target of a program.
 
     Args:
-        content: the program at `executable-sources`.
+        module: the program at `executable-sources`.
         target: the target.
 
     Raises:
         CompileError: the program has no device or no executable to retarget.
     """
-    return to_text(_retargeted(content, target)).encode()
-
-
-def _retargeted(source: bytes, target: ReferenceTarget) -> mlir.Operation:
     executable_text, device_text = _targets_in_text(target.flags)
-    module = mlir.Module.parse(source, thread_context()).operation
     with module.context:
         executable, device = (
             mlir.Attribute.parse(executable_text),
@@ -159,7 +156,6 @@ def _retargeted(source: bytes, target: ReferenceTarget) -> mlir.Operation:
                 function.attributes[names.TRANSLATION_INFO] = pipeline
     for operation in globals_:
         operation.attributes["initial_value"] = device
-    return module
 
 
 def _is_device(operation: mlir.Operation) -> bool:

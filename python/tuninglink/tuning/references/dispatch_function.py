@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -31,8 +32,6 @@ from tuninglink.tuning.references.stored_tensors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from tuninglink.tuning.results import OutputVerdict
 
 NAME: Final = "dispatch"
@@ -66,12 +65,14 @@ def tensor_function(source: bytes, layout: BufferLayout) -> TensorFunction:
     Raises:
         UnsupportedOperationError: it loads parts of bindings or tensors of dynamic size.
     """
+    # Find the loads and stores of the dispatch: the tensors that it takes and returns.
     benchmark = mlir.Module.parse(source, thread_context())
     (dispatch,) = collect(benchmark.operation, names.FUNCTION)
     loads, stores = collect(dispatch, LOAD), collect(dispatch, STORE)
     _expect_whole_loads(loads, layout)
     inputs = tuple(tensor_of(load.operands[0], layout) for load in loads)
     outputs = tuple(tensor_of(store.operands[1], layout).binding for store in stores)
+    # Make a function that returns the stored values.
     with benchmark.context, mlir.Location.unknown():
         module = mlir.Module.create()
         with mlir.InsertionPoint(module.body):
@@ -81,6 +82,7 @@ def tensor_function(source: bytes, layout: BufferLayout) -> TensorFunction:
             block = function.add_entry_block()
             with mlir.InsertionPoint(block):
                 end = func.ReturnOp([store.operands[0] for store in stores]).operation
+    # Move the body there, without loads, stores and bindings.
     for load, argument in zip(loads, block.arguments, strict=True):
         load.results[0].replace_all_uses_with(argument)
     for operation in (*stores, *loads):

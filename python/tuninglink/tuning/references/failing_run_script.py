@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,14 +11,11 @@ from iree.compiler import ir as mlir
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import body
 from tuninglink.tuning.devices.inputs import buffer_length
-from tuninglink.tuning.programs.benchmark import Access
+from tuninglink.tuning.programs.benchmark import Access, BufferLayout
 from tuninglink.tuning.references.dispatch_function import DRAWING, binding_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from tuninglink.compiler.compile_options import Phase
-    from tuninglink.tuning.programs.benchmark import BufferLayout
 
 BENCHMARK: Final = "benchmark.mlir"
 REFERENCE: Final = "reference.mlir"
@@ -178,7 +176,7 @@ def failing_run_script(
     seed: int,
     version: str,
 ) -> str:
-    """Return a Python script that runs a benchmark and show how it fails.
+    """Return a Python script that runs a benchmark and shows how it fails.
 
     Args:
         programs: the benchmark as `BENCHMARK`, and its reference as `REFERENCE` if there is one.

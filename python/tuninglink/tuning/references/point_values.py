@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,10 +22,16 @@ from tuninglink.mlir.walk import collect
 from tuninglink.tuning.programs.compiled_program import element_type
 from tuninglink.tuning.references.loop_nests import NestEvaluation
 from tuninglink.tuning.references.ordered_ops import ORDERED_OPERATIONS
-from tuninglink.tuning.references.scalar_ops import UnsupportedOperationError, evaluate, widened
+from tuninglink.tuning.references.scalar_ops import (
+    Array,
+    UnsupportedOperationError,
+    evaluate,
+    widened,
+)
 from tuninglink.tuning.references.stored_tensors import (
     LOAD,
     STORE,
+    DrawnInputs,
     StoredTensor,
     static_integer,
     tensor_of,
@@ -41,12 +48,8 @@ from tuninglink.tuning.references.tensor_ops import (
 from tuninglink.tuning.references.tolerance import elements
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from tuninglink.tuning.devices.inputs import Bytes
     from tuninglink.tuning.programs.benchmark import BufferLayout
-    from tuninglink.tuning.references.scalar_ops import Array
-    from tuninglink.tuning.references.stored_tensors import DrawnInputs
 
     Value = mlir.Value[Any]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,8 +23,6 @@ from tuninglink.tuning.references.tolerance import (
 from tuninglink.tuning.results import OutputSample
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from tuninglink.tuning.devices.inputs import Bytes
     from tuninglink.tuning.programs.benchmark import BufferLayout
 

@@ -6,15 +6,18 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from tuninglink.compiler.compile_options import Phase
+from tuninglink.compiler.prepared_dispatches import materialize_encodings
+from tuninglink.compiler.program_sources import SavedProgram, compiler_run
 from tuninglink.errors import TuninglinkError
 from tuninglink.plain_data import FLAT, HIDDEN, written
-from tuninglink.tuning.candidates.compilation import Compiled, compile_program
+from tuninglink.tuning.candidates.compilation import Compiled
 from tuninglink.tuning.devices.running import MeasurementError
 from tuninglink.tuning.references.compiled_reference import (
     ReferenceTarget,
     program_reference_target,
     reference_measurer,
-    retarget_program,
+    retarget_module,
     set_up_process,
 )
 from tuninglink.tuning.results import Correctness, Failure, OutputVerdict
@@ -45,14 +48,14 @@ class ProgramReference:
     """The expected outputs of a whole program, computed in a separate process.
 
     Attributes:
-        content: the program at `executable-sources`, as text.
+        program: the program.
         backend: the backend for which it is tuned.
         seed: the seed of random inputs.
         seconds: the time limit of its compilation and of its runs, together.
         pool: the pool with the process that compiles and runs it.
     """
 
-    content: bytes = field(repr=False)
+    program: SavedProgram
     backend: str
     seed: int
     seconds: float
@@ -83,7 +86,7 @@ class ProgramReference:
     def _begun(self) -> Future[Compiled | str]:
         if self._job is None:
             self._job = self.pool.submit(
-                compile_reference, self.content, self.target, seconds=self.seconds
+                compile_reference, self.program, self.target, seconds=self.seconds
             )
         return self._job
 
@@ -131,14 +134,22 @@ class ProgramReference:
 # --- In the process of references ------------------------------------------------------------------------
 
 
-def compile_reference(content: bytes, target: ReferenceTarget) -> Compiled | str:
+def compile_reference(program: SavedProgram, target: ReferenceTarget) -> Compiled | str:
     """Compile a program for a target of references.
 
     Returns:
         The module, or the first error.
     """
+    began = time.monotonic()
     try:
-        return compile_program(retarget_program(content, target), "")
+        with compiler_run(program.content, ()) as run:
+            if program.phase < Phase.EXECUTABLE_SOURCES:
+                run.advance(program.phase, Phase.EXECUTABLE_SOURCES)
+            # The sizes of buffers are those of the original target.
+            materialize_encodings(run.module)
+            retarget_module(run.module, target)
+            run.advance(Phase.EXECUTABLE_SOURCES, Phase.END)
+            return Compiled(run.image(), time.monotonic() - began)
     except TuninglinkError as failure:
         return failure.diagnostics[0].message
 

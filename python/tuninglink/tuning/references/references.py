@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, Final, Self
@@ -14,23 +15,20 @@ from tuninglink.tuning.references.compiled_reference import (
     set_up_process,
 )
 from tuninglink.tuning.references.dispatch_function import summation_error
-from tuninglink.tuning.references.points import PointQuestion, compare_points
-from tuninglink.tuning.results import Correctness, OutputVerdict
+from tuninglink.tuning.references.points import PointComparison, PointQuestion, compare_points
+from tuninglink.tuning.results import Correctness, Failure, OutputVerdict
 from tuninglink.workers import JobError, JobTimeoutError, Pool, WorkerCrashedError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
     from concurrent.futures import Future
 
     from tuninglink.tuning.devices.inputs import Bytes
     from tuninglink.tuning.devices.numerics import Outputs
     from tuninglink.tuning.programs.dispatches import TuningTask
-    from tuninglink.tuning.references.points import PointComparison
-    from tuninglink.tuning.results import Failure
 
 _BUDGET_PART: Final = 0.1
 _LEAST_SECONDS: Final = 5.0
-"""The time limit of one reference: a fraction of a budget, but at least so many seconds."""
+"""The time limit of one reference: a fraction of a budget, but at least this number of seconds."""
 
 _AT_ONCE: Final = 2
 """The number of references computed in parallel."""

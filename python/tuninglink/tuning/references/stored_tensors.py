@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,17 +13,13 @@ from iree.compiler import ir as mlir
 from tuninglink.iree.dynamic_sizes import SizeEvaluator
 from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.walk import collect
-from tuninglink.tuning.programs.benchmark import Access, Binding
+from tuninglink.tuning.programs.benchmark import Access, Binding, BufferLayout
 from tuninglink.tuning.programs.benchmark_building import DISPATCH, passed_constants
 from tuninglink.tuning.programs.compiled_program import element_type
-from tuninglink.tuning.references.scalar_ops import UnsupportedOperationError
+from tuninglink.tuning.references.scalar_ops import Array, UnsupportedOperationError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from tuninglink.tuning.devices.inputs import Bytes, Pattern
-    from tuninglink.tuning.programs.benchmark import BufferLayout
-    from tuninglink.tuning.references.scalar_ops import Array
 
     Value = mlir.Value[Any]
 
@@ -83,7 +80,7 @@ def stored_tensors(source: bytes, layout: BufferLayout) -> list[StoredTensor]:
 
 
 def tensor_of(value: Value, layout: BufferLayout) -> StoredTensor:
-    """Return where a tensor of a binding lies.
+    """Return the place of a tensor of a binding.
 
     Args:
         value: the result of `hal.interface.binding.subspan`.

@@ -1,4 +1,4 @@
-"""How far the outputs of a kernel may be from those of a reference for another device.
+"""Tolerances of the outputs of a kernel against those of a reference for another device.
 
 Two sources of differences are allowed for. The first is rounding of sums in another order, as between kernels of one
 device (`devices.numerics`). The second is what functions such as `exp` and `tanh`, which differ by some units in the
@@ -9,6 +9,7 @@ moved by about one rounding, and an output may be off by a multiple of what that
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -16,26 +17,23 @@ import ml_dtypes
 import numpy as np
 
 from tuninglink.tuning.devices.inputs import filled, patterns
-from tuninglink.tuning.devices.numerics import Comparison, relative_tolerance, within
-from tuninglink.tuning.programs.benchmark import Access
+from tuninglink.tuning.devices.numerics import ElementDifferences, relative_tolerance, within
+from tuninglink.tuning.programs.benchmark import Access, Binding, BufferLayout
 from tuninglink.tuning.programs.compiled_program import element_type, is_float
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from tuninglink.tuning.devices.inputs import Bytes, Pattern
-    from tuninglink.tuning.programs.benchmark import Binding, BufferLayout
 
 _LEAST_PERTURBATION: Final = 2.0**-18
 """Relative change of f32 and f64 inputs: 64 units in the last place of f32, more than device functions are off by."""
 
 _SENSITIVITY: Final = 8.0
-"""How many times the change that the perturbation causes an output may be off."""
+"""The tolerance of an output, as a multiple of the change that the perturbation causes."""
 
 
 @dataclass(frozen=True)
 class Expected:
-    """What one binding should hold.
+    """The expected content of one binding.
 
     Attributes:
         values: the elements, as bytes.
@@ -52,7 +50,7 @@ def perturbed_inputs(layout: BufferLayout, seed: int) -> Bytes:
 
 
 def perturbed_patterns(layout: BufferLayout, seed: int) -> list[list[Pattern]]:
-    """Return what each binding holds in `perturbed_inputs`; see `patterns`."""
+    """Return the content of each binding in `perturbed_inputs`; see `patterns`."""
     return [
         parts
         if binding.access is Access.WRITE
@@ -76,7 +74,7 @@ def _perturbed(part: Pattern, seed: Sequence[int]) -> Pattern:
 
 
 def tolerance(binding: Binding, expected: Expected, summation: float) -> np.ndarray:
-    """Return how far each element of a binding may be off.
+    """Return the tolerance of each element of a binding.
 
     Elements that are not floating-point numbers must be equal where the perturbation does not change them.
 
@@ -109,8 +107,8 @@ def elements(binding: Binding, data: Bytes) -> np.ndarray:
 
 def compare_with(
     binding: Binding, actual: Bytes, expected: Expected, summation: float = 0.0
-) -> Comparison:
-    """Compare a binding with what it should hold.
+) -> ElementDifferences:
+    """Compare a binding with its expected content.
 
     Args:
         binding: what the bytes hold.

@@ -15,11 +15,9 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
-from tuninglink.compiler.prepared_dispatches import materialize_encodings
 from tuninglink.compiler.program_sources import compiler_run
 from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.mlir.diagnostics import error
-from tuninglink.mlir.serialization import to_text
 from tuninglink.plain_data import named, written
 from tuninglink.tuning.candidates.compilation import prepare_worker
 from tuninglink.tuning.deciding.output_judge import relative_error, tolerance_of
@@ -42,6 +40,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tuninglink.compiler.compile_options import Phase
+    from tuninglink.compiler.program_sources import SavedProgram
     from tuninglink.iree.given_sizes import GivenSizes
     from tuninglink.tuning.candidates.compilation import CandidateCompiler
     from tuninglink.tuning.devices.buffers import DispatchTrace, TracedTensor
@@ -54,13 +53,13 @@ if TYPE_CHECKING:
 
 _TRACE: Final = "--iree-flow-trace-dispatch-tensors"
 _GROWTH: Final = 8.0
-"""How many times larger than the error of the inputs that of the outputs may be."""
+"""The maximum ratio of the error of the outputs to that of the inputs."""
 
 _FAILED_JOB: Final = (JobError, JobTimeoutError, WorkerCrashedError)
 
 
 class Agreement(Enum):
-    """How the values of a dispatch compare; the value is what reports say."""
+    """The outcome of the comparison of a dispatch's values; the value is its name in reports."""
 
     AGREES = "agrees"
     DIFFERS = "differs"
@@ -88,7 +87,7 @@ class TracedDispatch:
     @property
     @written("result")
     def agreement(self) -> Agreement:
-        """How its values compare."""
+        """The outcome of the comparison of its values."""
         if self.output_error <= self.tolerance:
             return Agreement.AGREES
         grows = self.output_error > _GROWTH * self.input_error
@@ -130,8 +129,8 @@ class TraceSource:
     sizes: tuple[GivenSizes, ...]
     options: CallOptions
 
-    def content(self, seconds: float) -> bytes:
-        """Return the program at `executable-sources` with traces, as text.
+    def traced(self, seconds: float) -> SavedProgram:
+        """Return the program with traces.
 
         The flag is one of the whole process: another one compiles.
 
@@ -140,12 +139,12 @@ class TraceSource:
         """
         try:
             with Pool(1, prepare_worker, ((*self.flags, _TRACE),)) as pool:
-                content = pool.submit(form_traced_program, self, seconds=seconds).result()
+                program = pool.submit(form_traced_program, self, seconds=seconds).result()
         except _FAILED_JOB as failure:
             raise TuninglinkError(error(f"the program with traces: {failure}")) from None
-        if isinstance(content, str):
-            raise TuninglinkError(error(content))
-        return content
+        if isinstance(program, str):
+            raise TuninglinkError(error(program))
+        return program
 
 
 @dataclass
@@ -175,12 +174,12 @@ class ProgramTracing:
         self.pool.close()
 
     def run(
-        self, content: bytes, spec: str, calls: ProgramCalls, integers: tuple[int, int]
+        self, program: SavedProgram, spec: str, calls: ProgramCalls, integers: tuple[int, int]
     ) -> list[TracedFunction]:
         """Run each function once.
 
         Args:
-            content: the program with traces, see `TraceSource`.
+            program: the program with traces, see `TraceSource`.
             spec: a spec to apply, or nothing.
             calls: the calls of the program.
             integers: the least and the largest random integer among the inputs.
@@ -189,8 +188,8 @@ class ProgramTracing:
             TuninglinkError: it does not compile or run.
         """
         target = program_reference_target(self.backend)
-        job = self.pool.submit(compile_reference, content, target, seconds=self.seconds)
-        compiled = self.compiler.submit_program(content, spec, self.seconds).result()
+        job = self.pool.submit(compile_reference, program, target, seconds=self.seconds)
+        compiled = self.compiler.submit_whole(program, spec, self.seconds).result()
         if isinstance(compiled, Failure):
             raise TuninglinkError(error(f"the program with traces: {compiled.message}"))
         try:
@@ -208,8 +207,8 @@ class ProgramTracing:
                 for place in places:
                     place.mkdir()
                 actual = self._trace(calls.compiled(call, compiled.image, integers), places[0])
-                program = calls.compiled(call, reference.image, integers)
-                expected = self._trace_reference(program, target.device, places[1])
+                retargeted = calls.compiled(call, reference.image, integers)
+                expected = self._trace_reference(retargeted, target.device, places[1])
                 functions.append(_compared(call, actual, expected))
         return functions
 
@@ -268,17 +267,14 @@ def _magnitude(tensor: TracedTensor) -> float:
 # --- In workers ------------------------------------------------------------------------------------------
 
 
-def form_traced_program(source: TraceSource) -> bytes | str:
-    """Return a program at `executable-sources`, from a process whose command line asks for traces.
-
-    Returns:
-        The program as text, or the first error.
-    """
+def form_traced_program(source: TraceSource) -> SavedProgram | str:
+    """Return a program from a process whose command line requests traces, or the first error."""
     try:
         with compiler_run(source.path, ()) as run:
-            form_dispatches(run, first=source.first, sizes=source.sizes, options=source.options)
-            materialize_encodings(run.module)
-            return to_text(run.module).encode()
+            _, saved = form_dispatches(
+                run, first=source.first, sizes=source.sizes, options=source.options
+            )
+            return saved
     except CompileError as failure:
         return failure.diagnostics[0].message
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib import metadata
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from tuninglink.files import make_directory, write_file
@@ -13,18 +14,14 @@ from tuninglink.iree.peak_rates import PeakRates, peaks_of_device
 from tuninglink.pages import render_page
 from tuninglink.plain_data import FLAT, named, plain, to_json, written
 from tuninglink.tuning.devices import Conditions
-from tuninglink.tuning.flag_sets.results import SetResult
+from tuninglink.tuning.flag_sets.results import FlagsResult, SetResult
 from tuninglink.tuning.report.problem_report import ProblemReport, problem_report
 from tuninglink.tuning.results import OutputComparison
-from tuninglink.tuning.results.task_result import ModelComparison
+from tuninglink.tuning.results.task_result import ModelComparison, TuningResult
 from tuninglink.tuning.scheduling import Stage, StageTime
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tuninglink.tuning.devices.device import DeviceDescription
-    from tuninglink.tuning.flag_sets.results import FlagsResult
-    from tuninglink.tuning.results.task_result import TuningResult
 
 
 @dataclass(frozen=True)
@@ -110,16 +107,23 @@ class TuningReport:
 
 
 def report_of(
-    program: str, device: DeviceDescription, result: TuningResult, profile: str = ""
+    program: str,
+    device: DeviceDescription,
+    result: TuningResult,
+    profile: str = "",
+    peaks: PeakRates | None = None,
 ) -> TuningReport:
     """Return a report.
 
     Args:
         program: the path of the program.
-        device: what measured.
-        result: what came of tuning it.
+        device: the measuring device.
+        result: the result of tuning it.
         profile: the path of the profile whose times are the weights; empty without one.
+        peaks: the measured peak rates of the device; None for those of data sheets.
     """
+    # Collect remarks on the whole program.
+    # Collect remarks on the whole program.
     notes = (
         [f"the whole program was not compared: {result.model_note}"] if result.model_note else []
     )
@@ -127,7 +131,7 @@ def report_of(
         notes += result.model.notes
     if result.failure is not None:
         notes += [diagnostic.message for diagnostic in result.failure.diagnostics]
-    peaks = peaks_of_device(device.name)
+    peaks = peaks or peaks_of_device(device.name)
     return TuningReport(
         program=program,
         device=device.name,
@@ -159,7 +163,7 @@ def report_of(
 
 
 def with_flag_sets(report: TuningReport, flags: FlagsResult) -> TuningReport:
-    """Return a report with what came of comparing sets of flags, alone and with their specs."""
+    """Return a report with the comparison of sets of flags, alone and with their specs."""
     compared = (*flags.results, *flags.pairs)
     taken = next(
         (candidate for candidate in reversed(compared) if _is_taken(candidate, flags)), None

@@ -1,11 +1,10 @@
-"""The report on a problem: its trials, its times and rates, and what came of it."""
+"""The report on a problem: its trials, its times and rates, and its outcome."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from tuninglink.iree.dispatch_cost import DispatchCost
 from tuninglink.iree.peak_rates import PeakRates, Rates
@@ -14,13 +13,8 @@ from tuninglink.tuning.candidates import CandidateOrigin
 from tuninglink.tuning.deciding import ConfidenceInterval
 from tuninglink.tuning.deciding.winner_checks import SizeComparison
 from tuninglink.tuning.results import Correctness, FailureKind
-from tuninglink.tuning.results.task_result import Ending, TaskOutcome
+from tuninglink.tuning.results.task_result import Ending, TaskOutcome, TaskResult, TrialResult
 from tuninglink.tuning.scheduling.default_queue import task_cost
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tuninglink.tuning.results.task_result import TaskResult, TrialResult
 
 
 @dataclass(frozen=True)
@@ -50,7 +44,7 @@ class SizeReport:
 
     Attributes:
         comparison: the times.
-        range: the range of sizes with a configuration of its own, such as `d0 = 2..22`; None where the one for all sizes
+        range: the range of sizes with a separate configuration, such as `d0 = 2..22`; None where the one for all sizes
             holds.
     """
 

@@ -12,7 +12,7 @@ from tuninglink.plain_data import named, written
 
 
 class FailureKind(Enum):
-    """Why a trial has no time; the value is what databases and reports say."""
+    """The reason why a trial has no time; the value is its name in databases and reports."""
 
     COMPILE = "compile"
     COMPILE_TIMEOUT = "compile-timeout"

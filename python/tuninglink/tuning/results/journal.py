@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import metadata
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.tuning.candidates import CandidateOrigin
+from tuninglink.tuning.candidates import Candidate, CandidateOrigin
 from tuninglink.tuning.database import (
     ConfigurationRecord,
+    Database,
     EnvironmentRecord,
     ProblemRecord,
     Trial,
@@ -17,20 +19,15 @@ from tuninglink.tuning.database import (
 from tuninglink.tuning.database.prior_data import PriorData
 from tuninglink.tuning.deciding.contestants import BLOCKS
 from tuninglink.tuning.devices import Caches
-from tuninglink.tuning.results import Correctness, Failure, FailureKind
+from tuninglink.tuning.results import Correctness, Failure, FailureKind, OutputVerdict
 from tuninglink.tuning.results.task_result import TrialResult
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from tuninglink.tuning.candidates import Candidate
     from tuninglink.tuning.candidates.candidate_spaces import CandidateSpaces
     from tuninglink.tuning.candidates.preparation import TunableTask
-    from tuninglink.tuning.database import Database
     from tuninglink.tuning.deciding.race import RaceResult
     from tuninglink.tuning.devices.device import DeviceDescription
     from tuninglink.tuning.programs.dispatches import TuningTask
-    from tuninglink.tuning.results import OutputVerdict
     from tuninglink.tuning.settings import TuningSettings
 
 SCREEN: Final = "screen"

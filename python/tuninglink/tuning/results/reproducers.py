@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
@@ -26,22 +27,20 @@ from tuninglink.tuning.references.dispatch_function import (
 from tuninglink.tuning.references.failing_run_script import (
     BENCHMARK,
     REFERENCE,
+    RunnableBenchmark,
     failing_run_script,
     runnable,
 )
 from tuninglink.tuning.references.scalar_ops import UnsupportedOperationError
-from tuninglink.tuning.results import COMPILE_FAILURES, Failure, FailureKind
+from tuninglink.tuning.results import COMPILE_FAILURES, Failure, FailureKind, OutputVerdict
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
 
     from tuninglink.specs.spec import Spec
     from tuninglink.tuning.candidates import Candidate
     from tuninglink.tuning.candidates.preparation import TunableTask
     from tuninglink.tuning.programs.dispatches import TuningTask
-    from tuninglink.tuning.references.failing_run_script import RunnableBenchmark
-    from tuninglink.tuning.results import OutputVerdict
 
 _SCRIPT: Final = "reproduce.py"
 

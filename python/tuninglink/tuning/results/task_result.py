@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import Enum
@@ -9,22 +10,24 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.plain_data import FLAT, HIDDEN
-from tuninglink.tuning.deciding import ConfidenceInterval
-from tuninglink.tuning.results import Correctness, FailureKind, OutputComparison
+from tuninglink.tuning.deciding import ConfidenceInterval, Decision
+from tuninglink.tuning.results import (
+    Correctness,
+    Failure,
+    FailureKind,
+    OutputComparison,
+    OutputVerdict,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from tuninglink.errors import TuninglinkError
     from tuninglink.tuning.candidates import Candidate
     from tuninglink.tuning.candidates.preparation import TunableTask
-    from tuninglink.tuning.deciding import Decision
     from tuninglink.tuning.deciding.winner_checks import SizeComparison
     from tuninglink.tuning.devices import Timing
     from tuninglink.tuning.devices.device import DeviceDescription
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.programs.dispatches import Omission, TuningTask
-    from tuninglink.tuning.results import Failure, OutputVerdict
     from tuninglink.tuning.scheduling import Stage, StageTime
 
 
@@ -120,7 +123,7 @@ class TaskResult:
         date: the day, in ISO 8601.
         judgement: the verdict of the reference on the compiler's choice; None without one.
         sizes: the times of a dynamic dispatch with a winner at each of the sizes.
-        ranges: of a dynamic dispatch, the ranges of sizes with a configuration of their own; their decisions are against the
+        ranges: of a dynamic dispatch, the ranges of sizes with a separate configuration; their decisions are against the
             compiler's choice for the dynamic dispatch.
     """
 
@@ -180,8 +183,8 @@ class FunctionComparison:
     Attributes:
         name: its name.
         weight: the number of its calls.
-        default_ms: the median time of a call without the spec, in milliseconds.
-        tuned_ms: the median time with the spec.
+        default_ms: the time of a call without the spec and without other work on the machine, in milliseconds.
+        tuned_ms: the time with the spec.
         speedup: the speedup with the spec.
     """
 
@@ -197,8 +200,9 @@ class ModelComparison:
     """The whole program, without and with the spec.
 
     Attributes:
-        default_ms: the median time without the spec, in milliseconds: of all functions, each as often as it counts.
-        tuned_ms: the median time with the spec.
+        default_ms: the time without the spec and without other work on the machine, in milliseconds: of all functions,
+            each as often as it counts.
+        tuned_ms: the time with the spec.
         speedup: the speedup with the spec.
         functions: the times by function.
         notes: remarks on the comparison.

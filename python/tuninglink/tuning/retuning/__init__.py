@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
@@ -14,22 +15,21 @@ from typing import TYPE_CHECKING
 
 from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.payloads import PayloadError, payload_for
+from tuninglink.specs.entry_settings import unrolled_loops
 from tuninglink.specs.revision import Revision, alone
+from tuninglink.tuning.candidates import rewriting_candidate
 from tuninglink.tuning.candidates.candidate_spaces import CandidateSpaces
 from tuninglink.tuning.candidates.compilation import BenchmarkTemplate
 from tuninglink.tuning.candidates.preparation import NotTunableError, TunableTask
 from tuninglink.tuning.candidates.templates import apply_specs, configure
-from tuninglink.tuning.programs.dispatches import read_program
+from tuninglink.tuning.programs.dispatches import DispatchedProgram, TuningTask, read_program
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from tuninglink.iree.targets import Target
     from tuninglink.payloads import Payload
     from tuninglink.spaces.provider_registry import ProviderRegistry
     from tuninglink.specs.spec import Spec
     from tuninglink.tuning.candidates import Candidate
-    from tuninglink.tuning.programs.dispatches import DispatchedProgram, TuningTask
 
 
 class RefusedError(Exception):
@@ -116,10 +116,15 @@ def prepare_entry(
         raise RefusedError(failure.diagnostics[0].message) from None
     if not applied or applied[0].is_own is False:
         raise NotTunableError("the entry does not configure it")
+    template = BenchmarkTemplate(configured.template, task.function, task.layout, task.sized)
+    copies = unrolled_loops(single.anatomy.table, single.anatomy.pairs[0][1])
+    if copies:
+        spaces = CandidateSpaces(dispatch, default, [], registry, limits)
+        candidate = rewriting_candidate(spaces.default, copies)
+        return EntryTask(task, template, spaces, source, candidate, single)
     if own is None or own.pipeline is None:
         raise NotTunableError("the entry gives it no pipeline")
     spaces = CandidateSpaces(dispatch, default, [own], registry, limits)
-    template = BenchmarkTemplate(configured.template, task.function, task.layout, task.sized)
     candidate = spaces.given[0] if spaces.given else spaces.default
     return EntryTask(task, template, spaces, source, candidate, single)
 
@@ -167,7 +172,7 @@ class EntryProblems:
             CompileError: the compiler fails without the entry.
             PayloadError: no program can be made for the entry, and it configures nothing in the model.
             NotTunableError: the entry configures nothing in the program that was made for it, nor in the model.
-            SpecError: the entry cannot be told from others.
+            SpecError: the entry cannot be distinguished from others.
         """
         single = alone(spec, position)
         in_model = self._in_model.get((id(spec), spec.anatomy.pairs[position]), [])

@@ -184,7 +184,7 @@ _VERDICTS: Final = {
     Standing.FAILED: (EntryVerdict.DROPPED, "it fails on"),
     Standing.SLOWER: (EntryVerdict.DROPPED, "it is slower than the compiler's choice on"),
     Standing.FASTER: (EntryVerdict.KEPT, ""),
-    Standing.UNDECIDED: (EntryVerdict.UNDECIDED, "the rounds do not tell on"),
+    Standing.UNDECIDED: (EntryVerdict.UNDECIDED, "the rounds do not show whether it is faster on"),
     Standing.NOT_FASTER: (EntryVerdict.DROPPED, "it is not faster than the compiler's choice on"),
     Standing.SAME: (EntryVerdict.DROPPED, "the compiler's own choice gives the same code on"),
 }
@@ -221,7 +221,7 @@ _UNKNOWN: Final = ""
 
 
 def retuned_spec(spec: Spec, results: Sequence[EntryResult]) -> str:
-    """Return a spec with what became of its entries, as text.
+    """Return a spec after the outcomes of its entries, as text.
 
     Without a change it is as it was, and without entries it is one that does nothing.
 

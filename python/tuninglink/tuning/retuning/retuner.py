@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
@@ -21,7 +22,7 @@ from tuninglink.tuning.devices.hardware import COMPUTE_UNITS, compute_units
 from tuninglink.tuning.devices.local import may_run
 from tuninglink.tuning.results import Failure, FailureKind, FatalError, reason_of
 from tuninglink.tuning.results.task_result import TaskOutcome, TaskResult, TrialResult
-from tuninglink.tuning.retuning import EntryProblems, RefusedError
+from tuninglink.tuning.retuning import EntryProblems, EntryTask, RefusedError
 from tuninglink.tuning.retuning.results import (
     EntryComparison,
     EntryResult,
@@ -33,13 +34,10 @@ from tuninglink.tuning.retuning.results import (
 from tuninglink.tuning.scheduling.task_run import tune_task
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from tuninglink.specs.spec import Spec
     from tuninglink.tuning.candidates.compilation import Compiled
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.programs.dispatches import DispatchedProgram, TuningTask
-    from tuninglink.tuning.retuning import EntryTask
     from tuninglink.tuning.scheduling.budget import Budget
     from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 
@@ -146,6 +144,7 @@ class Retuner:
 
     def _decide(self, spec: Spec, position: int, budget: Budget) -> EntryResult:
         """Measure an entry."""
+        # Entries for other targets, and those without time, stay unchanged.
         exclusion = Applicability(spec, self.target).exclusion(position)
         if exclusion is not None:
             return self._untouched(
@@ -154,13 +153,15 @@ class Retuner:
         if self.budget.is_over:
             why = "retuning was interrupted" if self.budget.is_stopped else "the budget was over"
             return self._untouched(spec, position, f"{why} before its turn")
+        # Find the problems of the entry.
         try:
             tasks = self._problems.of(spec, position)
         except RefusedError as failure:
-            reason = f"the compiler refuses what it configures: {failure}"
+            reason = f"the compiler rejects its configuration: {failure}"
             return replace(self._untouched(spec, position, reason), verdict=EntryVerdict.DROPPED)
         except PayloadError as failure:
             return self._untouched(spec, position, failure.reason)
+        # Compare it with the compiler's choice on all of them.
         comparisons = []
         for task in tasks:
             compared = self._compare(task, budget)

@@ -5,19 +5,16 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.tuning.deciding.contestants import Contestant, race_seconds
+from tuninglink.tuning.deciding.contestants import Contestant, RaceRules, race_seconds
 from tuninglink.tuning.deciding.winner_checks import SIZE_ROUNDS, SIZE_SECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tuninglink.tuning.deciding.contestants import RaceRules
     from tuninglink.tuning.deciding.defaults import MeasuredTask
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from statistics import median
 from typing import TYPE_CHECKING, Final
@@ -15,24 +16,21 @@ from tuninglink.iree.dispatch_cost import DispatchCost, cost_of
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.walk import visit
-from tuninglink.tuning.deciding.defaults import measure_default, nothing_runs
-from tuninglink.tuning.programs.dispatches import Omission
+from tuninglink.tuning.deciding.defaults import MeasuredTask, measure_default, nothing_runs
+from tuninglink.tuning.programs.dispatches import Omission, TuningTask
 from tuninglink.tuning.results import Failure, FatalError, reason_of
 from tuninglink.tuning.scheduling import Stage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
     from concurrent.futures import Future
 
     from tuninglink.tuning.candidates.compilation import Compiled
-    from tuninglink.tuning.deciding.defaults import MeasuredTask
-    from tuninglink.tuning.programs.dispatches import TuningTask
     from tuninglink.tuning.scheduling.budget import Budget
     from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 
 
 _LEAST: Final = 0.25
-"""The potential of the fastest dispatches, which may be far from what the device can do."""
+"""The potential of the fastest dispatches, which may be far from the peak of the device."""
 
 
 def task_cost(task: TuningTask) -> DispatchCost:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,7 +17,6 @@ from tuninglink.tuning.results.task_result import TrialResult
 from tuninglink.tuning.scheduling import Stage, Timeline
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
     from concurrent.futures import Future
 
     from tuninglink.tuning.candidates import Candidate
@@ -39,7 +39,7 @@ class Schedule(ABC):
 
     @abstractmethod
     def room(self, compiling: int, ready: int, measuring: int) -> int:
-        """Return how many compilations may start."""
+        """Return the number of compilations that may start."""
 
     @abstractmethod
     def may_measure(self, compiling: int) -> bool:

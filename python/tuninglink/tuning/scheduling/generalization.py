@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.emission import RANGED_FORMS
 from tuninglink.emission.spec_writer import SpecEntry, write_spec
 from tuninglink.iree.dynamic_sizes import SizeRange
 from tuninglink.iree.op_kinds import OpKind, Role
@@ -20,13 +20,10 @@ from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.payloads.unsized_ops import constants, tiles
 from tuninglink.specs.revision import alone
 from tuninglink.specs.spec import load_spec
-from tuninglink.tuning.retuning.results import Standing
+from tuninglink.tuning.retuning.results import EntryResult, Standing
 from tuninglink.tuning.retuning.retuner import Retuner
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from tuninglink.tuning.retuning.results import EntryResult
     from tuninglink.tuning.scheduling.budget import Budget
     from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 
@@ -85,7 +82,7 @@ class Generalizer:
         Returns:
             The entry with the widest suitable ranges; None if no range is suitable.
         """
-        if entry.target is None or entry.form not in RANGED_FORMS:
+        if entry.target is None:
             return None
         for ranges in _proposals(entry):
             if self.budget.is_over:

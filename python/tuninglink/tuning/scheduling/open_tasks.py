@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.tuning.programs.dispatches import Omission
+from tuninglink.tuning.programs.dispatches import Omission, TuningTask
 from tuninglink.tuning.results import FatalError, reason_of
 from tuninglink.tuning.results.task_result import TaskOutcome, TaskResult
-from tuninglink.tuning.scheduling import Stage
-from tuninglink.tuning.scheduling.budget import Account
+from tuninglink.tuning.scheduling import Stage, Timeline
+from tuninglink.tuning.scheduling.budget import Account, Ledger
 from tuninglink.tuning.scheduling.task_race import TaskRace
-from tuninglink.tuning.scheduling.task_run import NOT_RACED
+from tuninglink.tuning.scheduling.task_run import NOT_RACED, TaskRun
 from tuninglink.tuning.scheduling.task_trials import Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from tuninglink.tuning.deciding.defaults import MeasuredTask
-    from tuninglink.tuning.programs.dispatches import TuningTask
-    from tuninglink.tuning.scheduling import Timeline
-    from tuninglink.tuning.scheduling.budget import Ledger
-    from tuninglink.tuning.scheduling.task_run import TaskRun
     from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 
 

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.tuning.results import FatalError, reason_of
-from tuninglink.tuning.scheduling.budget import Account
+from tuninglink.tuning.scheduling.budget import Account, Budget, Ledger
 from tuninglink.tuning.scheduling.default_queue import DefaultQueue
 from tuninglink.tuning.scheduling.open_tasks import SMALL, OpenTask, TaskEndings
 from tuninglink.tuning.scheduling.task_choice import PreparationAhead, TaskChoice, TaskStart
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from tuninglink.tuning.candidates.preparation import PreparedTask
     from tuninglink.tuning.deciding.defaults import MeasuredTask
     from tuninglink.tuning.programs.dispatches import Omission, TuningTask
     from tuninglink.tuning.results.task_result import TaskResult
-    from tuninglink.tuning.scheduling.budget import Budget, Ledger
     from tuninglink.tuning.scheduling.task_run import TaskRun
     from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 
@@ -30,7 +28,7 @@ _JUDGING: Final = 0.05
 """The fraction of the time for judging defaults, unless the background does it."""
 
 _OVERRUN: Final = 0.02
-"""The part of the run by which a turn exceeds its time: what is being measured then, and work aside."""
+"""The fraction of the run by which a turn exceeds its time: pending measurements, and other work."""
 
 _LEAST_SECONDS: Final = 3.0
 """The least remaining time for starting a task, in seconds."""
@@ -206,7 +204,7 @@ class Scheduler:
             self._endings.lose(following, reason_of(failure))
 
     def _turn_end(self, task: OpenTask) -> Callable[[], bool]:
-        """Return a function that returns whether the turn of a task is over or a race is due."""
+        """Return a function that tests whether the turn of a task is over or a race is due."""
         alone = len(self._endings.open) == 1
         seconds = math.inf if alone else self._choice.pace.turn_seconds(task.progress)
         end = min(time.monotonic() + seconds, self._endings.races.due)

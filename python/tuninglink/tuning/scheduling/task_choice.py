@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
@@ -13,8 +14,6 @@ from tuninglink.tuning.search import search_named
 from tuninglink.tuning.search.base import FIRST_CANDIDATES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from tuninglink.tuning.candidates.preparation import PreparedTask
     from tuninglink.tuning.deciding.defaults import DefaultJudgements
     from tuninglink.tuning.programs.dispatches import TuningTask
@@ -72,7 +71,7 @@ class Pace:
 
 _TURN: Final = 0.25
 _TURN_TRIALS: Final = 20
-"""The length of a turn: a fraction of the task's past time, but at least so many trials."""
+"""The length of a turn: a fraction of the task's past time, but at least this number of trials."""
 
 
 _FEWEST_TRIALS: Final = 16

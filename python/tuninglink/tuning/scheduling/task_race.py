@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tuninglink.tuning.deciding.race import Race, RaceResult
     from tuninglink.tuning.results.task_result import TaskResult
 

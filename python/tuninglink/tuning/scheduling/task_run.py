@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from tuninglink.tuning.deciding.contestants import FINALISTS, Contestant, best_trials, contestant
-from tuninglink.tuning.results import Correctness, Failure, FailureKind
+from tuninglink.tuning.deciding.contestants import (
+    FINALISTS,
+    Contestant,
+    RaceRules,
+    best_trials,
+    contestant,
+)
+from tuninglink.tuning.results import Correctness, Failure, FailureKind, OutputVerdict
 from tuninglink.tuning.results.task_result import Ending, TaskOutcome, TaskResult, TrialResult
 from tuninglink.tuning.scheduling import Stage
 from tuninglink.tuning.scheduling.budget import Budget, least_race_seconds, task_race_seconds
@@ -15,14 +22,10 @@ from tuninglink.tuning.scheduling.task_race import TaskRace
 from tuninglink.tuning.scheduling.task_trials import TaskTrials
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from tuninglink.tuning.candidates import Candidate
     from tuninglink.tuning.candidates.preparation import TunableTask
-    from tuninglink.tuning.deciding.contestants import RaceRules
     from tuninglink.tuning.deciding.defaults import MeasuredTask
     from tuninglink.tuning.deciding.judged_outputs import JudgedOutputs
-    from tuninglink.tuning.results import OutputVerdict
     from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 
 _RACING: Final = 0.3
@@ -48,7 +51,7 @@ NOT_RACED: Final = "the budget was over before the race"
 NO_RACE: Final = "the run ends after measurement"
 
 _FEWEST_SAMPLES: Final = 3
-"""A right candidate wins over a wrong default without a race if its trial has so many samples."""
+"""A right candidate wins over a wrong default without a race if its trial has this number of samples."""
 
 _MENDED_FINALISTS: Final = 2
 """The finalists of a task with one such turn only."""
@@ -216,6 +219,7 @@ class TaskRun:
         """
         self.trials.close()
         tuner = self._tuner
+        # The result without a winner.
         over = Ending.INTERRUPTED if budget.is_stopped else Ending.BUDGET
         result = TaskResult(
             self.prepared,
@@ -229,12 +233,14 @@ class TaskRun:
         )
         if self._ends_after_trials:
             return replace(result, verdict=TaskOutcome.UNDECIDED, reason=NO_RACE)
+        # A winner of an earlier run is taken without a race.
         recorded = tuner.recorded(result)
         if recorded is not None:
             return recorded
         ranked = self._ranked()
         if not ranked:
             return result
+        # Race as many finalists as the budget allows.
         places = min(len(ranked), self._most_finalists)
         while places > 1 and self._race_seconds(ranked[:places]) > budget.remaining:
             places -= 1
@@ -250,7 +256,7 @@ class TaskRun:
         return self._tuner.settings.stop_after is not None
 
     def _fastest_right(self, ranked: Sequence[TrialResult]) -> TrialResult | None:
-        """Returns the fastest candidate that is known to be right where the compiler's choice is wrong."""
+        """Return the fastest candidate that is known to be right where the compiler's choice is wrong."""
         return next(
             (
                 trial

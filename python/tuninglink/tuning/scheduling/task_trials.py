@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
@@ -12,15 +13,12 @@ from tuninglink.tuning.deciding.contestants import FINALISTS
 from tuninglink.tuning.results.task_result import Ending, TrialResult
 from tuninglink.tuning.scheduling.budget import Budget
 from tuninglink.tuning.scheduling.exploration import Alternating, Exploration, Overlapping, Schedule
-from tuninglink.tuning.search import search_named
+from tuninglink.tuning.search import Search, search_named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tuninglink.tuning.candidates.preparation import TunableTask
     from tuninglink.tuning.results import Failure
     from tuninglink.tuning.scheduling.task_tuner import TaskTuner
-    from tuninglink.tuning.search import Search
 
 
 _GAIN: Final = 0.01
@@ -82,7 +80,7 @@ class Progress:
 
 _COMPILE_FACTOR: Final = 10.0
 _LEAST_COMPILE_SECONDS: Final = 5.0
-"""The time limit for compiling a candidate: a multiple of the default's time, but at least so many seconds."""
+"""The time limit for compiling a candidate: a multiple of the default's time, but at least this number of seconds."""
 
 _LEAST_BATCH: Final = 8
 """The batch size where measurements wait for compilations."""

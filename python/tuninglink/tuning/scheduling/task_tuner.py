@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
@@ -11,7 +12,7 @@ from tuninglink.tuning.deciding import Decision, Outcome, decide
 from tuninglink.tuning.deciding.contestants import Contestant, RaceRules, contestant
 from tuninglink.tuning.deciding.defaults import DefaultJudgements
 from tuninglink.tuning.deciding.judged_outputs import JudgedOutputs
-from tuninglink.tuning.deciding.race import Race
+from tuninglink.tuning.deciding.race import Race, RaceResult
 from tuninglink.tuning.deciding.winner_checks import SizeChecks, WinnerVerification
 from tuninglink.tuning.results import Failure
 from tuninglink.tuning.results.task_result import TaskOutcome, TaskResult, TrialResult
@@ -19,12 +20,9 @@ from tuninglink.tuning.scheduling import Stage, Timeline
 from tuninglink.tuning.scheduling.task_race import TaskRace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from tuninglink.tuning.candidates import Candidate
     from tuninglink.tuning.candidates.compilation import CandidateCompiler
     from tuninglink.tuning.candidates.preparation import TunableTask
-    from tuninglink.tuning.deciding.race import RaceResult
     from tuninglink.tuning.devices.device_set import DeviceSet
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.references.references import References
@@ -86,7 +84,7 @@ class TaskTuner:
         return self._verified(self._decided(result, winner, self._decision(recorded)))
 
     def unraced(self, result: TaskResult, best: TrialResult) -> TaskResult:
-        """Returns the result with a right candidate that wins without a race, by the samples of its trial.
+        """Return the result with a right candidate that wins without a race, by the samples of its trial.
 
         Args:
             result: the result so far; the compiler's choice is wrong.

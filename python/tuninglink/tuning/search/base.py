@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import random
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from tuninglink.tuning.candidates import Candidate, SearchProblem
 
 
@@ -32,7 +31,7 @@ class CandidatePool(Protocol):
 
     @property
     def problem(self) -> SearchProblem:
-        """What they are for."""
+        """The problem of the candidates."""
 
     @property
     def default(self) -> Candidate | None:
@@ -79,7 +78,7 @@ class Search(ABC):
 
     Args:
         pool: what to choose from.
-        seed: fixes whatever is random.
+        seed: determines all random choices.
         default_microseconds: the time of the compiler's own choice, where it is known.
         known: candidates worth trying first, such as winners of similar problems, with their times on this problem
             where they were measured before.
@@ -207,7 +206,7 @@ class RandomSearch(Search):
     name: ClassVar[str] = "random"
 
     def propose(self, count: int) -> Sequence[Candidate]:  # noqa: ARG002 - all at once
-        """Return all that were drawn, and draw more when they were tried."""
+        """Return all drawn candidates, and draw more once these were tried."""
         new = [candidate for candidate in self.drawn(FIRST_CANDIDATES) if self.is_new(candidate)]
         new = new or [
             candidate for candidate in self.drawn(MOST_CANDIDATES) if self.is_new(candidate)
@@ -219,7 +218,7 @@ _CLIMBERS: Final = 3
 """The neighbors of this many candidates are tried."""
 
 _FIRST_SAMPLE: Final = 8
-"""Where no candidate is known to start from, the best of so many."""
+"""The number of random candidates whose best is the starting point if there is no default."""
 
 
 class NeighborSearch(Search):

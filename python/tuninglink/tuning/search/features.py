@@ -7,17 +7,12 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping, Sequence
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from tuninglink.tuning.candidates import logarithm, side_of
+from tuninglink.tuning.candidates import Candidate, SearchProblem, logarithm, side_of
 from tuninglink.tuning.search.shapes import cpu_features, cpu_shape_of, gpu_features, shape_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from tuninglink.tuning.candidates import Candidate, SearchProblem
-
 
 _LEVELS: Final = {
     "wg": "workgroup",
@@ -31,13 +26,13 @@ _LEVELS: Final = {
     "vector_inner_parallel": "inner",
     "vector_reduction": "inner_step",
 }
-"""What the knobs of tiles are about, by the part of their name before the loop."""
+"""The levels that the knobs of tiles describe, by the part of their name before the loop."""
 
 _TILE: Final = re.compile(r"(.+)_(\d+)")
 
 
 def features(problem: SearchProblem, candidate: Candidate) -> dict[str, float]:
-    """Return what a model knows of a candidate: its knobs, its tiles by side, and what follows from them."""
+    """Return the features of a candidate: its knobs, its tiles by side, and derived quantities."""
     knobs = candidate.knobs
     result = {f"pipeline {candidate.pipeline}": 1.0}
     result |= {f"knob {name}": logarithm(value) for name, value in knobs.items()}

@@ -1,7 +1,8 @@
-"""Search with a model: ensembles of randomized trees on what was measured so far, and on other problems."""
+"""Search with a model: ensembles of randomized trees on the measurements so far, and on other problems."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -9,16 +10,19 @@ import numpy as np
 import sklearn
 from sklearn.tree import ExtraTreeRegressor
 
-from tuninglink.tuning.search.base import FIRST_CANDIDATES, MOST_CANDIDATES, Search
+from tuninglink.tuning.search.base import (
+    FIRST_CANDIDATES,
+    MOST_CANDIDATES,
+    CandidatePool,
+    MeasuredProblem,
+    Search,
+)
 from tuninglink.tuning.search.features import estimate, fastest_first, features
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from numpy.typing import NDArray
 
     from tuninglink.tuning.candidates import Candidate
-    from tuninglink.tuning.search.base import CandidatePool, MeasuredProblem
 
     Table = NDArray[np.float32]
     Values = NDArray[np.float64]
@@ -105,8 +109,8 @@ class Transfer:
 
 
 _FIRST: Final = 8
-"""What was fast elsewhere comes first, then so many of the best by the estimate. After that come as many of the best by
-what other problems say; without other problems, the neighbors of the compiler's choice and as many of the best quarter
+"""Fast configurations of other environments come first, then this number of the best by the estimate. After that comes the same number of
+the best by results for other problems; without other problems, the neighbors of the compiler's choice and as many of the best quarter
 by the estimate."""
 
 _NEAR_DEFAULT: Final = 12
@@ -116,16 +120,16 @@ _TRUST: Final = 0.5
 """The part of the estimate that the model only corrects; the rest it has to learn."""
 
 _OPTIMISM: Final = 1.0
-"""How many standard deviations below its expected time a candidate is taken to be."""
+"""The number of standard deviations that are subtracted from the expected time of a candidate."""
 
 _EXPLORATION: Final = 0.03
 """The probability that a candidate is drawn at random."""
 
 _SETTLED: Final = 24
-"""After so many trials, the model chooses from all candidates instead of from those that were drawn first."""
+"""After this number of trials, the model chooses from all candidates instead of from those that were drawn first."""
 
 _DRY: Final = 0.5
-"""When this part of the candidates was tried, others are drawn."""
+"""The fraction of tried candidates from which others are drawn."""
 
 _NEW: Final = 4
 """So many new times, and a tenth of all, are worth another model, which takes a tenth of a second."""
@@ -137,15 +141,15 @@ _FEWEST: Final = 2
 """With fewer times there is nothing to learn from."""
 
 _CLIMBERS: Final = 3
-"""The neighbors of this many of the best candidates are looked at, whether they were sampled or not."""
+"""The neighbors of this number of the best candidates are examined, whether they were sampled or not."""
 
 
 class ModelSearch(Search):
     """Learns the logarithm of the time from knobs and derived features, and whether candidates compile at all.
 
-    It begins with what an estimate calls fastest, the neighborhood of the compiler's choice, and a spread sample. Then
+    It begins with the fastest by an estimate, the neighborhood of the compiler's choice, and a spread sample. Then
     it takes what the model thinks is fastest, with optimism where it is unsure; neighbors of the best few are always
-    looked at, so that it ends as a hill climb.
+    examined, so that it ends as a hill climb.
     """
 
     name: ClassVar[str] = "model"
@@ -194,7 +198,7 @@ class ModelSearch(Search):
         return len(self._times) + len(self._failed)
 
     def _ranked(self) -> list[Candidate]:
-        """Return what was not tried yet, best first; ranked again when there is enough new to learn from."""
+        """Return untried candidates, best first; ranked again after enough new measurements."""
         if self._ranking is None or self._tried >= self._ranking[0] + max(_NEW, self._tried // 10):
             rest = [candidate for candidate in self._candidates() if self.is_new(candidate)]
             if len(self._times) < _FEWEST or not rest:

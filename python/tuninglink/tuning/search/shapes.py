@@ -6,16 +6,12 @@ All logarithms are to the base of 2.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from tuninglink.tuning.candidates import logarithm, operand_bytes, side_of
+from tuninglink.tuning.candidates import Candidate, SearchProblem, logarithm, operand_bytes, side_of
 from tuninglink.tuning.devices.hardware import COMPUTE_UNITS, TYPICAL
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from tuninglink.tuning.candidates import Candidate, SearchProblem
 
 _VECTOR_BYTES: Final = 64
 """The widest vectors of x86-64; where they are narrower, one is two, and the order is the same."""
@@ -135,13 +131,13 @@ _FEW_BYTES: Final = 164 << 10
 
 _REGISTERS: Final = 1 << 16
 _BASE_REGISTERS: Final = 40
-"""Registers of a thread that hold neither operands nor results: addresses, indices, what is in flight."""
+"""Registers of a thread that hold neither operands nor results: addresses, indices, loads in flight."""
 
 _SPILLING: Final = 130
 """More accumulators of a thread than this leave no room for operands: they are spilled, at a heavy price."""
 
 _WITHOUT_INTRINSICS: Final = 8
-"""How many times as long plain multiply-adds take; data sheets say 8 to 16 for 16-bit operands."""
+"""The slowdown of plain multiply-adds against intrinsics; 8 to 16 for 16-bit operands in data sheets."""
 
 _BUSY_WARPS: Final = 8
 """Warps of a compute unit that hide the latency of its tensor cores and of most of its memory."""
@@ -205,6 +201,7 @@ def shape_of(problem: SearchProblem, candidate: Candidate) -> Shape | None:
     if threads <= 0 or None in problem.sizes:
         return None
     subgroups = max(1, threads // max(1, knobs.get("sg_size", 32)))
+    # Multiply sizes and tiles of all loops on each side of the product.
     size = dict.fromkeys("bmnk", 1)
     tile = dict.fromkeys("bmnk", 1)
     step_unit = _INTRINSIC_K if "TileAndFuse" in candidate.pipeline and "mma_idx" in knobs else 1
@@ -218,6 +215,7 @@ def shape_of(problem: SearchProblem, candidate: Candidate) -> Shape | None:
             tile["k"] *= min(step or 1, extent or 1)
         else:
             tile[side] *= max(1, knobs.get(f"wg_{loop}", 1))
+    # Divide the tile among subgroups: by the knob, else by the intrinsic's aspect.
     per_subgroup = max(1.0, tile["m"] * tile["n"] / subgroups)
     if "sg_m_cnt" in knobs:
         rows = max(1.0, tile["m"] / max(1, knobs["sg_m_cnt"]))

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Final
 from tuninglink.mlir import names
 from tuninglink.upgrading.iteration_space import read_affine_map
 from tuninglink.upgrading.rule_definition import OperationSite, Refusal, operation_rule
-from tuninglink.upgrading.spec_text import VALUE
+from tuninglink.upgrading.spec_text import VALUE, SpecText, Token
 
 if TYPE_CHECKING:
     from tuninglink.upgrading.outline_parts import Dag
-    from tuninglink.upgrading.spec_text import Source, Token
 
 
 _OPERANDS: Final = ("query", "key", "value", "scale", "output")
@@ -121,7 +120,7 @@ def _types(site: OperationSite, dag: Dag) -> list[str]:
     return [arguments[name] for name in used]
 
 
-def _typed(source: Source, group: Token) -> dict[str, str]:
+def _typed(source: SpecText, group: Token) -> dict[str, str]:
     """Return the types of the arguments of a block, by name."""
     typed: dict[str, str] = {}
     name, start = "", -1
@@ -134,7 +133,7 @@ def _typed(source: Source, group: Token) -> dict[str, str]:
     return typed
 
 
-def _operands(source: Source, dag: Dag) -> list[str]:
+def _operands(source: SpecText, dag: Dag) -> list[str]:
     """Return the names of the operands of an attention, in order."""
     tokens = list(source.tokens(dag.root.end, dag.region.end - 1))
     return [
@@ -145,7 +144,7 @@ def _operands(source: Source, dag: Dag) -> list[str]:
     ]
 
 
-def _is_plain(source: Source, dag: Dag) -> bool:
+def _is_plain(source: SpecText, dag: Dag) -> bool:
     """Return whether an attention uses its scores unchanged."""
     groups = [
         token for token in source.tokens(dag.root.end, dag.region.end - 1) if token.text == "{"
@@ -155,7 +154,7 @@ def _is_plain(source: Source, dag: Dag) -> bool:
     return operations in ([], ["iree_linalg_ext.yield"])
 
 
-def _maps(source: Source, dag: Dag) -> Token:
+def _maps(source: SpecText, dag: Dag) -> Token:
     """Return the brackets with the indexing maps of an attention."""
     tokens = source.tokens(dag.root.end, dag.region.end - 1)
     group = next((token for token in tokens if token.text in "<{"), None)
@@ -240,7 +239,7 @@ def _restructure(site: OperationSite) -> None:
     )
 
 
-def row_map(source: Source, maps: Token) -> str:
+def row_map(source: SpecText, maps: Token) -> str:
     """Return the map of the rows: that of the result without its columns.
 
     Raises:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import dropwhile, islice
 from typing import TYPE_CHECKING, Final
 
@@ -12,8 +13,6 @@ from tuninglink.upgrading.spec_text import VALUE
 from tuninglink.upgrading.trees import Field, Leaf, Node, parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tuninglink.upgrading.outline import SpecOutline
     from tuninglink.upgrading.outline_parts import NamedSequence
 

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from tuninglink.checking.check_report import EntryReport
 from tuninglink.checking.configuration_checks import Proposals
-from tuninglink.checking.entry_answers import Answer
+from tuninglink.checking.entry_answers import Answer, Reachability
 from tuninglink.checking.findings import fix, knob_place
 from tuninglink.solver.answers import Verdict
 from tuninglink.specs.verification.faults import KnobPlaces
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from tuninglink.checking.entry_answers import Reachability
     from tuninglink.checking.judging import Judge, Judgement
     from tuninglink.checking.model_matches import ModelMatch
     from tuninglink.checking.parallel import Asked

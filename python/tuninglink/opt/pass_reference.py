@@ -1,4 +1,4 @@
-"""The pass reference, made from the passes: `python -m tuninglink.cli.command_reference > docs/passes.md`."""
+"""The pass reference, made from the passes: `python -m tuninglink.opt.pass_reference > docs/passes.md`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tuninglink.mlir.rendering import print_diagnostic
 from tuninglink.opt.help import sections, summary
-from tuninglink.opt.options import options_of
+from tuninglink.opt.options import Option, options_of
 from tuninglink.opt.pass_registry import PassRegistry
 from tuninglink.passes import PASSES
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from tuninglink.mlir.passes import Pass
-    from tuninglink.opt.options import Option
 
 _INTRODUCTION = """\
 # Passes
@@ -23,7 +22,7 @@ _INTRODUCTION = """\
 Every pass is a flag of `tuninglink-opt` and a name in its textual pipelines; an option is written
 `--pass="option=value flag list={a,b}"` or `pass{option=value flag list={a,b}}`.
 
-This page is made from the passes: `python -m tuninglink.cli.command_reference`.
+This page is made from the passes: `python -m tuninglink.opt.pass_reference`.
 """
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 from tuninglink.tuning.problems import (
     LARGEST_SIZE,
@@ -16,9 +17,6 @@ from tuninglink.tuning.problems import (
     UnsupportedError,
     read_size,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _MIOPEN_TYPES: Final = {
     "conv": ElementType.F32,
@@ -53,7 +51,7 @@ _LONG_NAMES: Final = {
 """The long names of the flags of MIOpen's driver that are read."""
 
 _FORWARD: Final = 1
-"""The bit of `-F` for the forward convolution; 0 stands for all directions."""
+"""The bit of `-F` for the forward convolution; 0 means all directions."""
 
 
 class CommandFlags:

@@ -1,0 +1,307 @@
+"""Spaces for SPIR-V, whose configurations hold tile sizes by level, and the steps that build their rules."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from iree.compiler import ir as mlir
+from iree.compiler.dialects import iree_codegen
+
+from tuninglink.iree.lowering_configs import (
+    SPIRV_LEVELS,
+    read_tile_levels,
+    tile_levels_config,
+)
+from tuninglink.mlir import names
+from tuninglink.mlir.attributes import entries_of, integers_of
+from tuninglink.mlir.diagnostics import error
+from tuninglink.solver.answers import AssignmentError
+from tuninglink.solver.expressions import any_of
+from tuninglink.spaces.configuration import (
+    CachedReading,
+    MismatchError,
+    MissingEntryError,
+    integer,
+)
+from tuninglink.spaces.gpu.gpu_rules import SUBGROUP_SIZE_KNOB, GpuRules, product
+from tuninglink.spaces.gpu.knob_table import knob_name
+from tuninglink.spaces.providers import Space
+from tuninglink.spaces.slots import ArraySlot, ConstantSlot, DictionarySlot, IntegerSlot, Slot
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tuninglink.spaces.configuration import Configuration
+    from tuninglink.spaces.constraint_set import ConstraintSet
+    from tuninglink.spaces.gpu.gpu_rules import Number
+    from tuninglink.spaces.spirv import SpirvGpu
+    from tuninglink.spaces.workload import Problem
+
+PROVIDER: Final = "the SPIR-V provider"
+
+THREADS_KNOBS: Final = ("wg_size_x", "wg_size_y", "wg_size_z")
+
+VECTOR_BITS: Final = 128
+"""The width of the widest vectors: constants of longer ones, such as partial results, are not legalized."""
+
+_MOST_UNROLLED: Final = 1 << 12
+"""The multiplications of a thread in a step: 6,144 of f16 took 9 s of processor time to compile, 16,384 of f32 8 to 11."""
+
+_MOST_PROPOSED: Final = 1 << 11
+"""Vendors' heuristics choose up to 2,048 (8x8x32 on NVIDIA's GPUs)."""
+
+
+@dataclass(frozen=True)
+class LevelsTemplate:
+    """The form of configurations, with slots for knobs.
+
+    Attributes:
+        pipeline: the pipeline.
+        levels: the slots for the sizes of each level.
+        options: the slots of the other entries of the translation info.
+    """
+
+    pipeline: mlir.Attribute
+    levels: tuple[Slot, ...]
+    options: DictionarySlot
+
+    def read(self, configuration: Configuration) -> dict[str, int]:
+        """Return the values that a configuration gives to the knobs.
+
+        Raises:
+            MismatchError: the configuration does not have the template's form.
+        """
+        info = configuration.translation_info
+        levels = read_tile_levels(configuration.lowering_config)
+        if levels is None:
+            raise MismatchError(f"'{names.LOWERING_CONFIG}' is {configuration.lowering_config}")
+        if info is None or not 0 < len(info.workgroup_size) <= len(THREADS_KNOBS):
+            raise MissingEntryError("'workgroup_size' does not have three sizes")
+        threads = [*info.workgroup_size, *[1] * (len(THREADS_KNOBS) - len(info.workgroup_size))]
+        assignment = dict(zip(THREADS_KNOBS, threads, strict=True))
+        with self.pipeline.context:
+            IntegerSlot(SUBGROUP_SIZE_KNOB).read(
+                "subgroup_size", integer(info.subgroup_size), assignment
+            )
+            for position in range(max(len(levels), len(self.levels))):
+                sizes = levels[position] if position < len(levels) else ()
+                self._read_level(position, sizes, assignment)
+        self.options.read_entries("", entries_of(info.configuration), assignment)
+        return assignment
+
+    def _read_level(self, position: int, sizes: Sequence[int], assignment: dict[str, int]) -> None:
+        path = f"tile_sizes[{position}]"
+        if position >= len(self.levels):
+            if any(sizes):
+                raise MismatchError(f"'{path}' is {list(sizes)}")
+            return
+        slot = self.levels[position]
+        rank = len(slot.elements) if isinstance(slot, ArraySlot) else len(sizes)
+        if any(sizes[rank:]):
+            raise MismatchError(f"'{path}' is {list(sizes)}, and the operation has {rank} loops")
+        padded = [*sizes[:rank], *[0] * (rank - len(sizes))]
+        slot.read(path, mlir.ArrayAttr.get([integer(size) for size in padded]), assignment)
+
+    def write(self, assignment: Mapping[str, int]) -> mlir.Attribute:
+        """Return the `#iree_codegen.compilation_info` that gives the knobs these values.
+
+        Raises:
+            AssignmentError: the values do not form a configuration.
+        """
+        context = self.pipeline.context
+        try:
+            with context:
+                levels = [integers_of(level.write(assignment)) for level in self.levels]
+                options = self.options.write(assignment) if self.options.entries else None
+                return iree_codegen.CompilationInfoAttr.get(
+                    tile_levels_config(levels, context),
+                    iree_codegen.TranslationInfoAttr.get(
+                        self.pipeline,
+                        None,
+                        [assignment[name] for name in THREADS_KNOBS],
+                        assignment[SUBGROUP_SIZE_KNOB],
+                        options,
+                    ),
+                )
+        except (ValueError, mlir.MLIRError) as failure:
+            raise AssignmentError(error(f"the values make no configuration: {failure}")) from None
+
+
+@dataclass(frozen=True)
+class Form:
+    """A form of configurations: its constraints, and the template with their knobs."""
+
+    constraints: ConstraintSet
+    template: LevelsTemplate
+
+
+class SpirvSpace(Space):
+    """The configurations of one form, whose constraints are built on first access.
+
+    Args:
+        rules: the rules of the form.
+    """
+
+    def __init__(self, rules: SpirvRules) -> None:
+        self._rules = rules
+        self._read = CachedReading(self._read_configuration)
+
+    @cached_property
+    def _form(self) -> Form:
+        return self._rules.build()
+
+    @property
+    def provider(self) -> str:
+        """The provider."""
+        return PROVIDER
+
+    @property
+    def constraints(self) -> ConstraintSet:  # type: ignore[override] # made on first access
+        """The constraints on valid configurations."""
+        return self._form.constraints
+
+    def assignment(self, configuration: Configuration) -> Mapping[str, int]:
+        """Read the values of the knobs from a configuration."""
+        return self._read(configuration)
+
+    def _read_configuration(self, configuration: Configuration) -> Mapping[str, int]:
+        return self._form.template.read(configuration)
+
+    def compilation_info(self, assignment: Mapping[str, int]) -> mlir.Attribute:
+        """Write a configuration."""
+        return self._form.template.write(assignment)
+
+
+class SpirvRules(ABC):
+    """The rules of a form: tiles, threads, memory, then the slots of the knobs.
+
+    Args:
+        problem: the problem to configure.
+        sizes: the sizes of its loops.
+        device: the target GPU.
+        pipeline: the pipeline to configure.
+
+    Attributes:
+        rules: the rules so far.
+        threads: the number of threads along x, y and z; set by `add_workgroup`.
+        subgroup_size: the number of threads in a subgroup; set by `add_workgroup`.
+    """
+
+    threads: tuple[Number, ...]
+    subgroup_size: Number
+
+    def __init__(
+        self, problem: Problem, sizes: Sequence[int], device: SpirvGpu, pipeline: mlir.Attribute
+    ) -> None:
+        self.problem = problem
+        self.sizes = tuple(sizes)
+        self.device = device
+        self.pipeline = pipeline
+        self.rules = GpuRules(provider=PROVIDER)
+        self._slots: dict[str, dict[int, Slot]] = {}
+
+    def build(self) -> Form:
+        """Return the form; the object must not be used afterwards."""
+        self.tile_loops()
+        self.arrange_threads()
+        self.limit_memory()
+        with self.pipeline.context:
+            template = LevelsTemplate(
+                self.pipeline, self.levels(), DictionarySlot(self.options(), frozenset())
+            )
+        return Form(self.rules.build(self.problem, str(self.pipeline)), template)
+
+    @abstractmethod
+    def tile_loops(self) -> None:
+        """Add the knobs of the loops, and the rules about tiles."""
+
+    @abstractmethod
+    def arrange_threads(self) -> None:
+        """Add the rules about the threads that share the tiles."""
+
+    @abstractmethod
+    def limit_memory(self) -> None:
+        """Add the rules about shared memory."""
+
+    def tile(self, entry: str, loop: int, *, low: int = 1, level: str = "") -> Number:
+        """Add the knob for the tile of a loop.
+
+        Args:
+            entry: the entry that the knob is named for.
+            loop: the loop.
+            low: its minimum value; 0 if zero is an ordinary value, which leaves the loop untiled.
+            level: the level that holds the tile, if it has another name than the entry.
+        """
+        size = self.sizes[loop]
+        name = knob_name(entry, loop)
+        slot = IntegerSlot(name, size if low else None)
+        self._slots.setdefault(level or entry, {})[loop] = slot
+        return self.rules.knob(name, low, max(size, self.device.gpu.threads))
+
+    def levels(self) -> tuple[Slot, ...]:
+        """Return the slots of the levels; a loop without a knob has the tile 0."""
+        return tuple(map(self.level, SPIRV_LEVELS[str(self.pipeline)]))
+
+    def level(self, name: str) -> Slot:
+        """Return the slot of a level."""
+        zero = ConstantSlot(integer(0))
+        slots = self._slots.get(name, {})
+        return ArraySlot(tuple(slots.get(loop, zero) for loop in range(len(self.sizes))))
+
+    def options(self) -> dict[str, Slot]:
+        """Return the entries of the translation info; none by default."""
+        return {}
+
+    def fix(self, level: str, loop: int, value: int) -> None:
+        """Give the tile of a loop a constant value."""
+        with self.pipeline.context:
+            self._slots.setdefault(level, {})[loop] = ConstantSlot(integer(value))
+
+    def add_workgroup(self) -> None:
+        """Add the knobs of a workgroup."""
+        gpu, rules = self.device.gpu, self.rules
+        self.threads = tuple(rules.knob(name, 1, gpu.threads) for name in THREADS_KNOBS)
+        self.subgroup_size = rules.knob(SUBGROUP_SIZE_KNOB, 0, max(gpu.subgroup_sizes))
+        for name, count, most in zip(
+            THREADS_KNOBS, self.threads, self.device.workgroup_sizes, strict=False
+        ):
+            rules.unsafe(count <= most, f"{name} must be at most {most}, not {{}}", count)
+        total = product(self.threads)
+        rules.unsafe(
+            total <= gpu.threads,
+            f"a workgroup must have at most {gpu.threads} threads, not {{}}",
+            total,
+        )
+
+    def prefer_subgroup_size(self) -> None:
+        """Propose no size of a subgroup, as the compiler does."""
+        self.rules.not_chosen(
+            self.subgroup_size == 0,
+            "the driver should choose the size of a subgroup, not {}",
+            self.subgroup_size,
+        )
+
+    def propose(self, tile: Number, name: str, values: Sequence[int]) -> None:
+        """Propose only some values for a tile."""
+        self.rules.not_chosen(
+            any_of(*(tile == value for value in values)),
+            f"{name} should be one of {', '.join(map(str, values))}, not {{}}",
+            tile,
+        )
+
+    def unroll(self, count: Number) -> None:
+        """Limit the multiplications, or other operations, of a thread in a step."""
+        self.rules.unrolled(count, "operations", _MOST_UNROLLED)
+        self.rules.not_chosen(
+            count <= _MOST_PROPOSED,
+            f"a thread should have at most {_MOST_PROPOSED} operations in a step ({{}})",
+            count,
+        )
+
+
+def divisors(size: int, most: int) -> list[int]:
+    """Return the divisors of a size up to a limit."""
+    return [value for value in range(1, min(size, most) + 1) if size % value == 0]

@@ -1,0 +1,122 @@
+"""Reductions that all threads of a workgroup share: the pipeline SubgroupReduce.
+
+Threads reduce vectors, then subgroups with shuffles, and one subgroup the results of all.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.iree.lowering_configs import REDUCTION, WORKGROUP
+from tuninglink.solver.answers import UndecidedError
+from tuninglink.solver.expressions import all_of, any_of, select
+from tuninglink.spaces.gpu.contractions import static_sizes
+from tuninglink.spaces.gpu.gpu_rules import product
+from tuninglink.spaces.gpu.root_loops import read_loops
+from tuninglink.spaces.spirv.spirv_space import VECTOR_BITS, SpirvRules, SpirvSpace, divisors
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from iree.compiler import ir as mlir
+
+    from tuninglink.spaces.gpu.gpu_rules import Number
+    from tuninglink.spaces.gpu.root_loops import RootLoops
+    from tuninglink.spaces.spirv import SpirvGpu
+    from tuninglink.spaces.workload import Problem, Workload
+
+_MOST_RESULTS: Final = 1 << 16
+"""More results than workgroups of their own are worth are left to other pipelines."""
+
+
+def subgroup_spaces(
+    workload: Workload, device: SpirvGpu, pipeline: mlir.Attribute
+) -> Sequence[SpirvSpace]:
+    """Return the configurations in SubgroupReduce.
+
+    Raises:
+        UndecidedError: the reductions are not the last loops, or the loops are not supported.
+    """
+    loops = read_loops(workload, device.gpu)
+    if loops.reuses_sums:
+        raise UndecidedError(f"{workload.problem} does not combine its results by one operation")
+    if not loops.reductions or max(loops.parallel, default=-1) > min(loops.reductions):
+        raise UndecidedError(f"the last loops of {workload.problem} are not its reductions")
+    sizes = static_sizes(workload)
+    return [SpirvSpace(_SubgroupRules(workload.problem, loops, sizes, device, pipeline))]
+
+
+class _SubgroupRules(SpirvRules):
+    """The rules of the form.
+
+    Args:
+        problem: the problem to configure.
+        loops: the loops of the root op.
+        sizes: their sizes.
+        device: the target GPU.
+        pipeline: the pipeline to configure.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        loops: RootLoops,
+        sizes: Sequence[int],
+        device: SpirvGpu,
+        pipeline: mlir.Attribute,
+    ) -> None:
+        super().__init__(problem, sizes, device, pipeline)
+        self._loops = loops
+        self._steps: dict[int, Number] = {}
+
+    def tile_loops(self) -> None:
+        """Add the tiles of steps; a workgroup computes one result at a time."""
+        if prod(self.sizes[loop] for loop in self._loops.parallel) > _MOST_RESULTS:
+            self.rules.propose_nothing("threads compute so many results by themselves")
+        for loop in self._loops.parallel:
+            tile = self.tile(WORKGROUP, loop)
+            self.rules.sufficient(tile == 1, f"wg_{loop} must be 1, not {{}}", tile)
+        for loop in self._loops.reductions:
+            size = self.sizes[loop]
+            step = self._steps[loop] = self.tile(REDUCTION, loop)
+            self.rules.sufficient(size % step == 0, f"red_{loop} must divide {size} ({{}})", step)
+            self.propose(step, f"red_{loop}", divisors(size, size))
+
+    def arrange_threads(self) -> None:
+        """Give all threads equal parts of a step."""
+        self.add_workgroup()
+        self.prefer_subgroup_size()
+        rules, gpu = self.rules, self.device.gpu
+        x, y, z = self.threads
+        rules.compilers(all_of(y == 1, z == 1), "y and z must have one thread ({}, {})", y, z)
+        # Whole subgroups along x, whose results one subgroup combines.
+        size = select(self.subgroup_size == 0, gpu.subgroup_size, self.subgroup_size)
+        rules.compilers(
+            x % size == 0, "a workgroup must have whole subgroups ({} % {} == 0)", x, size
+        )
+        rules.compilers(
+            x <= size * size,
+            "a subgroup must be able to combine the results of all subgroups ({} <= {} * {})",
+            x,
+            size,
+            size,
+        )
+        # Threads take equal parts of a step.
+        step = product(self._steps.values())
+        most = max(1, VECTOR_BITS // self._loops.bits)
+        rules.sufficient(
+            all_of(step % x == 0, step <= x * most),
+            f"threads must have equal parts of a step, of 1 to {most} elements ({{}} / {{}})",
+            step,
+            x,
+        )
+        last = self._steps[self._loops.reductions[-1]]
+        outer = [step for loop, step in self._steps.items() if loop != self._loops.reductions[-1]]
+        rules.not_chosen(
+            any_of(last == self.sizes[self._loops.reductions[-1]], *[product([1, *outer]) == 1]),
+            "outer reductions should be tiled only if the innermost is not",
+        )
+
+    def limit_memory(self) -> None:
+        """Add nothing: subgroups exchange one number each."""

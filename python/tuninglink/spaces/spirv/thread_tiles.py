@@ -1,0 +1,211 @@
+"""Ops whose threads compute tiles by themselves: the pipelines BaseVectorize and BaseDistribute.
+
+Almost all configurations compile. Vectors are made only of tiles that divide the loops, and of ops that access their
+operands by permutations of the loops.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Final
+
+from tuninglink.iree.lowering_configs import REDUCTION, THREAD, WORKGROUP
+from tuninglink.iree.op_kinds import OpKind
+from tuninglink.iree.structured_op import StructuredOp
+from tuninglink.solver.expressions import all_of, any_of, negation, select
+from tuninglink.spaces.gpu.contractions import static_sizes
+from tuninglink.spaces.gpu.gpu_rules import product
+from tuninglink.spaces.gpu.root_loops import read_loops
+from tuninglink.spaces.spirv.spirv_space import (
+    THREADS_KNOBS,
+    SpirvRules,
+    SpirvSpace,
+    divisors,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from iree.compiler import ir as mlir
+
+    from tuninglink.spaces.gpu.gpu_rules import Number
+    from tuninglink.spaces.gpu.root_loops import RootLoops
+    from tuninglink.spaces.spirv import SpirvGpu
+    from tuninglink.spaces.workload import Workload
+
+_VECTORIZING: Final = "#iree_gpu.spirv_pipeline<BaseVectorize>"
+
+_DISTRIBUTED: Final = 3
+"""The dimensions of a workgroup: the innermost parallel loops with a tile of a thread are distributed over them."""
+
+_MOST_PIECE: Final = 32
+"""The largest tile of a thread along a loop, or of a step of a reduction, that is proposed."""
+
+_MOST_TILE: Final = 1024
+"""The largest tile of a workgroup along a loop that is proposed."""
+
+_USEFUL: Final = range(8, 257)
+"""Where a size has no divisor among these, tiles that do not divide it are proposed, too, though code for them has no vectors."""
+
+_MOST_RESULTS: Final = 4
+"""The results of a thread of a reduction: vectors of more are not legalized."""
+
+_WORK: Final = 8
+"""The results of a thread from which on a workgroup should have as many threads as half a subgroup."""
+
+
+def vector_spaces(
+    workload: Workload, device: SpirvGpu, pipeline: mlir.Attribute
+) -> Sequence[SpirvSpace]:
+    """Return the configurations in BaseVectorize.
+
+    Raises:
+        UndecidedError: the loops are not supported.
+    """
+    return [SpirvSpace(_rules(workload, device, pipeline))]
+
+
+def scalar_spaces(
+    workload: Workload, device: SpirvGpu, pipeline: mlir.Attribute
+) -> Sequence[SpirvSpace]:
+    """Return the configurations in BaseDistribute.
+
+    They are proposed for ops that BaseVectorize makes no vectors of.
+
+    Raises:
+        UndecidedError: the loops are not supported.
+    """
+    rules = _rules(workload, device, pipeline)
+    if _has_vectors(workload):
+        rules.rules.propose_nothing("BaseVectorize makes vectors")
+    return [SpirvSpace(rules)]
+
+
+def _rules(workload: Workload, device: SpirvGpu, pipeline: mlir.Attribute) -> _ThreadTileRules:
+    return _ThreadTileRules(workload, read_loops(workload, device.gpu), device, pipeline)
+
+
+def _has_vectors(workload: Workload) -> bool:
+    """Return whether a root op accesses its operands by permutations of loops."""
+    accesses = StructuredOp(workload.root).operand_loops
+    is_permuted = all(None not in loops and len(set(loops)) == len(loops) for loops in accesses)
+    return is_permuted and workload.problem.kind is not OpKind.CONVOLUTION
+
+
+class _ThreadTileRules(SpirvRules):
+    """The rules of the form.
+
+    Args:
+        workload: the root op.
+        loops: its loops.
+        device: the target GPU.
+        pipeline: the pipeline to configure.
+    """
+
+    def __init__(
+        self, workload: Workload, loops: RootLoops, device: SpirvGpu, pipeline: mlir.Attribute
+    ) -> None:
+        super().__init__(workload.problem, static_sizes(workload), device, pipeline)
+        op = StructuredOp(workload.root)
+        self._contiguous = tuple(
+            dict.fromkeys(
+                (accessed[-1], element)
+                for accessed, element in zip(op.operand_loops, op.element_types, strict=False)
+                if accessed and accessed[-1] is not None
+            )
+        )
+        self._makes_vectors = str(pipeline) == _VECTORIZING
+        self._loops = loops
+        self._tiles: dict[int, Number] = {}
+        self._pieces: dict[int, Number] = {}
+        self._steps: dict[int, Number] = {}
+
+    def tile_loops(self) -> None:
+        """Add the tiles of a workgroup and of a thread for parallel loops, and of a step for reductions."""
+        for loop in self._loops.parallel:
+            self._tile_parallel(loop)
+        for loop in self._loops.reductions:
+            step = self.tile(REDUCTION, loop)
+            self.propose(step, f"red_{loop}", divisors(self.sizes[loop], _MOST_PIECE))
+            self._steps[loop] = step
+
+    def _tile_parallel(self, loop: int) -> None:
+        tile = self._tiles[loop] = self.tile(WORKGROUP, loop)
+        given = self.tile(THREAD, loop, low=0)
+        piece = self._pieces[loop] = select(any_of(given == 0, given > tile), tile, given)
+        values = _tiles_of(self.sizes[loop])
+        self.propose(tile, f"wg_{loop}", values)
+        pieces = {piece for value in values for piece in divisors(value, _MOST_PIECE)}
+        self.propose(given, f"thread_{loop}", sorted(pieces))
+        self.rules.not_chosen(
+            all_of(given <= tile, tile % piece == 0),
+            f"thread_{loop} should divide wg_{loop} ({{}} % {{}} == 0)",
+            tile,
+            given,
+        )
+
+    def arrange_threads(self) -> None:
+        """Limit the work of a thread, and propose as many threads as the tiles have."""
+        self.add_workgroup()
+        self.prefer_subgroup_size()
+        results = product([1, *self._pieces.values()])
+        self.unroll(product([results, *self._steps.values()]))
+        if self.problem.kind is OpKind.REDUCTION:
+            self.rules.sufficient(
+                results <= _MOST_RESULTS,
+                f"a thread must have at most {_MOST_RESULTS} results, not {{}}",
+                results,
+            )
+        # The innermost loops are distributed to x, y and z.
+        distributed = list(reversed(self._loops.parallel))
+        for loop in distributed[_DISTRIBUTED:]:
+            self.rules.not_chosen(
+                self._tiles[loop] == 1, f"wg_{loop} should be 1, not {{}}", self._tiles[loop]
+            )
+        for position, (name, count) in enumerate(zip(THREADS_KNOBS, self.threads, strict=True)):
+            needed: Number = 1
+            if position < min(len(distributed), _DISTRIBUTED):
+                loop = distributed[position]
+                needed = self._tiles[loop] / self._pieces[loop]
+            self.rules.not_chosen(
+                count == needed,
+                f"{name} should be the threads that the tiles have ({{}} == {{}})",
+                count,
+                needed,
+            )
+
+        # Few threads are not worth trying.
+        elements = prod(self.sizes[loop] for loop in distributed[:_DISTRIBUTED])
+        least = min(self.device.gpu.subgroup_size, max(1, elements // _WORK)) // 2
+        total = product(self.threads)
+        self.rules.not_chosen(
+            total >= least, f"a workgroup should have at least {least} threads, not {{}}", total
+        )
+
+    def limit_memory(self) -> None:
+        """Exclude vectors of elements in memory that are not legalized; threads do not exchange data."""
+        if not self._makes_vectors:
+            return
+        tiles = {**self._pieces, **self._steps}
+        # Loops with partial tiles have no vectors.
+        is_even = all_of(
+            *(
+                self.sizes[loop] % tile == 0
+                for loop, tile in (*self._tiles.items(), *self._steps.items())
+            ),
+            *(tile % self._pieces[loop] == 0 for loop, tile in self._tiles.items()),
+        )
+        for loop, element_type in self._contiguous:
+            is_legal = self.device.is_legal_tile(element_type, tiles[loop])
+            message = f"tiles of {{}} contiguous {element_type} have vectors that are not legalized"
+            self.rules.sufficient(is_legal, message, tiles[loop])
+            if self.problem.kind is OpKind.CONTRACTION:
+                self.rules.necessary(any_of(is_legal, negation(is_even)), message, tiles[loop])
+
+
+def _tiles_of(size: int) -> list[int]:
+    """Return the tiles of a workgroup to propose for a loop."""
+    values = divisors(size, _MOST_TILE)
+    if size > _USEFUL.stop and not any(value in _USEFUL for value in values):
+        values = sorted({*values, *(1 << power for power in range(_MOST_TILE.bit_length()))})
+    return values

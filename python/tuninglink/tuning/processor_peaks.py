@@ -1,0 +1,252 @@
+"""Peak rates of this machine's processors, measured once by kernels that the compiler builds.
+
+Data sheets seldom have the rates of a processor: its clock depends on its load and its vectors, and a virtual machine or
+a container may have a part of it. Three kinds of kernels reach what code of the compiler can reach at most: chains of
+fused multiply-adds in registers, products of packed matrices in the caches, and reads and writes of long arrays.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Final
+
+from tuninglink.compiler.applying import SpecChoice
+from tuninglink.compiler.compilation import Compiler
+from tuninglink.compiler.compile_options import CompileOptions, Phase
+from tuninglink.errors import TuninglinkError
+from tuninglink.files import make_directory, write_file
+from tuninglink.iree.dispatch_cost import DispatchCost, cost_of
+from tuninglink.iree.peak_rates import PeakRates, rate_class
+from tuninglink.mlir.diagnostics import error, thread_context
+from tuninglink.mlir.serialization import parse_module
+from tuninglink.plain_data import to_json
+from tuninglink.specs.remote import cache_directory
+from tuninglink.tuning.candidates.compilation import prepare_worker
+from tuninglink.tuning.devices import Caches, Settings
+from tuninglink.tuning.devices.device import DeviceDescription, physical_cores
+from tuninglink.tuning.devices.device_process import DeviceProcess
+from tuninglink.tuning.peak_kernels import DOUBLE, KERNELS, MEMORY, SINGLE
+from tuninglink.tuning.programs.benchmark import Benchmark
+from tuninglink.tuning.programs.dispatches import read_program
+from tuninglink.tuning.results import Failure
+from tuninglink.workers import JobError, JobTimeoutError, Pool, WorkerCrashedError
+
+_FLAGS: Final = (
+    "--iree-hal-target-device=local",
+    "--iree-hal-local-target-device-backends=llvm-cpu",
+    "--iree-llvmcpu-target-cpu=host",
+    "--iree-llvmcpu-enable-ukernels=mmt4d",
+    "--iree-opt-data-tiling",
+    "--iree-input-demote-f64-to-f32=false",
+)
+_SECONDS: Final = 0.1
+"""The time for samples of a kernel."""
+
+_BUSY_SECONDS: Final = 3600.0
+"""The time after which rates of a busy machine are measured again."""
+
+_TIME_LIMIT: Final = 60.0
+"""The time limit for building a kernel, which takes a second."""
+
+
+@dataclass(frozen=True)
+class ProcessorPeaks:
+    """The measured peak rates of a processor.
+
+    Attributes:
+        processor: its model.
+        threads: the number of threads.
+        compiler: the version of the compiler that built the kernels.
+        seconds: the time of the last measurement, in seconds of `time.time()`.
+        gflops: 10^9 operations per second, by class of element types; see `PeakRates`. A class is measured when a report
+            needs it.
+        gbps: 10^9 bytes per second to and from the memory.
+        is_busy: whether other processes held up the measurement, which is then repeated after an hour.
+    """
+
+    processor: str
+    threads: int
+    compiler: str
+    seconds: float
+    gflops: Mapping[str, float]
+    gbps: float
+    is_busy: bool
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the rates may be used without another measurement."""
+        return not self.is_busy or time.time() - self.seconds < _BUSY_SECONDS
+
+    @property
+    def rates(self) -> PeakRates:
+        """The rates as those of a device."""
+        least = self.gflops[SINGLE]
+        tflops = {
+            name: (rate if name == DOUBLE else max(rate, least)) / 1e3
+            for name, rate in self.gflops.items()
+        }
+        threads = "1 thread" if self.threads == 1 else f"{self.threads} threads"
+        date = datetime.fromtimestamp(self.seconds, UTC).date()
+        busy = ", while other processes ran" if self.is_busy else ""
+        source = f"measured with {threads} on {date}{busy}"
+        return PeakRates(self.processor, source, tflops, self.gbps / 1e3, is_measured=True)
+
+
+def peaks_of_processor(
+    device: DeviceDescription, element_types: Iterable[str], *, measures: bool = True
+) -> PeakRates | None:
+    """Return the peak rates of the processor behind a local device, from the cache or measured.
+
+    Args:
+        device: the device.
+        element_types: the types of the elements that operations combine, whose rates are needed.
+        measures: whether to measure rates that are not in the cache.
+
+    Returns:
+        The rates; None if the device is not local, or nothing is in the cache and nothing is measured.
+
+    Raises:
+        TuninglinkError: they cannot be measured.
+    """
+    if not device.is_local:
+        return None
+    compiler = metadata.version("iree-base-compiler")
+    path = _path(device, compiler)
+    stored = _read(path)
+    kept = {} if stored is None else {MEMORY: stored.gbps, **stored.gflops}
+    types = set(element_types)
+    needed = {MEMORY, SINGLE, *types, *map(rate_class, types)}
+    missing = needed - kept.keys() if stored and stored.is_settled else needed
+    names = [name for name in KERNELS if name in missing]
+    if not names or not measures:
+        return stored.rates if stored else None
+    measured, is_busy = _measured(device, names)
+    gflops = kept | {name: max(rate, kept.get(name, 0.0)) for name, rate in measured.items()}
+    gbps = gflops.pop(MEMORY)
+    peaks = ProcessorPeaks(device.name, device.cores, compiler, time.time(), gflops, gbps, is_busy)
+    with suppress(TuninglinkError):  # A cache that cannot be written is ignored.
+        make_directory(path.parent)
+        write_file(path, to_json(peaks).encode())
+    return peaks.rates
+
+
+# --- The cache -------------------------------------------------------------------------------------------
+
+_DIRECTORY: Final = "peaks"
+
+
+def stored_peaks() -> list[ProcessorPeaks]:
+    """Return the rates in the cache."""
+    files = sorted((cache_directory() / _DIRECTORY).glob("*.json"))
+    return [peaks for peaks in map(_read, files) if peaks is not None]
+
+
+def _path(device: DeviceDescription, compiler: str) -> Path:
+    """Return the file of a processor, whose name is what the rates depend on."""
+    text = f"{device.name} {device.cores} {compiler}"
+    return cache_directory() / _DIRECTORY / f"{re.sub(r'[^A-Za-z0-9.]+', '-', text)}.json"
+
+
+def _read(path: Path) -> ProcessorPeaks | None:
+    """Return the rates in a file; None if it does not exist or is damaged."""
+    try:
+        document = json.loads(path.read_bytes())
+        names = (field.name for field in fields(ProcessorPeaks))
+        peaks = ProcessorPeaks(**{name: document[name] for name in names})
+        rates = (peaks.gbps, peaks.gflops[SINGLE], *peaks.gflops.values())
+        is_sound = min(rates) > 0 and peaks.seconds <= time.time()
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return None
+    return peaks if is_sound else None
+
+
+# --- Measurement -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Kernel:
+    """A compiled kernel.
+
+    Attributes:
+        benchmark: runs it.
+        cost: the cost of a call.
+    """
+
+    benchmark: Benchmark
+    cost: DispatchCost
+
+
+def _measured(device: DeviceDescription, names: Sequence[str]) -> tuple[dict[str, float], bool]:
+    """Return the rates of kernels by name, in 10^9 a second, and whether other processes held them up.
+
+    Raises:
+        TuninglinkError: a kernel cannot be built or run.
+    """
+    available = physical_cores()
+    cores = available[: device.cores]
+    with ExitStack() as opened:
+        workers = min(len(names), len(available))
+        pool = opened.enter_context(Pool(workers, prepare_worker, (_FLAGS,)))
+        jobs = {
+            name: pool.submit(_built, name, tuple(cores), seconds=_TIME_LIMIT) for name in names
+        }
+        # It opens while the kernels are built.
+        process = opened.enter_context(
+            DeviceProcess(device.uri, cores, Settings(caches=Caches.WARM))
+        )
+        try:
+            kernels = {name: job.result() for name, job in jobs.items()}
+        except (JobError, JobTimeoutError, WorkerCrashedError) as failure:
+            raise TuninglinkError(error(f"a kernel was not built: {failure}")) from None
+        rates = {}
+        began, waited = time.monotonic(), _waiting_seconds()
+        for name, kernel in kernels.items():
+            timing = process.measure(kernel.benchmark, _SECONDS)
+            if isinstance(timing, Failure):
+                raise TuninglinkError(error(f"a kernel did not run: {timing.message}"))
+            # Other work on the machine only adds to a time.
+            reached = kernel.cost.rates(timing.least, None)
+            rate = reached.gbps if name == MEMORY else reached.gflops
+            assert rate is not None
+            rates[name] = rate
+        share = (_waiting_seconds() - waited) / (time.monotonic() - began)
+    return rates, share > _BUSY
+
+
+_BUSY: Final = 0.2
+"""The share of the time in which some process waits for a processor on a busy machine."""
+
+
+def _waiting_seconds() -> float:
+    """Return how long some process has waited for a processor; 0 if the kernel does not report it."""
+    with suppress(OSError, ValueError):
+        some = Path("/proc/pressure/cpu").read_text().partition("\n")[0]
+        return int(some.rpartition("total=")[2]) / 1e6
+    return 0.0
+
+
+def _built(name: str, cores: Sequence[int]) -> _Kernel:
+    """Build a kernel: the dispatch with most operations of its program."""
+    with tempfile.TemporaryDirectory(prefix="tuninglink-") as directory:
+        path = Path(directory) / "kernel.mlir"
+        path.write_text(KERNELS[name](cores))
+        program = read_program(str(path), _FLAGS)
+    costs = {
+        task: cost_of(parse_module(task.source, task.label, thread_context()))
+        for task in program.tasks
+    }
+    task = max(costs, key=lambda task: costs[task].flops or 0)
+    options = CompileOptions(
+        compile_from=Phase.EXECUTABLE_SOURCES, default_specs=False, flags=_FLAGS
+    )
+    image = Compiler(options, SpecChoice()).compile_bytes(task.source, task.label).output
+    return _Kernel(task.benchmark(image), costs[task])

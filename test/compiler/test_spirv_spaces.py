@@ -1,0 +1,208 @@
+"""The spaces for Vulkan: the compiler's choices are in them, their configurations compile, and refuted ones do not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import pytest
+from gpu_programs import matmul
+from iree.compiler import ir as mlir
+from tuning_programs import CONVOLUTION
+from verdict_trials import TARGETS, Trials
+
+from tuninglink.iree.lowering_configs import SPIRV_LEVELS, read_tile_levels
+from tuninglink.solver.answers import UndecidedError, Verdict
+from tuninglink.spaces.configuration import read_configuration
+from tuninglink.spaces.knob_values import AllowedValues, knob_values
+from tuninglink.spaces.provider_registry import ProviderRegistry
+from tuninglink.spaces.selection import pipeline_name
+
+if TYPE_CHECKING:
+    from tuninglink.spaces.configuration_answers import ConfigurationAnswer
+    from tuninglink.spaces.providers import Space
+
+WIDE: Final = matmul(128, 128, 256)
+NARROW: Final = matmul(64, 96, 128, "f32")
+ODD: Final = matmul(197, 320, 16)
+ROWS: Final = """
+func.func @sums(%rows: tensor<256x2048xf32>) -> tensor<256xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<256xf32>
+  %start = linalg.fill ins(%zero : f32) outs(%empty : tensor<256xf32>) -> tensor<256xf32>
+  %sums = linalg.reduce { arith.addf } ins(%rows : tensor<256x2048xf32>)
+    outs(%start : tensor<256xf32>) dimensions = [1]
+  return %sums : tensor<256xf32>
+}
+"""
+
+
+def trials(source: str, gpu: str) -> Trials:
+    return Trials.of(source, TARGETS[f"vulkan-{gpu}"])
+
+
+def registry() -> ProviderRegistry:
+    return ProviderRegistry(lambda _: None, entry_points=tuple)
+
+
+def spaces(subject: Trials) -> dict[str, Space]:
+    """Return the space in each pipeline that has one."""
+    result = {}
+    for pipeline in SPIRV_LEVELS:
+        try:
+            found = registry().spaces(subject.workload, pipeline)
+        except UndecidedError:
+            continue
+        result |= {pipeline_name(pipeline): space for space in found}
+    return result
+
+
+def configured(
+    subject: Trials, pipeline: str, levels: str, translation: str
+) -> ConfigurationAnswer:
+    """Configure a root op, and return the verdict."""
+    context = subject.workload.root.context
+    levels = f"#iree_codegen.lowering_config<tile_sizes = {levels}>"
+    translation = f"pipeline = #iree_gpu.spirv_pipeline<{pipeline}> {translation}"
+    subject.workload.root.attributes["lowering_config"] = mlir.Attribute.parse(levels, context)
+    subject.workload.function.attributes["translation_info"] = mlir.Attribute.parse(
+        f"#iree_codegen.translation_info<{translation}>", context
+    )
+    answer = subject.judge(registry())
+    assert answer is not None
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("source", "gpu", "pipeline"),
+    [
+        (WIDE, "rdna3", "CooperativeMatrixVectorize"),
+        (WIDE, "rtx4090", "CooperativeMatrixVectorize"),
+        (WIDE, "valhall", "BaseVectorize"),
+        (NARROW, "pascal", "MatmulPromoteVectorize"),
+        (ODD, "rdna3", "BaseVectorize"),
+        (CONVOLUTION, "adreno", "BaseDistribute"),
+        (ROWS, "adreno", "SubgroupReduce"),
+        (ROWS, "valhall", "BaseVectorize"),
+    ],
+)
+def test_the_compilers_choice_is_valid_in_a_space(source: str, gpu: str, pipeline: str) -> None:
+    subject = trials(source, gpu)
+    configuration = read_configuration(subject.workload.root, subject.workload.function)
+    assert configuration is not None
+    assert pipeline_name(str(configuration.pipeline)) == pipeline
+    answer = subject.judge(registry())
+    assert answer is not None
+    assert (answer.verdict, answer.severity) == (Verdict.PROVEN, None)
+    space = spaces(subject)[pipeline]
+    values = space.assignment(configuration)
+    written = space.compilation_info(values)
+    assert written.translation_info == configuration.translation_info
+    written_levels = read_tile_levels(written.lowering_config)
+    levels = read_tile_levels(configuration.lowering_config)
+    assert written_levels is not None
+    assert levels is not None
+    for position, level in enumerate(levels):
+        for loop, size in enumerate(level):
+            shown = written_levels[position][loop : loop + 1] or (0,)
+            assert size in (0, *shown)  # 0 is the whole loop
+
+
+@pytest.mark.parametrize(
+    ("source", "gpu"),
+    [(WIDE, "rdna3"), (NARROW, "adreno"), (CONVOLUTION, "valhall"), (ROWS, "rtx4090")],
+)
+def test_sampled_configurations_compile(source: str, gpu: str) -> None:
+    subject = trials(source, gpu)
+    tried = 0
+    for space in spaces(subject).values():
+        for assignment in space.constraints.sample(1, seed=3):
+            subject.configure(space, assignment)
+            assert subject.compile().error == ""
+            tried += 1
+    assert tried >= 2
+
+
+REFUTED: Final = [
+    # The pipelines of products read the stages of the software pipeline.
+    ("MatmulPromoteVectorize", "[[64, 32, 16]]", "workgroup_size = [8, 8, 1]"),
+    # Threads along y alone are taken for x.
+    ("MatmulPromoteVectorize", "[[64, 64, 16]]", "workgroup_size = [1, 16, 1], STAGES"),
+    # Shared memory.
+    ("MatmulPromoteVectorize", "[[128, 128, 128]]", "workgroup_size = [16, 16, 1], STAGES"),
+    (
+        "CooperativeMatrixVectorize",
+        "[[128, 128], [64, 64], [0, 0, 128], [16, 16, 16]]",
+        "workgroup_size = [64, 2, 1] subgroup_size = 32, STAGES",
+    ),
+    # Tiles that divide nothing.
+    (
+        "CooperativeMatrixVectorize",
+        "[[64, 64], [32, 32], [0, 0, 48], [16, 16, 16]]",
+        "workgroup_size = [64, 2, 1] subgroup_size = 32, STAGES",
+    ),
+    # Parts of a matrix.
+    (
+        "CooperativeMatrixVectorize",
+        "[[64, 64], [32, 32], [0, 0, 8], [16, 16, 16]]",
+        "workgroup_size = [64, 2, 1] subgroup_size = 32, STAGES",
+    ),
+]
+
+
+@pytest.mark.parametrize(("pipeline", "levels", "translation"), REFUTED)
+def test_refuted_configurations_do_not_compile(
+    pipeline: str, levels: str, translation: str
+) -> None:
+    subject = trials(WIDE, "rdna3")
+    stages = "{pipeline_depth = 1 : i64, store_stage = 0 : i64}"
+    answer = configured(subject, pipeline, levels, translation.replace("STAGES", stages))
+    is_unread = "STAGES" not in translation
+    assert answer.verdict is (Verdict.NOT_DECIDED if is_unread else Verdict.REFUTED)
+    assert subject.compile().error
+
+
+@pytest.mark.parametrize(
+    ("element", "result", "gpu"), [("bf16", "f32", "valhall"), ("i8", "i32", "adreno")]
+)
+def test_choices_of_the_compiler_that_do_not_compile_are_refuted(
+    element: str, result: str, gpu: str
+) -> None:
+    subject = trials(matmul(48, 48, 96, element, result=result), gpu)
+    answer = subject.judge(registry())
+    assert answer is not None
+    assert answer.verdict is Verdict.REFUTED
+    assert subject.compile().error
+    (space,) = (space for name, space in spaces(subject).items() if name == "BaseVectorize")
+    subject.configure(space, space.constraints.sample(1, seed=1)[0])
+    assert subject.compile().error == ""
+
+
+def test_what_does_not_run_is_discouraged() -> None:
+    subject = trials(ROWS, "rdna3")
+    whole = configured(subject, "SubgroupReduce", "[[1], [0, 64]]", "workgroup_size = [16, 1, 1]")
+    assert "whole subgroups" in str(whole)
+    large = configured(
+        subject, "BaseVectorize", "[[64], [1], [0, 4]]", "workgroup_size = [64, 32, 1]"
+    )
+    assert "at most 1024 threads" in str(large)
+
+
+def test_intrinsics_of_other_types_and_shapes_are_no_cooperative_matrices() -> None:
+    assert "CooperativeMatrixVectorize" not in spaces(trials(NARROW, "rdna3"))
+    brain = trials(matmul(128, 128, 256, "bf16"), "rdna3")
+    assert "CooperativeMatrixVectorize" not in spaces(brain)
+    ada = spaces(trials(WIDE, "rtx4090"))["CooperativeMatrixVectorize"]
+    (matrix,) = (knob for knob in ada.constraints.knobs if knob.name == "mma_idx")
+    assert getattr(matrix, "options", ()) == ("[16, 16, 16]",)
+
+
+def test_knobs_have_the_names_of_levels() -> None:
+    subject = trials(NARROW, "pascal")
+    workload = subject.workload
+    configuration = read_configuration(workload.root, workload.function)
+    assert configuration is not None
+    values = knob_values(configuration)
+    assert {"workgroup[0]", "workgroup[1]", "reduction[2]", "pipeline_depth"} <= values.keys()
+    allowed = AllowedValues(workload, configuration, registry())
+    assert allowed.reason == ""
+    assert allowed.by_place["reduction[2]"][0] == values["reduction[2]"]
