@@ -159,9 +159,9 @@ def similar_integers(value: mlir.Attribute) -> list[int] | None:
     """Return the integers that a list of other numbers or of strings stands for, None if it stands for none."""
     if not isinstance(value, mlir.ArrayAttr):
         return None
-    is_nested = len(value) == 1 and isinstance(value[0], mlir.ArrayAttr)
-    elements = list(value[0] if is_nested else value)
-    texts = [str(getattr(element, "value", element)).removesuffix(".0") for element in elements]
+    if len(value) == 1 and isinstance(value[0], mlir.ArrayAttr):
+        return similar_integers(value[0])
+    texts = [str(getattr(element, "value", element)).removesuffix(".0") for element in value]
     return [int(text) for text in texts] if all(text.isdecimal() for text in texts) else None
 
 
