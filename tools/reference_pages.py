@@ -15,8 +15,8 @@ from knob_reference import knobs
 from mkdocs.structure.files import File
 
 import tuninglink
-from tuninglink.cli import command_reference
 from tuninglink.cli.usage import SUMMARIES, usage_of
+from tuninglink.opt import pass_reference
 from tuninglink.passes import PASSES
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def commands() -> str:
 
 def passes() -> str:
     """Return the reference of the passes."""
-    return command_reference.reference(PASSES.values())
+    return pass_reference.reference(PASSES.values())
 
 
 def api() -> str:

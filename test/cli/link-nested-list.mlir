@@ -1,14 +1,14 @@
 // An action that walks a list of its own, in the matched op or in the function around it, decides the matched op
 // all the same, and what its list matches.
 
-// RUN: tuninglink link %s %S/Inputs/later.mlir -o %t.mlir 2>&1 | filecheck %s --check-prefix=CHAIN
-// RUN: tuninglink link %S/Inputs/later.mlir -o %t.single.mlir 2>&1 | filecheck %s --check-prefix=SINGLE --allow-empty
+// RUN: tuninglink link %s %S/Inputs/later.mlir -o %t.mlir 2>&1 | filecheck %s --check-prefix=REMARK --allow-empty
+// RUN: tuninglink link %S/Inputs/nested_helper.mlir -o %t.nested.mlir 2>&1 | filecheck %s --check-prefix=NESTED
 // RUN: tuninglink-opt %S/Inputs/payload.mlir --mlir-print-local-scope \
 // RUN:   --pass-pipeline='builtin.module(tuninglink-materialize-specs{specs=%t.mlir default-specs=false},iree-codegen-materialize-user-configs)' \
 // RUN:   | filecheck %s
 
-// CHAIN: remark: the linked spec has nested modules, with which 'iree-compile' may not end on a busy machine: give it --mlir-disable-threading
-// SINGLE-NOT: nested modules
+// REMARK-NOT: nested modules
+// NESTED: remark: the spec has nested modules, with which 'iree-compile' may not end on a busy machine: give it --mlir-disable-threading
 
 // CHECK: linalg.fill {lowering_config = #iree_codegen.lowering_config<tile_sizes = {{\[\[}}3]]>}
 // CHECK: linalg.matmul {lowering_config = #iree_codegen.lowering_config<tile_sizes = {{\[\[}}2]]>}

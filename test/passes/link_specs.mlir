@@ -64,21 +64,21 @@ module @clash attributes { transform.with_named_sequence } {
 
 // -----
 
-// Renaming reaches every reference, and only references to what is renamed: nested ones by their root,
-// those inside dialect attributes, and not those of a nested module to its own sequence.
+// Renaming reaches every reference, and only references to what is renamed: those inside dialect attributes, too. What
+// nested modules hold moves to the outer one, since iree-compile may not end with a spec that has nested modules.
 
 // CHECK-LABEL: module @references
-// CHECK:       module @library attributes
+// CHECK-NOT:   module
 // CHECK:       transform.named_sequence @shared(
 // CHECK:       transform.named_sequence @match(
 // CHECK:       transform.named_sequence @apply(
-// CHECK:       module @library_0 attributes
-// CHECK:         transform.named_sequence @shared(
-// CHECK:         transform.named_sequence @user(
-// CHECK-NEXT:      transform.include @shared failures(propagate)
-// CHECK:       util.global private @global
+// CHECK-NOT:   module
 // CHECK:       transform.named_sequence @shared_1(
-// CHECK-NEXT:    transform.include @library_0::@user failures(propagate)
+// CHECK:       transform.named_sequence @user(
+// CHECK-NEXT:    transform.include @shared_1 failures(propagate)
+// CHECK:       util.global private @global
+// CHECK:       transform.named_sequence @shared_2(
+// CHECK-NEXT:    transform.include @user failures(propagate)
 // CHECK:       transform.named_sequence @shared_0(
 // CHECK:       transform.named_sequence @match_0(
 // CHECK:         transform.param.constant #translation
@@ -161,40 +161,38 @@ module @legacy attributes { transform.with_named_sequence } {
 // both; a list skips decided ops before its entries.
 
 // CHECK-LABEL: module @mixed attributes {transform.with_named_sequence}
-// CHECK:       module @reads
-// CHECK:         transform.named_sequence @main(%arg0: !transform.any_op {transform.readonly}, %arg1: !transform.any_op {transform.readonly})
-// CHECK:       module @silent
-// CHECK:         transform.named_sequence @main_1(%arg0: !transform.any_op {transform.readonly}, %arg1: !transform.any_op {transform.readonly}) -> (!transform.any_op, !transform.any_op) attributes {tuninglink.entry_point}
-// CHECK:       module @list
-// CHECK:         transform.named_sequence @match(%arg0: {{[^,]*}}, %arg1: {{[^,]*}}) -> (!transform.any_op, !transform.any_op, !transform.any_op)
-// CHECK-NEXT:      transform.match.operation_name
-// CHECK-NEXT:      transform.yield %arg0, %arg0, %arg1
-// CHECK:         transform.named_sequence @guarded_already(
-// CHECK-NEXT:      transform.iree.match.has_no_lowering_config %arg0
-// CHECK-NEXT:      transform.yield %arg0, %arg0, %arg1
-// CHECK:         transform.named_sequence @apply(
-// CHECK-NEXT:      transform.annotate %arg0 "lowering_config"
-// CHECK-NEXT:      transform.yield %arg1
-// CHECK:         transform.named_sequence @nothing(
-// CHECK-NEXT:      transform.yield %arg1
-// CHECK:         transform.named_sequence @__kernel_config_1(
-// CHECK-NEXT:      %[[GIVEN:.+]] = transform.merge_handles %arg0
-// CHECK-NEXT:      %[[LIST:.+]]:2 = transform.include @list failures(propagate) (%[[GIVEN]], %arg1)
-// CHECK-NEXT:      %[[ALL:.+]] = transform.merge_handles deduplicate %arg1, %[[LIST]]#1
-// CHECK-NEXT:      transform.yield %[[LIST]]#0, %[[ALL]]
-// CHECK:         transform.named_sequence @list(%arg0: !transform.any_op {transform.readonly}, %arg1: !transform.any_op {transform.readonly}) -> (!transform.any_op, !transform.any_op) attributes {tuninglink.list}
-// CHECK-NEXT:      %[[WALKED:.+]] = transform.merge_handles %arg0
-// CHECK-NEXT:      %[[ROOT:.+]], %[[NEW:.+]] = transform.foreach_match flatten_results in %[[WALKED]], %arg1
-// CHECK-NEXT:        @is_decided -> @skip,
-// CHECK-NEXT:        @match -> @apply,
-// CHECK-NEXT:        @guarded_already -> @apply,
-// CHECK-NEXT:        @configures_nothing -> @nothing :
-// CHECK-NEXT:      transform.yield %[[ROOT]], %[[NEW]]
+// CHECK-NOT:   module
+// CHECK:       transform.named_sequence @main(%arg0: !transform.any_op {transform.readonly}, %arg1: !transform.any_op {transform.readonly}) -> (!transform.any_op, !transform.any_op) attributes {tuninglink.entry_point = "reads"}
+// CHECK:       transform.named_sequence @main_0(%arg0: !transform.any_op {transform.readonly}, %arg1: !transform.any_op {transform.readonly}) -> (!transform.any_op, !transform.any_op) attributes {tuninglink.entry_point = "silent"}
+// CHECK:       transform.named_sequence @match(%arg0: {{[^,]*}}, %arg1: {{[^,]*}}) -> (!transform.any_op, !transform.any_op, !transform.any_op)
+// CHECK-NEXT:    transform.match.operation_name
+// CHECK-NEXT:    transform.yield %arg0, %arg0, %arg1
+// CHECK:       transform.named_sequence @guarded_already(
+// CHECK-NEXT:    transform.iree.match.has_no_lowering_config %arg0
+// CHECK-NEXT:    transform.yield %arg0, %arg0, %arg1
+// CHECK:       transform.named_sequence @apply(
+// CHECK-NEXT:    transform.annotate %arg0 "lowering_config"
+// CHECK-NEXT:    transform.yield %arg1
+// CHECK:       transform.named_sequence @nothing(
+// CHECK-NEXT:    transform.yield %arg1
+// CHECK:       transform.named_sequence @__kernel_config_0(
+// CHECK-NEXT:    %[[GIVEN:.+]] = transform.merge_handles %arg0
+// CHECK-NEXT:    %[[LIST:.+]]:2 = transform.include @list failures(propagate) (%[[GIVEN]], %arg1)
+// CHECK-NEXT:    %[[ALL:.+]] = transform.merge_handles deduplicate %arg1, %[[LIST]]#1
+// CHECK-NEXT:    transform.yield %[[LIST]]#0, %[[ALL]]
+// CHECK:       transform.named_sequence @list(%arg0: !transform.any_op {transform.readonly}, %arg1: !transform.any_op {transform.readonly}) -> (!transform.any_op, !transform.any_op) attributes {tuninglink.list}
+// CHECK-NEXT:    %[[WALKED:.+]] = transform.merge_handles %arg0
+// CHECK-NEXT:    %[[ROOT:.+]], %[[NEW:.+]] = transform.foreach_match flatten_results in %[[WALKED]], %arg1
+// CHECK-NEXT:      @is_decided -> @skip,
+// CHECK-NEXT:      @match -> @apply,
+// CHECK-NEXT:      @guarded_already -> @apply,
+// CHECK-NEXT:      @configures_nothing -> @nothing :
+// CHECK-NEXT:    transform.yield %[[ROOT]], %[[NEW]]
 // CHECK:       transform.named_sequence @__kernel_config(%arg0: !transform.any_op {transform.readonly}) -> !transform.any_op attributes {iree_codegen.tuning_spec_entrypoint}
 // CHECK-NEXT:    %[[NONE:.+]] = transform.select "tuninglink.none" in %arg0
-// CHECK-NEXT:    %[[FIRST:.+]]:2 = transform.include @reads::@main failures(suppress) (%arg0, %[[NONE]])
-// CHECK-NEXT:    %[[SECOND:.+]]:2 = transform.include @silent::@main_1 failures(suppress) (%[[FIRST]]#0, %[[FIRST]]#1)
-// CHECK-NEXT:    %[[THIRD:.+]]:2 = transform.include @list::@__kernel_config_1 failures(suppress) (%[[SECOND]]#0, %[[SECOND]]#1)
+// CHECK-NEXT:    %[[FIRST:.+]]:2 = transform.include @main failures(suppress) (%arg0, %[[NONE]])
+// CHECK-NEXT:    %[[SECOND:.+]]:2 = transform.include @main_0 failures(suppress) (%[[FIRST]]#0, %[[FIRST]]#1)
+// CHECK-NEXT:    %[[THIRD:.+]]:2 = transform.include @__kernel_config_0 failures(suppress) (%[[SECOND]]#0, %[[SECOND]]#1)
 // CHECK-NEXT:    transform.yield %[[THIRD]]#0
 module @mixed attributes { transform.with_named_sequence } {
   module @reads attributes { transform.with_named_sequence } {
@@ -240,25 +238,24 @@ module @mixed attributes { transform.with_named_sequence } {
 // beside the op in question is freed of what is decided. A matcher that is a helper as well is changed in a copy.
 
 // CHECK-LABEL: module @reaching attributes {transform.with_named_sequence}
-// CHECK:       module @first
-// CHECK:       module @second
-// CHECK:         transform.named_sequence @helper(%arg0: !transform.any_op {transform.readonly}) -> !transform.any_op {
-// CHECK:         transform.named_sequence @helper_0(%arg0: {{[^,]*}}, %arg1: {{[^,]*}}) ->
-// CHECK-NEXT:      transform.match.operation_name
-// CHECK-NEXT:      transform.yield %arg0, %arg0, %arg1
-// CHECK:         transform.named_sequence @producer(
-// CHECK-NEXT:      transform.include @helper failures(propagate) (%arg0)
-// CHECK-NEXT:      %[[PRODUCER:.+]] = transform.get_producer_of_operand %arg0[0]
-// CHECK-NEXT:      transform.yield %[[PRODUCER]], %arg0, %arg1
-// CHECK:         transform.named_sequence @apply(
-// CHECK-NEXT:      %[[FREE:.+]] = transform.include @undecided_of failures(propagate) (%arg0, %arg2)
-// CHECK-NEXT:      transform.annotate %[[FREE]] "lowering_config"
-// CHECK-NEXT:      %[[TAKEN:.+]] = transform.merge_handles %arg1, %[[FREE]]
-// CHECK-NEXT:      transform.yield %[[TAKEN]]
-// CHECK:         transform.foreach_match flatten_results in
-// CHECK-NEXT:        @is_decided -> @skip,
-// CHECK-NEXT:        @helper_0 -> @apply,
-// CHECK-NEXT:        @producer -> @apply :
+// CHECK:       transform.named_sequence @helper(%arg0: !transform.any_op {transform.readonly}) -> !transform.any_op {
+// CHECK:       transform.named_sequence @helper_0(%arg0: {{[^,]*}}, %arg1: {{[^,]*}}) ->
+// CHECK-NEXT:    transform.match.operation_name
+// CHECK-NEXT:    transform.yield %arg0, %arg0, %arg1
+// CHECK:       transform.named_sequence @producer(
+// CHECK-NEXT:    transform.include @helper failures(propagate) (%arg0)
+// CHECK-NEXT:    %[[PRODUCER:.+]] = transform.get_producer_of_operand %arg0[0]
+// CHECK-NEXT:    transform.yield %[[PRODUCER]], %arg0, %arg1
+// CHECK:       transform.named_sequence @apply_0(
+// CHECK-NEXT:    %[[FREE:.+]] = transform.include @undecided_of failures(propagate) (%arg0, %arg2)
+// CHECK-NEXT:    transform.annotate %[[FREE]] "lowering_config"
+// CHECK-NEXT:    %[[TAKEN:.+]] = transform.merge_handles %arg1, %[[FREE]]
+// CHECK-NEXT:    transform.yield %[[TAKEN]]
+// CHECK:         @is_decided -> @skip,
+// CHECK-NEXT:    @match -> @apply :
+// CHECK:         @is_decided -> @skip,
+// CHECK-NEXT:    @helper_0 -> @apply_0,
+// CHECK-NEXT:    @producer -> @apply_0 :
 module @reaching attributes { transform.with_named_sequence } {
   module @first attributes { transform.with_named_sequence } {
     transform.named_sequence @match(%op: !transform.any_op {transform.readonly}) -> !transform.any_op {
@@ -325,8 +322,8 @@ module @no_specs {
 // The first matcher looks at the fill, which the second spec may configure: one walk would meet the fill first.
 
 // CHECK-LABEL: module @looks_at_a_producer attributes {transform.with_named_sequence}
-// CHECK:         module @first
-// CHECK:         module @second
+// CHECK:         attributes {tuninglink.entry_point = "first"}
+// CHECK:         attributes {tuninglink.entry_point = "second"}
 module @looks_at_a_producer attributes { transform.with_named_sequence } {
   module @first attributes { transform.with_named_sequence } {
     transform.named_sequence @match(%op: !transform.any_op {transform.readonly}) -> !transform.any_op {
@@ -367,8 +364,8 @@ module @looks_at_a_producer attributes { transform.with_named_sequence } {
 // It makes no difference which spec looks and which one configures: behind the first one every fill is configured.
 
 // CHECK-LABEL: module @looked_at_by_a_later_one attributes {transform.with_named_sequence}
-// CHECK:         module @first
-// CHECK:         module @second
+// CHECK:         attributes {tuninglink.entry_point = "first"}
+// CHECK:         attributes {tuninglink.entry_point = "second"}
 module @looked_at_by_a_later_one attributes { transform.with_named_sequence } {
   module @first attributes { transform.with_named_sequence } {
     transform.named_sequence @match(%op: !transform.any_op {transform.readonly}) -> !transform.any_op {
@@ -559,11 +556,11 @@ module @colons attributes { transform.with_named_sequence } {
 // The entry point's name is the entry point's.
 
 // CHECK-LABEL: module @taken_name attributes {transform.with_named_sequence}
-// CHECK:         module @__kernel_config_0 attributes
-// CHECK:         module @second attributes
+// CHECK:         transform.named_sequence @main({{.*}} attributes {tuninglink.entry_point = "__kernel_config"}
+// CHECK:         transform.named_sequence @main_0({{.*}} attributes {tuninglink.entry_point = "second"}
 // CHECK:         transform.named_sequence @__kernel_config(
-// CHECK:           transform.include @__kernel_config_0::@main failures(suppress)
-// CHECK-NEXT:      transform.include @second::@main_1 failures(suppress)
+// CHECK:           transform.include @main failures(suppress)
+// CHECK-NEXT:      transform.include @main_0 failures(suppress)
 module @taken_name attributes { transform.with_named_sequence } {
   module @__kernel_config attributes { transform.with_named_sequence } {
     transform.named_sequence @match(%op: !transform.any_op {transform.readonly}) -> !transform.any_op {
@@ -604,14 +601,13 @@ module @taken_name attributes { transform.with_named_sequence } {
 // What stands beside the only list of a spec makes it opaque, and keeps nothing from it.
 
 // CHECK-LABEL: module @parameter_beside
-// CHECK:         module @second
-// CHECK:           transform.named_sequence @match(%arg0: {{[^,]*}}, %arg1: !transform.any_param {transform.readonly}, %arg2: !transform.any_op {transform.readonly}) ->
+// CHECK:           transform.named_sequence @match_0(%arg0: {{[^,]*}}, %arg1: !transform.any_param {transform.readonly}, %arg2: !transform.any_op {transform.readonly}) ->
 // CHECK:           transform.yield %arg0, %arg1, %arg0, %arg2
 // CHECK:           %[[VALUE:.+]] = transform.param.constant
-// CHECK:           transform.include @list failures(propagate) (%{{.+}}, %[[VALUE]], %arg1)
+// CHECK:           transform.include @list_0 failures(propagate) (%{{.+}}, %[[VALUE]], %arg1)
 // CHECK:           transform.foreach_match flatten_results in %{{.+}}, %arg1, %arg2
-// CHECK-NEXT:        @is_decided -> @skip,
-// CHECK-NEXT:        @match -> @apply :
+// CHECK-NEXT:        @is_decided_0 -> @skip,
+// CHECK-NEXT:        @match_0 -> @apply_0 :
 module @parameter_beside attributes { transform.with_named_sequence } {
   module @first attributes { transform.with_named_sequence } {
     transform.named_sequence @match(%op: !transform.any_op {transform.readonly}) -> !transform.any_op {

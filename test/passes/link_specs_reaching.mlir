@@ -4,7 +4,6 @@
 // entry configures the function as well, leaves it alone.
 
 // CHECK-LABEL: module @function
-// CHECK:       module @first
 // CHECK:         transform.named_sequence @set(%arg0: {{[^,]*}}, %[[BEFORE:.+]]: !transform.any_op {transform.readonly}) -> !transform.any_op {
 // CHECK-NEXT:      %[[PARENT:.+]] = transform.get_parent_op %arg0
 // CHECK-NEXT:      %[[FUNCTION:.+]] = transform.include @undecided_of failures(propagate) (%[[PARENT]], %[[BEFORE]])
@@ -14,8 +13,7 @@
 // CHECK-NEXT:      %[[SET:.+]] = transform.include @set failures(propagate) (%arg0, %arg2)
 // CHECK-NEXT:      %[[MERGED:.+]] = transform.merge_handles %arg1, %[[SET]]
 // CHECK-NEXT:      transform.yield %[[MERGED]]
-// CHECK:       module @second
-// CHECK:         transform.named_sequence @apply(
+// CHECK:         transform.named_sequence @apply_0(
 // CHECK-NEXT:      %[[FREE:.+]] = transform.include @undecided_of failures(propagate) (%arg0, %arg2)
 // CHECK-NEXT:      transform.annotate %[[FREE]] "lowering_config"
 module @function attributes { transform.with_named_sequence } {

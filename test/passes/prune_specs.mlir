@@ -24,16 +24,13 @@
 // CHECK-NEXT:     @f16_64x32x128 -> @mark :
 
 // CHAIN:      module @iree_linked_tuning_spec
-// CHAIN:        module @opaque
-// CHAIN:        module @matmuls
 // CHAIN:          named_sequence @f16_64x32x128(
-// CHAIN:          foreach_match flatten_results in
-// CHAIN-NEXT:       @is_decided -> @skip,
-// CHAIN-NEXT:       @f16_64x32x128 -> @mark,
-// CHAIN:            @attention -> @mark :
+// CHAIN:            @is_decided_0 -> @skip_0,
+// CHAIN-NEXT:       @f16_64x32x128 -> @mark_0,
+// CHAIN:            @attention -> @mark_0 :
 // CHAIN:        named_sequence @__kernel_config(
-// CHAIN:          include @opaque::@main failures(suppress)
-// CHAIN-NEXT:     include @matmuls::@__kernel_config_1 failures(suppress)
+// CHAIN:          include @main failures(suppress)
+// CHAIN-NEXT:     include @__kernel_config_0 failures(suppress)
 
 // APPLIED-LABEL: func.func @exact
 // APPLIED:         who = "f16_64x32x128"

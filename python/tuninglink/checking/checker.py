@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from tuninglink.checking.check_report import EntryReport, SpecReport
 from tuninglink.checking.compiling import CompileLimits, Job, Model, compile_all
-from tuninglink.checking.completion import Completion, unfinished
 from tuninglink.checking.configuration_checks import ConfigurationChecks
 from tuninglink.checking.entry_answers import Answer, Reachability
+from tuninglink.checking.entry_reports import Completion, unfinished
 from tuninglink.checking.judging import NO_PROGRAM, Judge, Judgement, JudgingOptions
 from tuninglink.checking.parallel import Asked, ParallelJudge
 from tuninglink.compiler.target_flags import compile_flags, executable_target

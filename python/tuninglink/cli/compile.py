@@ -145,7 +145,7 @@ def _compile_and_explain(options: CompileOptions, path: str, project_specs: Sequ
 
 
 def specs_of(options: CompileOptions, project_specs: Sequence[str]) -> SpecChoice:
-    """Return the specs that options ask for, and behind them a project's, to be loaded when they are looked at.
+    """Return the specs of options, then those of a project, loaded on first access.
 
     Raises:
         SpecError: a spec cannot be read.

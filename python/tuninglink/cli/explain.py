@@ -26,6 +26,7 @@ from tuninglink.mlir.diagnostics import error
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tuninglink.explaining.explanation import Explanation
     from tuninglink.explaining.times import MeasuredTimes
 
 PROGRAM: Final = "tuninglink explain"
@@ -77,11 +78,30 @@ def explain_command(arguments: Sequence[str]) -> int:
     check_targets(options.flags)
     set_up_command_line(PROGRAM, options.flags)
     report_format = format_for(options.output, options.report_format)
-    # Explain the configured program, then add recorded and measured times.
     times: list[MeasuredTimes] = []
     if options.profile is not None:
         times.append(read_profile(options.profile))
     measurement = ProgramMeasurement(path, options, device) if device.device else None
+    is_detailed = report_format is ExplanationFormat.HTML
+    explanation = _explained(
+        path, options, project_specs, measurement, times, is_detailed=is_detailed
+    )
+    # Colors depend on the stream.
+    stream = sys.stdout if options.output == STANDARD_STREAM else None
+    write_output(options.output, render(explanation, report_format, stream).encode())
+    return process.SUCCESS
+
+
+def _explained(
+    path: str,
+    options: CompileOptions,
+    project_specs: Sequence[str],
+    measurement: ProgramMeasurement | None,
+    times: list[MeasuredTimes],
+    *,
+    is_detailed: bool,
+) -> Explanation:
+    """Return the explanation of the configured program, with recorded times, then measured ones."""
     is_whole = measurement is not None and measurement.is_profiled
     with progress(f"explaining {path}") as step:
         choice = specs_of(options, project_specs)
@@ -91,19 +111,12 @@ def explain_command(arguments: Sequence[str]) -> int:
             choice,
             report=process.show,
             step=step,
-            is_detailed=report_format is ExplanationFormat.HTML,
+            is_detailed=is_detailed,
         )
-        times += _recorded_times(options, path)
+        times = [*times, *_recorded_times(options, path)]
         if measurement is None:
-            explanation = with_times(explanation, times)
-        else:
-            explanation = measurement.add_times(
-                explanation, compilation.output, choice, step, times
-            )
-    # Colors depend on the stream.
-    stream = sys.stdout if options.output == STANDARD_STREAM else None
-    write_output(options.output, render(explanation, report_format, stream).encode())
-    return process.SUCCESS
+            return with_times(explanation, times)
+        return measurement.add_times(explanation, compilation.output, choice, step, times)
 
 
 def _recorded_times(options: CompileOptions, path: str) -> list[MeasuredTimes]:

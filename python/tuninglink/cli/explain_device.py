@@ -165,16 +165,23 @@ class ProgramMeasurement:
         tuned = {
             dispatch.name for dispatch in explanation.dispatches if dispatch.status is Status.TUNED
         }
-        if tuned:
-            try:
-                profile = replace(profile, defaults=self._defaults(tuned, step).by_name)
-            except TuninglinkError as failure:
-                reason = failure.diagnostics[0].message
-                notes = (*notes, f"the compiler's choices were not measured: {reason}")
+        profile, remarks = self._with_defaults(profile, tuned, step)
         timed = self._with_peaks(with_times(explanation, [profile, *others]), step)
         total = timed.weight().microseconds or 0.0
         source = f"times are of {profile.device} ({uri}), {how}; the dispatches take {duration(total)} in a run"
-        return replace(timed, notes=(*timed.notes, source, *notes))
+        return replace(timed, notes=(*timed.notes, source, *notes, *remarks))
+
+    def _with_defaults(
+        self, profile: Profile, tuned: Collection[str], step: Callable[[str], None]
+    ) -> tuple[Profile, tuple[str, ...]]:
+        """Return a profile with the times of the compiler's own choices for tuned dispatches, and remarks."""
+        if not tuned:
+            return profile, ()
+        try:
+            return replace(profile, defaults=self._defaults(tuned, step).by_name), ()
+        except TuninglinkError as failure:
+            reason = failure.diagnostics[0].message
+            return profile, (f"the compiler's choices were not measured: {reason}",)
 
     def _with_peaks(self, explanation: Explanation, step: Callable[[str], None]) -> Explanation:
         """Return an explanation with the peak rates of the processor, if the device is one."""

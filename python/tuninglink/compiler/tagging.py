@@ -7,14 +7,15 @@ behaviour of the compiler. An action that rewrites its operation leaves nothing 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
 from tuninglink.mlir.serialization import to_bytecode
-from tuninglink.mlir.symbols import FreshNames, split_path, symbols
-from tuninglink.mlir.walk import body, collect
+from tuninglink.mlir.symbols import FreshNames, join_path, split_path, symbols
+from tuninglink.mlir.walk import collect
 from tuninglink.specs.entry_settings import CONFIGURATIONS, unrolled_loops
 from tuninglink.specs.linking.link_form import LinkForm
 from tuninglink.specs.module_scan import signature
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from tuninglink.specs.linking.linker import LinkedSpec, Part
     from tuninglink.specs.sequences import Handle, SequenceTable
     from tuninglink.specs.spec import Spec
-    from tuninglink.specs.structure import Entry
+    from tuninglink.specs.structure import Entry, EntryPoint
 
 TAG: Final = "tuninglink.entry"
 
@@ -72,8 +73,9 @@ class TaggedSpec:
         self.linked = linked
         self.origins: list[Origin] = []
         module = linked.spec.module.clone()
+        self._fresh = FreshNames(symbols(module))
         with module.context, module.location:
-            for scope in _scopes(linked, module):
+            for scope in _scopes(linked, Anatomy(module)):
                 self._tag_annotations(scope)
                 self._tag_rewritings(scope)
                 if exact:
@@ -83,7 +85,7 @@ class TaggedSpec:
     def _tag_annotations(self, scope: _Scope) -> None:
         """Add a tag next to every annotation that configures."""
         users = scope.users_of_annotations()
-        for annotation in filter(_configures, collect(scope.module, names.ANNOTATE)):
+        for annotation in scope.annotations():
             entries = users.get(annotation, [])
             origin = scope.origin(entries)
             if origin is not None:
@@ -101,7 +103,6 @@ class TaggedSpec:
 
     def _tag_entries(self, scope: _Scope) -> None:
         """Give every entry whose action only annotates, or rewrites its operation, a separate action and tag."""
-        fresh = FreshNames(symbols(scope.module))
         actions: dict[mlir.Operation, list[mlir.Attribute]] = {}
         origins = iter(scope.origins)
         for pair in scope.every_pair:
@@ -109,7 +110,7 @@ class TaggedSpec:
             origin = next(origins) if pair.is_entry else None
             targets = scope.configured_arguments(pair.action)
             if origin is not None and (targets or scope.rewrites(pair.action)):
-                name = fresh.take("tagged")
+                name = self._fresh.take("tagged")
                 self._add_action(scope, pair.action, name, targets, origin)
             path = mlir.SymbolRefAttr.get(split_path(name))
             actions.setdefault(pair.foreach_match, []).append(path)
@@ -150,15 +151,20 @@ class _Pair:
 
 
 class _Scope:
-    """A module whose sequences can refer to each other, with its entries and their origins."""
+    """What the entry points of some linked specs run, with the entries and their origins."""
 
-    def __init__(self, module: mlir.Operation, parts: Sequence[tuple[int, Part]]) -> None:
-        self.module = module
-        anatomy = Anatomy(module)
+    def __init__(
+        self,
+        anatomy: Anatomy,
+        entry_points: Sequence[EntryPoint],
+        parts: Sequence[tuple[int, Part]],
+    ) -> None:
+        self.module = anatomy.module
         self.table: SequenceTable = anatomy.table
+        self._entry_points = entry_points
         self.every_pair = [
             _Pair(foreach_match, action, not self.table.is_bookkeeping(matcher))
-            for entry_point in anatomy.entry_points
+            for entry_point in entry_points
             for foreach_match in self.table.lists(entry_point.sequence)
             for matcher, action in self.table.pairs(foreach_match)
         ]
@@ -174,6 +180,13 @@ class _Scope:
             return self._whole
         first = self.origins[entries[0]]
         return first if len(entries) == 1 else replace(first, entry=None)
+
+    def annotations(self) -> list[mlir.Operation]:
+        """Return the configuring annotations in the sequences that the entry points run."""
+        paths = (join_path([entry_point.name]) for entry_point in self._entry_points)
+        sequences = dict.fromkeys(run for path in paths for _, run in self.table.run_by(path))
+        annotations = (op for sequence in sequences for op in collect(sequence, names.ANNOTATE))
+        return list(filter(_configures, annotations))
 
     def users_of_annotations(self) -> dict[mlir.Operation, list[int]]:
         """Return the entries that reach each configuring annotation."""
@@ -209,18 +222,19 @@ class _Scope:
         return [] if any(consumed) else sorted(arguments)
 
 
-def _scopes(linked: LinkedSpec, module: mlir.Operation) -> Iterator[_Scope]:
+def _scopes(linked: LinkedSpec, anatomy: Anatomy) -> Iterator[_Scope]:
     parts = [
         (position if part.source is None else part.source, part)
         for position, part in enumerate(linked.parts)
     ]
     if linked.form is not LinkForm.CHAINED:
-        yield _Scope(module, parts)
+        yield _Scope(anatomy, anatomy.entry_points, parts)
         return
-    modules = [operation for operation in body(module) if operation.name == names.MODULE]
-    linked_parts = [(position, part) for position, part in parts if part.copy is not None]
-    for nested, part in zip(modules, linked_parts, strict=True):
-        yield _Scope(nested, [part])
+    entry_points = iter(anatomy.entry_points)
+    for position, part in parts:
+        if part.copy is not None:
+            own = list(islice(entry_points, len(part.copy.anatomy.entry_points)))
+            yield _Scope(anatomy, own, [(position, part)])
 
 
 def _function_around(operation: Handle) -> Handle:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Final
 
@@ -61,6 +61,7 @@ class ExecutableTarget:
     gpu: GpuTarget | None
 
 
+@lru_cache(maxsize=4)  # Many dispatches have one target. An attribute keeps its context in memory.
 def read_executable_target(attribute: mlir.Attribute) -> ExecutableTarget | None:
     """Read a `#hal.executable.target`. Return None for another attribute."""
     with attribute.context:

@@ -17,7 +17,7 @@ from tuninglink.matching.dispatch_signature import ANYTHING, DispatchSignature
 from tuninglink.matching.prunable import STRUCTURAL, PrunableSpec, Pruning
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import visit
-from tuninglink.specs.linking.chains import chained_modules
+from tuninglink.specs.linking.chains import split
 from tuninglink.specs.linking.link_form import LinkForm, choose_form
 from tuninglink.specs.linking.linker import LINKED_SPEC_NAME, Part, link_nothing, link_parts
 from tuninglink.specs.side_effects import only_reads
@@ -75,11 +75,11 @@ class PruningLinker:
     ) -> None:
         self._given = specs  # The parts of a chain live as long as the whole.
         form = choose_form(specs, diagnostics=diagnostics)
-        if len(specs) == 1 and (modules := chained_modules(specs[0].module)):
+        if len(specs) == 1 and (members := split(specs[0])):
             # A previously linked chain is pruned part by part.
             name = specs[0].name
             is_for_others = selection is not None and selection.of(specs[0]).is_bound_elsewhere
-            specs = [] if is_for_others else [Spec(module, specs[0].source) for module in modules]
+            specs = [] if is_for_others else members
             form = LinkForm.CHAINED
             sources = None
         self._name = name

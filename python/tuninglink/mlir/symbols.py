@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from iree.compiler import ir as mlir
@@ -88,7 +89,11 @@ class FreshNames:
         return fresh
 
 
-def rename_symbols(table: mlir.Operation, renames: Mapping[str, str]) -> None:
+def rename_symbols(
+    table: mlir.Operation,
+    renames: Mapping[str, str],
+    nested: Mapping[tuple[str, str], str] = MappingProxyType({}),
+) -> None:
     """Rename symbols of `table` and every reference to them, in one walk.
 
     References are renamed wherever they occur: in the callee of an `include`, in the lists of a `foreach_match`, at
@@ -100,8 +105,9 @@ def rename_symbols(table: mlir.Operation, renames: Mapping[str, str]) -> None:
         table: the operation whose symbols are renamed, usually a module.
         renames: old name to new name. A new name must be unused, or the old name of another renamed symbol. An old
             name without a symbol in `table` redirects its references to the symbol of the new name.
+        nested: new names in `table` for symbols of nested tables; references in these stay as they are.
     """
-    renaming = SymbolRenaming(renames)
+    renaming = SymbolRenaming(renames, nested)
     if renaming:
         with table.context, mlir.Location.unknown():
             for operation in body(table):
@@ -156,16 +162,22 @@ class SymbolRenaming:
 
     Args:
         renames: as for `rename_symbols`.
+        nested: likewise.
     """
 
-    def __init__(self, renames: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        renames: Mapping[str, str],
+        nested: Mapping[tuple[str, str], str] = MappingProxyType({}),
+    ) -> None:
         self._renames = {old: new for old, new in renames.items() if old != new}
+        self._nested = nested
         self._done: dict[mlir.Attribute, mlir.Attribute] = {}
         self._flat_done: dict[str, mlir.FlatSymbolRefAttr] = {}
 
     def __bool__(self) -> bool:
         """Return whether any name changes."""
-        return bool(self._renames)
+        return bool(self._renames or self._nested)
 
     def rename(self, operation: mlir.Operation) -> None:
         """Rename the symbol that an op in the table defines, and the references in the op."""
@@ -188,7 +200,7 @@ class SymbolRenaming:
         """Rename the references in a nested table, whose own symbols hide outer ones."""
         hidden = self._renames.keys() & symbols(table).keys()
         inner = self
-        if hidden:
+        if hidden or self._nested:
             visible = {old: new for old, new in self._renames.items() if old not in hidden}
             inner = SymbolRenaming(visible)
         for operation in body(table):
@@ -236,9 +248,11 @@ class SymbolRenaming:
 
     def _replace(self, attribute: mlir.Attribute) -> mlir.Attribute:
         if isinstance(attribute, mlir.SymbolRefAttr):
-            root, *nested = attribute.value
+            root, first, *nested = attribute.value
+            if (root, first) in self._nested:
+                return mlir.SymbolRefAttr.get([self._nested[root, first], *nested])
             new = self._renames.get(root)
-            return mlir.SymbolRefAttr.get([new, *nested]) if new else attribute
+            return mlir.SymbolRefAttr.get([new, first, *nested]) if new else attribute
         if isinstance(attribute, mlir.ArrayAttr):
             return mlir.ArrayAttr.get([self.replace(element) for element in attribute])
         if isinstance(attribute, mlir.DictAttr):

@@ -19,7 +19,7 @@ from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import collect, visit
 from tuninglink.specs.bindings import Binding, binding_of, covers, entry_binding, is_for_like_target
 from tuninglink.specs.entry_settings import settings_of
-from tuninglink.specs.linking.chains import chained_modules
+from tuninglink.specs.linking.chains import split
 from tuninglink.specs.sequences import SequenceTable
 from tuninglink.specs.spec import Spec
 from tuninglink.specs.structure import Entry, SpecKind
@@ -201,8 +201,7 @@ class Selection:
     def members(self, spec: Spec) -> tuple[Spec, ...]:
         """Return the specs that were linked into a chain; empty if `spec` is not a chain."""
         if id(spec) not in self._members:
-            modules = chained_modules(spec.module) or ()
-            self._members[id(spec)] = tuple(Spec(module, spec.source) for module in modules)
+            self._members[id(spec)] = tuple(split(spec))
             self.of(spec)  # The value keeps the spec alive, and with it the id.
         return self._members[id(spec)]
 

@@ -32,13 +32,11 @@ def pair_attributes(pairs: Iterable[Pair]) -> dict[str, mlir.Attribute]:
     }
 
 
-def named_pair_attributes(
-    paths: Iterable[tuple[list[str], list[str]]],
-) -> dict[str, mlir.Attribute]:
-    """Return pairs as the attributes of a `foreach_match`, from the paths of their symbols."""
-    reference_to = mlir.SymbolRefAttr.get
+def named_pair_attributes(pairs: Iterable[tuple[str, str]]) -> dict[str, mlir.Attribute]:
+    """Return pairs as the attributes of a `foreach_match`, from the symbols of matchers and actions."""
+    reference_to = mlir.FlatSymbolRefAttr.get
     return pair_attributes(
-        (reference_to(matcher), reference_to(action)) for matcher, action in paths
+        (reference_to(matcher), reference_to(action)) for matcher, action in pairs
     )
 
 

@@ -139,6 +139,7 @@ class ModuleScan:
         looking: the transform ops that may look at configurations, or at ops other than the matched one.
         lists: the `foreach_match` ops.
         has_declarations: whether a sequence is declared without a body.
+        has_nested: whether there is a nested module.
     """
 
     def __init__(self, module: mlir.Operation) -> None:
@@ -151,6 +152,7 @@ class ModuleScan:
         self.looking: list[mlir.Operation] = []
         self.lists: list[mlir.Operation] = []
         self.has_declarations = False
+        self.has_nested = False
         self._recent: list[SequenceShape] = []
         for operation in body(module):
             self._keep(operation)
@@ -186,6 +188,7 @@ class ModuleScan:
         self.looking += inner.looking
         self.lists += inner.lists
         self.has_declarations |= inner.has_declarations
+        self.has_nested = True
 
     def _shape_of(self, sequence: mlir.Operation) -> SequenceShape | None:
         """Return the shape of a sequence; None, and record its ops, if another sequence of the shape needs a scan."""

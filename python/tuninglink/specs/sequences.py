@@ -52,6 +52,21 @@ def argument_attributes(sequence: mlir.Operation, index: int) -> frozenset[str]:
     return frozenset(entries_of(attributes[index]))
 
 
+def consumes_argument(sequence: mlir.Operation, index: int) -> bool:
+    """Return whether the body of `sequence` invalidates the handle in argument `index`."""
+    argument = sequence.regions[0].blocks[0].arguments[index]
+    return any(consumes(operation, argument) for operation in body(sequence))
+
+
+def consumes(operation: mlir.Operation, handle: Handle) -> bool:
+    """Return whether `operation` invalidates `handle`."""
+    if handle not in list(operation.operands):
+        return False
+    with operation.context:
+        effects = mlir.MemoryEffectsOpInterface(operation).get_effects()
+    return any(e.effect == mlir.MemoryEffect.Free and e.value == handle for e in effects)
+
+
 class SequenceTable:
     """The named sequences that can be referred to from inside `module`, and facts about them.
 
@@ -131,19 +146,6 @@ class SequenceTable:
     def scan(self) -> ModuleScan:
         """The scan of the module for linking."""
         return ModuleScan(self.module)
-
-    def consumes_argument(self, sequence: mlir.Operation, index: int) -> bool:
-        """Return whether the body of `sequence` invalidates the handle in argument `index`."""
-        argument = sequence.regions[0].blocks[0].arguments[index]
-        return any(self.consumes(operation, argument) for operation in body(sequence))
-
-    def consumes(self, operation: mlir.Operation, handle: Handle) -> bool:
-        """Return whether `operation` invalidates `handle`."""
-        if handle not in list(operation.operands):
-            return False
-        with operation.context:
-            effects = mlir.MemoryEffectsOpInterface(operation).get_effects()
-        return any(e.effect == mlir.MemoryEffect.Free and e.value == handle for e in effects)
 
     def closure(self, *paths: str) -> Iterator[_Resolved]:
         """Yield the sequences at `paths` and those that they run, by includes and as actions.

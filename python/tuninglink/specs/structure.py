@@ -16,11 +16,11 @@ from iree.compiler import ir as mlir
 from tuninglink.errors import SpecError
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Diagnostic, Place, error, note, place_of
-from tuninglink.mlir.symbols import symbol_name
+from tuninglink.mlir.symbols import reference, symbol_name
 from tuninglink.mlir.walk import body
 from tuninglink.plain_data import HIDDEN
 from tuninglink.specs.module_scan import has_entry_point, is_any_op, signature
-from tuninglink.specs.sequences import Annotation, SequenceTable
+from tuninglink.specs.sequences import Annotation, Handle, SequenceTable
 from tuninglink.specs.side_effects import SideEffects
 
 _PREPARATIONS: Final = frozenset({names.ADD_BATCH_LOOP, names.MATERIALIZE_ENCODINGS})
@@ -70,6 +70,10 @@ class Anatomy:
     Args:
         module: a `builtin.module`.
 
+    Attributes:
+        entry_points: its entry points; those of its members if it is a chain.
+        driver: the one that runs them in this order, as linking writes it; None if the spec is not a chain.
+
     Raises:
         SpecError: the module is not a spec, or an entry point has a signature that cannot be linked.
     """
@@ -84,7 +88,8 @@ class Anatomy:
         for sequence in ops:
             if problem := signature_problem(sequence):
                 raise SpecError(problem)
-        self.entry_points = tuple(EntryPoint(op, symbol_name(op) or "") for op in ops)
+        points = tuple(EntryPoint(op, symbol_name(op) or "") for op in ops)
+        self.driver, self.entry_points = _without_driver(points)
 
     @cached_property
     def has_default_entry_point(self) -> bool:
@@ -169,7 +174,7 @@ class Anatomy:
             for foreach_match in self.table.lists(entry_point.sequence)
         ]
         # Only guards add pairs that are not entries.
-        are_guarded = names.CHAINED_ENTRY_POINT in self.entry_points[0].sequence.attributes
+        are_guarded = is_guarded(self.entry_points[0].sequence)
         return [
             pair
             for pairs in lists
@@ -222,6 +227,38 @@ def _no_entry_point(module: mlir.Operation) -> Diagnostic:
     return error(message, module)
 
 
+def _without_driver(
+    points: tuple[EntryPoint, ...],
+) -> tuple[EntryPoint | None, tuple[EntryPoint, ...]]:
+    """Split the entry points of a chain into the one that runs the others, and these, in the order in which they run."""
+    chained = {
+        point.name: point
+        for point in points
+        if names.CHAINED_ENTRY_POINT in point.sequence.attributes
+    }
+    drivers = tuple(point for point in points if point.name not in chained)
+    if not chained or not drivers:
+        return None, points
+    order = _runs(drivers[0].sequence)
+    if len(drivers) == 1 and sorted(order) == sorted(chained):
+        return drivers[0], tuple(chained[name] for name in order)
+    return None, drivers
+
+
+def _runs(sequence: mlir.Operation) -> list[str]:
+    """Return the sequences that an entry point includes in order, each on the root from the one before; else nothing."""
+    root: Handle = sequence.regions[0].blocks[0].arguments[0]
+    *operations, terminator = body(sequence)
+    targets: list[str] = []
+    for operation in operations:
+        if operation.name == names.INCLUDE and operation.operands[0] == root:
+            targets.append(reference(operation.attributes["target"]))
+            root = operation.results[0]
+        elif operation.name not in (names.SELECT, names.MERGE_HANDLES):
+            return []
+    return targets if list(terminator.operands) == [root] else []
+
+
 def signature_problem(sequence: mlir.Operation) -> Diagnostic | None:
     """Return why the signature of an entry point prevents linking; None if it does not."""
     kind = signature(sequence)
@@ -235,6 +272,11 @@ def signature_problem(sequence: mlir.Operation) -> Diagnostic | None:
     if not sequence.regions[0].blocks:
         return error(f"entry point '@{name}' has no body", sequence)
     return None
+
+
+def is_guarded(sequence: mlir.Operation) -> bool:
+    """Return whether an entry point takes the decided ops next to the root."""
+    return len(signature(sequence).inputs) > 1
 
 
 def pair_problem(

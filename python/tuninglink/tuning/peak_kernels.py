@@ -98,6 +98,7 @@ def _elementwise(kind: str, length: int, inputs: int, body: Body) -> str:
         with mlir.InsertionPoint(module.body):
             function = func.FuncOp("kernel", ([array] * inputs, [array]))
         identity = mlir.AffineMapAttr.get(mlir.AffineMap.get_identity(1))
+        # An op on all elements at once.
         attributes = {
             "indexing_maps": mlir.ArrayAttr.get([identity] * (inputs + 1)),
             "iterator_types": mlir.Attribute.parse("[#linalg.iterator_type<parallel>]"),
@@ -114,6 +115,7 @@ def _elementwise(kind: str, length: int, inputs: int, body: Body) -> str:
                 regions=1,
             )
             func.ReturnOp([op.results[0]])
+        # Its body.
         elements = op.regions[0].blocks.append(
             *[element] * len(operands), arg_locs=[location] * len(operands)
         )

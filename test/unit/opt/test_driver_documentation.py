@@ -10,11 +10,11 @@ import pytest
 from iree.compiler import ir
 from places import ROOT
 
-from tuninglink.cli.command_reference import reference
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink
 from tuninglink.opt.execution import run_pass
 from tuninglink.opt.help import sections, summary
 from tuninglink.opt.options import make_pass, options_of
+from tuninglink.opt.pass_reference import reference
 from tuninglink.opt.pass_registry import check_pass
 from tuninglink.passes import PASSES
 

@@ -15,9 +15,9 @@ from steps import count_calls
 from tuninglink.errors import SpecError
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink
-from tuninglink.mlir.symbols import symbol_name
+from tuninglink.mlir.walk import collect
 from tuninglink.specs import LinkForm, Spec, SpecKind, link_specs, load_spec
-from tuninglink.specs.linking.chains import chained_modules
+from tuninglink.specs.linking.chains import split
 from tuninglink.specs.sequences import argument_attributes
 
 if TYPE_CHECKING:
@@ -51,15 +51,35 @@ def linked_by_iree(specs: Sequence[GeneratedSpec]) -> str:
     [
         [generated("a", Shape.DEFAULT, 1), generated("b", Shape.DEFAULT, 2, None)],
         [generated(name, Shape.DEFAULT, number, None) for number, name in enumerate("abcd")],
-        [generated("a", Shape.TWO_LOOPS, 1, 2)],
-        [generated("a", Shape.TWO_ENTRY_POINTS, 1, 2)],
-        # A later spec that configures nothing needs no guard.
-        [generated("a", Shape.TWO_LOOPS, 1, 2), generated("b", Shape.UNMARKED_LIST, None)],
     ],
-    ids=["flat", "flat-of-four", "one-opaque", "two-entry-points", "list-behind-opaque"],
+    ids=["flat", "flat-of-four"],
 )
 def test_same_ir_as_iree_where_that_is_right(specs: list[GeneratedSpec]) -> None:
     assert str(link_specs(load(*specs)).spec.module) == linked_by_iree(specs)
+
+
+@pytest.mark.parametrize(
+    ("specs", "order"),
+    [
+        ([generated("a", Shape.TWO_LOOPS, 1, 2)], ["main"]),
+        ([generated("a", Shape.TWO_ENTRY_POINTS, 1, 2)], ["main", "main_1"]),
+        # A later spec that configures nothing needs no guard.
+        (
+            [generated("a", Shape.TWO_LOOPS, 1, 2), generated("b", Shape.UNMARKED_LIST, None)],
+            ["main", "main_0"],
+        ),
+    ],
+    ids=["one-opaque", "two-entry-points", "list-behind-opaque"],
+)
+def test_a_chain_runs_the_sequences_that_iree_nests(
+    specs: list[GeneratedSpec], order: list[str]
+) -> None:
+    linked = link_specs(load(*specs)).spec
+    nested = mlir.Module.parse(linked_by_iree(specs), linked.module.context).operation
+    assert not collect(linked.module, names.MODULE)[1:]
+    assert [point.name for point in linked.anatomy.entry_points] == order
+    every = [len(collect(module, names.NAMED_SEQUENCE)) for module in (linked.module, nested)]
+    assert every[0] == every[1]
 
 
 def test_one_input_in_default_entry_point_form_is_untouched() -> None:
@@ -91,10 +111,11 @@ def test_parts_tell_where_the_inputs_are() -> None:
     assert [part.spec for part in flat.parts] == lists
     assert [entry.matcher for part in flat.parts for entry in part.entries] == ["m0", "m1", "m0"]
     chained = link_specs([*lists, *load(generated("a", Shape.TWO_ENTRY_POINTS, 4, 5))])
-    modules = chained_modules(chained.spec.module) or []
-    assert [symbol_name(module) for module in modules] == ["a", "b", "a_0"]
-    entries = [len(Spec(module, "").entries) for module in modules]
+    members = split(chained.spec)
+    assert [member.name for member in members] == ["a", "b", "a_0"]
+    entries = [len(member.entries) for member in members]
     assert entries == [len(part.entries) for part in chained.parts] == [2, 1, 2]
+    assert len(chained.spec.entries) == sum(entries)
 
 
 def test_specs_of_other_threads_are_copied() -> None:
@@ -114,8 +135,8 @@ def test_a_member_of_a_chain_links_alone() -> None:
     chain = link_specs(
         load(generated("a", Shape.TWO_LOOPS, 1, 2), generated("b", Shape.DEFAULT, 3))
     )
-    for module in chained_modules(chain.spec.module) or []:
-        assert link_specs([Spec(module, "member")]).spec.module.verify()
+    for member in split(chain.spec):
+        assert link_specs([member]).spec.module.verify()
 
 
 def test_no_spec() -> None:
@@ -145,7 +166,7 @@ def test_every_ownership_links_without_a_diagnostic() -> None:
             linked = link_specs(specs, diagnostics=DiagnosticSink(reported.append)).spec
             assert linked.module.verify()
             # Only a copy of the handle is consumed behind the guards.
-            (entry_point,) = linked.anatomy.entry_points
+            entry_point = linked.anatomy.driver or linked.anatomy.entry_points[0]
             consumes = names.CONSUMED in argument_attributes(entry_point.sequence, 0)
             assert not consumes or linked.anatomy.entries
     assert not reported

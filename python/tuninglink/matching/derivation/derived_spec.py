@@ -112,10 +112,10 @@ def derived_spec(
                 module.attributes[name] = source.module.attributes[name]
         module.attributes[names.WITH_NAMED_SEQUENCE] = mlir.UnitAttr.get()
         module.attributes[names.DEFAULT_ENTRY_POINT] = mlir.UnitAttr.get()
-        matcher, action = (split_path(path)[-1:] for path in (entry.matcher, entry.action))
+        matcher, action = (split_path(path)[-1] for path in (entry.matcher, entry.action))
         with mlir.InsertionPoint(module.regions[0].blocks[0]):
-            _add_action(action[0], list(settings))
-            sequence = _add_matcher(matcher[0], list(settings.values()), form)
+            _add_action(action, list(settings))
+            sequence = _add_matcher(matcher, list(settings.values()), form)
         _describe(sequence, original, entry, change)
         _add_entry_point(module, matcher, action)
         module.verify()
@@ -187,7 +187,7 @@ def _match_problem(root: Handle, form: MatchedForm) -> None:
         _create(names.MATCH_DIMS_EQUAL, [handle], [], {"expected_values": expected})
 
 
-def _add_entry_point(module: mlir.Operation, matcher: list[str], action: list[str]) -> None:
+def _add_entry_point(module: mlir.Operation, matcher: str, action: str) -> None:
     entry_point = add_kernel_config(module, consumes=True)
     block = entry_point.regions[0].blocks[0]
     with mlir.InsertionPoint(block):

@@ -161,6 +161,7 @@ class _ThreadTileRules(SpirvRules):
                 f"a thread must have at most {_MOST_RESULTS} results, not {{}}",
                 results,
             )
+        # The innermost loops are distributed to x, y and z.
         distributed = list(reversed(self._loops.parallel))
         for loop in distributed[_DISTRIBUTED:]:
             self.rules.not_chosen(
@@ -178,6 +179,7 @@ class _ThreadTileRules(SpirvRules):
                 needed,
             )
 
+        # Few threads are not worth trying.
         elements = prod(self.sizes[loop] for loop in distributed[:_DISTRIBUTED])
         least = min(self.device.gpu.subgroup_size, max(1, elements // _WORK)) // 2
         total = product(self.threads)

@@ -5,8 +5,8 @@ A spec comes from `cli/link`, from pruning, or from the pass `tuninglink-link-sp
 1. `linker` is the entrance. It passes the specs on, or those nested in a module.
 2. `link_form` checks each spec and decides the form once: the only spec as it is, one list, or a chain. For that,
    `dependence` tells whether a matcher reads what another spec configures.
-3. `flat` copies the sequences of matcher lists and merges their entries into one list, or `chains` runs the entry points
-   of nested modules in order, which `modernization` brings to the current form.
+3. `merging` copies the sequences of the specs into one module. Matcher lists become one list there; otherwise `chains` lets
+   their entry points, which `modernization` brings to the current form, run in order.
 4. Where a later spec of a chain configures anything, `guards` keeps the ops that earlier specs decided from it. It asks
    `guard_analysis` what a guard covers, and builds with `rewriting` and `helper_sequences`.
 """

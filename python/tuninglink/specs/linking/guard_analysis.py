@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from iree.compiler import ir as mlir
 
@@ -13,14 +13,14 @@ from tuninglink.mlir.walk import collect, visit
 from tuninglink.specs.module_scan import is_any_op, signature
 from tuninglink.specs.sequences import SequenceTable
 from tuninglink.specs.side_effects import SideEffects, declares_a_write
-from tuninglink.specs.structure import Anatomy, SpecKind, pair_problem
+from tuninglink.specs.structure import Anatomy, EntryPoint, SpecKind, pair_problem
 
 
-def restriction(spec: Anatomy) -> Diagnostic | None:
-    """Return why a spec, or a member of a chain, may change decided ops in spite of its guards, or None."""
+def restriction(spec: Anatomy, entry_points: Sequence[EntryPoint] = ()) -> Diagnostic | None:
+    """Return why a spec, or some of its entry points, may change decided ops in spite of guards, or None."""
     if spec.kind is SpecKind.MATCHER_LIST:
         return None
-    return next(_restrictions(spec.table, *_entry_paths(spec)), None)
+    return next(_restrictions(spec.table, *_paths(entry_points or spec.entry_points)), None)
 
 
 def only_annotates(table: SequenceTable, *paths: str) -> bool:
@@ -32,13 +32,13 @@ def configures(spec: Anatomy) -> bool:
     """Return whether a spec may change anything, so that it needs guards after another spec."""
     return any(
         operation.name == names.ANNOTATE or declares_a_write(operation)
-        for _, sequence in spec.table.closure(*_entry_paths(spec))
+        for _, sequence in spec.table.closure(*_paths(spec.entry_points))
         for operation in _transform_ops(sequence)
     )
 
 
-def _entry_paths(spec: Anatomy) -> list[str]:
-    return [join_path([entry_point.name]) for entry_point in spec.entry_points]
+def _paths(entry_points: Iterable[EntryPoint]) -> list[str]:
+    return [join_path([entry_point.name]) for entry_point in entry_points]
 
 
 def _restrictions(table: SequenceTable, *paths: str) -> Iterator[Diagnostic]:

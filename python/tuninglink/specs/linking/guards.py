@@ -27,7 +27,7 @@ from dataclasses import replace
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir import names
-from tuninglink.mlir.symbols import reference, split_path
+from tuninglink.mlir.symbols import reference
 from tuninglink.mlir.walk import body, collect
 from tuninglink.specs.linking.guard_analysis import (
     only_annotates,
@@ -37,18 +37,16 @@ from tuninglink.specs.linking.guard_analysis import (
 from tuninglink.specs.linking.rewriting import (
     Callees,
     Rewritten,
-    SequenceKey,
     State,
     cast_to,
     declare_ownership,
     include_instead,
     move_list,
     rewrite_matcher,
-    sequence_key,
 )
-from tuninglink.specs.sequences import Handle, SequenceTable
+from tuninglink.specs.sequences import Handle, SequenceTable, consumes
 from tuninglink.specs.side_effects import SideEffects, only_reads
-from tuninglink.specs.structure import Anatomy
+from tuninglink.specs.structure import is_guarded
 from tuninglink.specs.transform_ops import (
     FAILURES_PROPAGATE,
     FAILURES_SUPPRESS,
@@ -62,30 +60,37 @@ from tuninglink.specs.transform_ops import (
 )
 
 
-def guard(spec: Anatomy) -> None:
-    """Rewrite a spec so that it skips decided ops as far as possible, and passes on the ops that it decides."""
-    with spec.module.context:
-        callees = Callees(spec.module)
-        guards = _Guards(callees)
-        for entry_point in spec.entry_points:
-            guards.rewrite_entry_point(spec.table, entry_point.sequence)
-        callees.erase_unused_originals(spec.module)
+def guard(module: mlir.Operation, entry_points: Iterable[mlir.Operation]) -> None:
+    """Let entry points skip decided ops as far as possible, and pass on the ops that they decide.
+
+    Args:
+        module: their module, which nests no other one.
+        entry_points: the entry points; those that have guards stay as they are.
+    """
+    with module.context:
+        guards = _Guards(SequenceTable(module))
+        for sequence in entry_points:
+            if not is_guarded(sequence):
+                guards.rewrite_entry_point(sequence)
+        guards.callees.erase_unused_originals()
 
 
 class _Guards:
-    """Rewrites the sequences of a spec.
+    """Rewrites the sequences of a module.
 
     Args:
-        callees: the sequences.
+        table: the sequences.
     """
 
-    def __init__(self, callees: Callees) -> None:
-        self._callees = callees
-        # Ops change their hash with their attributes.
-        self._matchers: dict[SequenceKey, str] = {}
-        self._rewritten: dict[tuple[SequenceKey, frozenset[int] | None], Rewritten] = {}
+    def __init__(self, table: SequenceTable) -> None:
+        self._table = table
+        self._effects = SideEffects(table)
+        self.callees = Callees(table)
+        self._helpers = self.callees.helpers
+        self._matchers: dict[str, str] = {}
+        self._rewritten: dict[tuple[str, frozenset[int] | None], Rewritten] = {}
 
-    def rewrite_entry_point(self, table: SequenceTable, sequence: mlir.Operation) -> None:
+    def rewrite_entry_point(self, sequence: mlir.Operation) -> None:
         """Let an entry point take the root and the decided ops, and yield both."""
         operations = list(body(sequence))
         given: Handle = sequence.regions[0].blocks[0].arguments[0]
@@ -95,196 +100,175 @@ class _Guards:
         copying = next(body(sequence))
         given.replace_all_uses_except(root, copying)
         (before,) = change_signature(sequence, [any_op()], [any_op()])
-        declare_ownership(table, sequence)
-        del sequence.attributes[names.ENTRY_POINT]
-        sequence.attributes[names.CHAINED_ENTRY_POINT] = mlir.UnitAttr.get()
+        declare_ownership(sequence)
         state = State(before)
-        self._rewrite(table, operations, state)
+        self._rewrite(operations, state)
         terminator = operations[-1]
         with terminator.location, mlir.InsertionPoint(terminator):
             # Where an op of the entry point fails, the entry point goes on: the chain suppresses failures.
             if state.may_lose or not state.is_complete:
-                helpers = self._callees.helpers(table)
-                configured = _helped(helpers.configured_in(), [terminator.operands[0]])
+                configured_in = self._helpers.configured_in()
+                configured = _helped(configured_in, [terminator.operands[0]])
                 if state.is_complete:
                     with mlir.InsertionPoint.after(copying):
-                        already = _helped(helpers.configured_in(), [root])
-                    configured = _helped(helpers.undecided_of(), [configured, already])
+                        already = _helped(configured_in, [root])
+                    undecided_of = self._helpers.undecided_of()
+                    configured = _helped(undecided_of, [configured, already])
                 state.decided.append(configured)
             now = state.before
             if state.decided:
                 now = merge_handles([now, *state.decided], deduplicate=True)
         yield_more(sequence, [now])
 
-    def _rewrite(
-        self, table: SequenceTable, operations: Iterable[mlir.Operation], state: State
-    ) -> None:
+    def _rewrite(self, operations: Iterable[mlir.Operation], state: State) -> None:
         """Rewrite the ops of a block, and follow the handles through them."""
         for operation in operations:
             if operation.name == names.ANNOTATE:
-                self._annotate(table, operation, [0], state)
+                self._annotate(operation, [0], state)
             elif operation.name == names.INCLUDE:
-                self._include(table, operation, state)
+                self._include(operation, state)
             elif operation.name == names.FOREACH_MATCH:
-                self._list(table, operation, state)
+                self._list(operation, state)
             elif operation.name != names.YIELD and not only_reads(operation):
-                self._other(table, operation, state)
+                self._other(operation, state)
 
-    def _annotate(
-        self, table: SequenceTable, operation: mlir.Operation, numbers: Iterable[int], state: State
-    ) -> None:
+    def _annotate(self, operation: mlir.Operation, numbers: Iterable[int], state: State) -> None:
         """Take the decided ops from operands that are annotated."""
-        helpers = self._callees.helpers(table)
         for number in numbers:
             target: Handle = operation.operands[number]
             if target in state.own:
                 continue
             with operation.location, mlir.InsertionPoint(operation):
                 ops = cast_to(target, any_op())
-                undecided = _helped(helpers.undecided_of(), [ops, state.before])
+                undecided = _helped(self._helpers.undecided_of(), [ops, state.before])
                 operation.operands[number] = cast_to(undecided, target.type)
             state.decided.append(undecided)
 
-    def _include(self, table: SequenceTable, operation: mlir.Operation, state: State) -> None:
+    def _include(self, operation: mlir.Operation, state: State) -> None:
         path = reference(operation.attributes["target"])
-        annotations = table.annotations(path)
+        annotations = self._table.annotations(path)
         if annotations is not None:
-            self._annotate(table, operation, sorted({one.operand for one in annotations}), state)
-        elif table.lookup(path) is None:
-            self._give_up(table, operation, state)
-        elif SideEffects(table).may_change(path):
+            self._annotate(operation, sorted({one.operand for one in annotations}), state)
+        elif self._table.lookup(path) is None:
+            self._give_up(operation, state)
+        elif self._effects.may_change(path):
             propagates = fails_as_included(operation)
             # A callee that fails ends its caller, unless that is an entry point, and no handle is left of what the
             # callee configured by then.
-            state.may_lose |= propagates and SideEffects(table).may_fail(path)
-            callee = self._rewrite_sequence(table, path, 1)
+            state.may_lose |= propagates and self._effects.may_fail(path)
+            callee = self._rewrite_sequence(path, 1)
             state.is_complete &= callee.is_complete and (propagates or not callee.may_lose)
             before = state.before
-            if self._consumes(table, operation):
-                self._give_up(table, operation, state)
+            if _consumes(operation):
+                self._give_up(operation, state)
             failures = FAILURES_PROPAGATE if propagates else FAILURES_SUPPRESS
             operands = [*operation.operands, before]
-            target = _beside(path, callee.name)
-            state.decided.append(include_instead(operation, target, operands, failures))
+            state.decided.append(include_instead(operation, callee.name, operands, failures))
 
     def _rewrite_sequence(
-        self, table: SequenceTable, path: str, uses: int, own: frozenset[int] | None = None
+        self, path: str, uses: int, own: frozenset[int] | None = None
     ) -> Rewritten:
         """Let a sequence take the decided ops, and yield those that it decides itself.
 
         Args:
-            table: the sequences of the module with the reference.
-            path: the reference.
+            path: the reference to it.
             uses: how many references become references to the result.
             own: the arguments that are the matched op if the sequence is an action, which takes that op as well.
         """
-        key = (sequence_key(table, path), own)
+        key = path, own
         if key not in self._rewritten:
-            callee = self._callees.take(table, path, uses)
+            sequence, name = self.callees.take(path, uses)
             # This counts where the sequence runs itself. An action that fails ends the walk.
-            self._rewritten[key] = Rewritten(
-                callee.name, is_complete=own is not None, may_lose=True
-            )
-            operations = list(body(callee.sequence))
-            arguments = list(callee.sequence.regions[0].blocks[0].arguments)
+            self._rewritten[key] = Rewritten(name, is_complete=own is not None, may_lose=True)
+            operations = list(body(sequence))
+            arguments = list(sequence.regions[0].blocks[0].arguments)
             kinds = [any_op()] * (1 if own is None else 2)
-            *matched, before = change_signature(callee.sequence, kinds, [any_op()])
+            *matched, before = change_signature(sequence, kinds, [any_op()])
             state = State(before)
-            if names.NO_DECISION not in callee.sequence.attributes:
+            if names.NO_DECISION not in sequence.attributes:
                 state.decided = matched
                 state.own = frozenset(arguments[number] for number in own or ())
-            self._rewrite(callee.table, operations, state)
-            terminator = list(body(callee.sequence))[-1]
+            self._rewrite(operations, state)
+            terminator = list(body(sequence))[-1]
             with terminator.location, mlir.InsertionPoint(terminator):
                 handles = state.decided or [empty_handle(state.before)]
                 merged = merge_handles(handles) if len(handles) > 1 else handles[0]
-            yield_more(callee.sequence, [merged])
-            declare_ownership(callee.table, callee.sequence)
-            self._rewritten[key] = Rewritten(callee.name, state.is_complete, state.may_lose)
+            yield_more(sequence, [merged])
+            declare_ownership(sequence)
+            self._rewritten[key] = Rewritten(name, state.is_complete, state.may_lose)
         return self._rewritten[key]
 
-    def _list(self, table: SequenceTable, operation: mlir.Operation, state: State) -> None:
+    def _list(self, operation: mlir.Operation, state: State) -> None:
         """Move a `foreach_match` to a sequence of its own, where it skips decided ops."""
-        pairs = table.pairs(operation)
-        if not all(table.lookup(path) for pair in pairs for path in pair):
-            self._give_up(table, operation, state)
+        pairs = self._table.pairs(operation)
+        if not all(self._table.lookup(path) for pair in pairs for path in pair):
+            self._give_up(operation, state)
             return
-        is_tame = only_annotates(table, *(action for _, action in pairs))
-        paths, is_complete = self._rewrite_pairs(table, pairs)
+        is_tame = only_annotates(self._table, *(action for _, action in pairs))
+        new_pairs, is_complete = self._rewrite_pairs(pairs)
         operands = [*operation.operands, state.before]
         kinds = [*(result.type for result in operation.results), any_op()]
-        helpers = self._callees.helpers(table)
-        if unguarded_because(table, operation) is None:
+        if unguarded_because(self._table, operation) is None:
             further = tuple(operand.type for operand in operands[1:-1])
-            paths.insert(0, ([helpers.is_decided(further)], [helpers.skip(len(kinds) - 1)]))
-        name = move_list(operation, helpers, operands, kinds, paths)
+            skips = self._helpers.is_decided(further), self._helpers.skip(len(kinds) - 1)
+            new_pairs.insert(0, skips)
+        name = move_list(operation, self._helpers, operands, kinds, new_pairs)
         if not is_tame:
-            self._give_up(table, operation, state)  # Ops that the handles refer to may be gone.
+            self._give_up(operation, state)  # Ops that the handles refer to may be gone.
         state.is_complete &= is_complete
-        state.decided.append(include_instead(operation, [name], operands, FAILURES_PROPAGATE))
+        state.decided.append(include_instead(operation, name, operands, FAILURES_PROPAGATE))
 
     def _rewrite_pairs(
-        self, table: SequenceTable, pairs: Sequence[tuple[str, str]]
-    ) -> tuple[list[tuple[list[str], list[str]]], bool]:
+        self, pairs: Sequence[tuple[str, str]]
+    ) -> tuple[list[tuple[str, str]], bool]:
         """Rewrite the matchers and actions of a list; tells whether these yield all that they configure."""
         matchers = Counter(matcher for matcher, _ in pairs)
         actions = Counter(action for _, action in pairs)
-        own = own_arguments(table, pairs)
-        is_complete = not any(map(SideEffects(table).may_change, matchers))
-        new_matchers = {
-            matcher: self._matcher(table, matcher, uses) for matcher, uses in matchers.items()
-        }
+        own = own_arguments(self._table, pairs)
+        is_complete = not any(map(self._effects.may_change, matchers))
+        new_matchers = {matcher: self._matcher(matcher, uses) for matcher, uses in matchers.items()}
         new_actions = {
-            action: self._rewrite_sequence(table, action, uses, own[action])
+            action: self._rewrite_sequence(action, uses, own[action])
             for action, uses in actions.items()
         }
         is_complete &= all(action.is_complete for action in new_actions.values())
-        paths = [
-            (_beside(matcher, new_matchers[matcher]), _beside(action, new_actions[action].name))
-            for matcher, action in pairs
-        ]
-        return paths, is_complete
+        new_pairs = [(new_matchers[matcher], new_actions[action].name) for matcher, action in pairs]
+        return new_pairs, is_complete
 
-    def _matcher(self, table: SequenceTable, path: str, uses: int) -> str:
+    def _matcher(self, path: str, uses: int) -> str:
         """Let a matcher take the decided ops, and yield the matched op and these as well; return its symbol."""
-        key = sequence_key(table, path)
-        if key not in self._matchers:
-            callee = self._callees.take(table, path, uses)
-            self._matchers[key] = callee.name
-            rewrite_matcher(callee)
-        return self._matchers[key]
+        if path not in self._matchers:
+            sequence, self._matchers[path] = self.callees.take(path, uses)
+            rewrite_matcher(sequence)
+        return self._matchers[path]
 
-    def _other(self, table: SequenceTable, operation: mlir.Operation, state: State) -> None:
+    def _other(self, operation: mlir.Operation, state: State) -> None:
         """Rewrite the ops in the regions of an op, whose handles end with it."""
         inner = replace(state, decided=[])
         # Alternatives are isolated from the handles around them.
         if not collect(operation, names.ALTERNATIVES):
             for region in operation.regions:
                 for block in region.blocks:
-                    self._rewrite(table, [op.operation for op in block.operations], inner)
+                    self._rewrite([op.operation for op in block.operations], inner)
         is_plain = operation.name in (names.FOREACH, names.SEQUENCE)
         if not (is_plain and inner.is_complete and not inner.decided):
-            self._give_up(table, operation, state)
+            self._give_up(operation, state)
 
-    def _give_up(self, table: SequenceTable, operation: mlir.Operation, state: State) -> None:
+    def _give_up(self, operation: mlir.Operation, state: State) -> None:
         """Note that an op may configure any op, and drop the handles that it invalidates."""
         state.is_complete = False
-        if self._consumes(table, operation):
+        if _consumes(operation):
             with operation.location, mlir.InsertionPoint(operation):
                 state.before = empty_handle(state.before)
             state.decided = []
             state.own = frozenset()
 
-    def _consumes(self, table: SequenceTable, operation: mlir.Operation) -> bool:
-        return any(table.consumes(operation, operand) for operand in operation.operands)
+
+def _consumes(operation: mlir.Operation) -> bool:
+    return any(consumes(operation, operand) for operand in operation.operands)
 
 
 def _helped(helper: str, operands: list[Handle]) -> Handle:
     """Build an include of a helper with one result, and return that."""
     result: Handle = include([helper], operands, [any_op()], FAILURES_PROPAGATE).results[0]
     return result
-
-
-def _beside(path: str, name: str) -> list[str]:
-    """Return the path of a symbol in the scope of another one."""
-    return [*split_path(path)[:-1], name]

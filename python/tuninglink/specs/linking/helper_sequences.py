@@ -100,14 +100,13 @@ class HelperSequences:
             return arguments
 
         def build(arguments: Sequence[Handle]) -> Sequence[Handle]:
-            return walk(arguments, one * 2, pairs)[1:]
+            return walk(arguments, one * 2, attributes)[1:]
 
         unconfigured = self._add("is_unconfigured", one, one, is_unconfigured, is_entry=False)
         matches_any = self._add("is_any", one, one, list, is_entry=False)
         keep = self._add("keep", one, one, list)
-        paths = [([unconfigured], [self.skip(1)]), ([matches_any], [keep])]
-        pairs = named_pair_attributes(paths)
-        pairs |= dict.fromkeys(("flatten_results", "restrict_root"), mlir.UnitAttr.get())
+        attributes = named_pair_attributes([(unconfigured, self.skip(1)), (matches_any, keep)])
+        attributes |= dict.fromkeys(("flatten_results", "restrict_root"), mlir.UnitAttr.get())
         return self._add("configured_in", one, one, build)
 
     def _add(

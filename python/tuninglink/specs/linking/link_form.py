@@ -28,7 +28,7 @@ class LinkForm(Enum):
     Attributes:
         UNTOUCHED: the only input, which was in default-entrypoint form.
         FLAT: one `foreach_match` with all entries in order.
-        CHAINED: one nested module per input, run one after the other.
+        CHAINED: the entry points of the inputs, run one after the other.
     """
 
     UNTOUCHED = "untouched"
@@ -55,7 +55,7 @@ def choose_form(specs: Sequence[Spec], *, diagnostics: DiagnosticSink | None = N
         return LinkForm.UNTOUCHED
     for member in members:
         for entry_point in member.entry_points:
-            check_can_modernize(entry_point, member.table)
+            check_can_modernize(entry_point)
     if _can_be_flat(members):
         return LinkForm.FLAT
     if diagnostics:
@@ -98,7 +98,9 @@ def _can_be_flat(members: Sequence[Anatomy]) -> bool:
 def _warn_about_failures(specs: Sequence[Spec], diagnostics: DiagnosticSink) -> None:
     """Warn about checks of entry points: a chain suppresses what is an error in a spec alone."""
     for spec in specs:
-        for entry_point in spec.anatomy.entry_points:
+        # Where a chain suppresses failures already, linking changes nothing.
+        entry_points = () if spec.anatomy.driver else spec.anatomy.entry_points
+        for entry_point in entry_points:
             check = next(failing_checks(spec.anatomy.table, entry_point.sequence), None)
             if check is not None:
                 diagnostics.warning(

@@ -12,13 +12,12 @@ from tuninglink.errors import SpecError
 from tuninglink.iree.targets import Target
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import DiagnosticSink, error, note
-from tuninglink.mlir.symbols import symbol_name
+from tuninglink.mlir.symbols import references_in, symbol_name
 from tuninglink.mlir.walk import body
-from tuninglink.specs.bindings import bind_entries, binding_of
 from tuninglink.specs.default_library import default_spec
-from tuninglink.specs.linking.chains import chain, chained_modules
-from tuninglink.specs.linking.flat import flatten
+from tuninglink.specs.linking.chains import chain
 from tuninglink.specs.linking.link_form import LinkForm, choose_form
+from tuninglink.specs.linking.merging import flatten, spec_module
 from tuninglink.specs.module_scan import has_entry_point, is_entry_point
 from tuninglink.specs.spec import Spec, in_context
 from tuninglink.specs.structure import Anatomy, Entry
@@ -59,8 +58,8 @@ class LinkedSpec:
     Attributes:
         spec: the linked spec, ready for the compiler.
         form: its form.
-        parts: the inputs in order of precedence. The entries of the result are theirs, in the same order. A chain has a
-            nested module for each part with a copy.
+        parts: the inputs in order of precedence. The entries and entry points of the result are theirs, in the same order,
+            except that a flat spec has only one entry point.
     """
 
     spec: Spec
@@ -140,20 +139,15 @@ def link_parts(
     context = copies[0].module.context
     specs = [in_context(copy, context) for copy in copies]
     with context, mlir.Location.fused([spec.module.location for spec in specs]):
-        container = _container(name)
-    if form is LinkForm.FLAT:
-        flatten(container, [_bound(spec.anatomy) for spec in specs])
-    else:
-        with context, mlir.InsertionPoint(container.regions[0].blocks[0]):
-            modules = [spec.module.clone().operation for spec in specs]
-        chain(container, list(map(_bind, modules)))
+        container = spec_module(name)
+    _build(container, [spec.anatomy for spec in specs], form)
     return LinkedSpec(Spec(container, name), form, tuple(parts))
 
 
 def link_nothing(specs: Sequence[Spec], *, name: str = LINKED_SPEC_NAME) -> LinkedSpec:
     """Return a spec that configures nothing, for specs without an entry to link."""
     with specs[0].module.context, specs[0].module.location:
-        container = _container(name)
+        container = spec_module(name)
         block = add_kernel_config(container, consumes=False).regions[0].blocks[0]
         with mlir.InsertionPoint(block):
             yield_(list(block.arguments))
@@ -161,22 +155,11 @@ def link_nothing(specs: Sequence[Spec], *, name: str = LINKED_SPEC_NAME) -> Link
     return LinkedSpec(Spec(container, name), LinkForm.FLAT, parts)
 
 
-def _container(name: str) -> mlir.Operation:
-    container = mlir.Module.create().operation
-    container.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)
-    container.attributes[names.WITH_NAMED_SEQUENCE] = mlir.UnitAttr.get()
-    return container
-
-
-def _bound(spec: Anatomy) -> Anatomy:
-    """Return a spec whose entries are bound as the spec is: a copy if there is anything to do."""
-    return spec if binding_of(spec.module) is None else _bind(spec.module.clone().operation)
-
-
-def _bind(module: mlir.Operation) -> Anatomy:
-    spec = Anatomy(module)
-    bind_entries(spec)
-    return spec
+def _build(container: mlir.Operation, members: Sequence[Anatomy], form: LinkForm) -> None:
+    if form is LinkForm.CHAINED:
+        chain(container, members)
+    else:
+        flatten(container, members)
 
 
 def link_nested_specs(
@@ -197,18 +180,17 @@ def link_nested_specs(
     """
     nested = [op for op in body(module) if op.name == names.MODULE and has_entry_point(op)]
     own = [op for op in body(module) if is_entry_point(op)]
-    if not nested or (own and chained_modules(module) is not None):
+    # As the compiler links specs, they stay nested, and an entry point runs them.
+    if not nested or any(len(path) > 1 for op in own for path in references_in(op)):
         return
     for entry_point in own:
         _check_not_run(entry_point, nested[0], diagnostics)
     form = choose_form([Spec(op, "unnamed") for op in nested], diagnostics=diagnostics)
     # A flat spec is in default-entrypoint form, which has no second entry point.
-    if form is not LinkForm.CHAINED and not own:
-        for op in nested:
-            op.detach_from_parent()
-        flatten(module, list(map(_bind, nested)))
-    else:
-        chain(module, list(map(_bind, nested)))
+    form = LinkForm.CHAINED if own else form
+    for op in nested:
+        op.detach_from_parent()
+    _build(module, list(map(Anatomy, nested)), form)
     with module.context:
         module.attributes[names.WITH_NAMED_SEQUENCE] = mlir.UnitAttr.get()
         if name is not None:

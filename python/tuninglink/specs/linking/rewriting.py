@@ -15,7 +15,7 @@ from tuninglink.mlir.walk import body, collect
 from tuninglink.specs.foreach_match import named_pair_attributes
 from tuninglink.specs.linking.helper_sequences import HelperSequences
 from tuninglink.specs.module_scan import signature
-from tuninglink.specs.sequences import Handle, SequenceTable
+from tuninglink.specs.sequences import Handle, SequenceTable, consumes_argument
 from tuninglink.specs.transform_ops import (
     any_op,
     change_signature,
@@ -27,61 +27,41 @@ from tuninglink.specs.transform_ops import (
 )
 from tuninglink.specs.unused_sequences import erase_unused
 
-SequenceKey = tuple[SequenceTable, str]
-
-
-@dataclass(frozen=True)
-class Callee:
-    """A sequence to change.
-
-    Attributes:
-        sequence: the sequence itself, or a copy if something else uses it.
-        table: the sequences of its module.
-        name: its symbol.
-    """
-
-    sequence: mlir.Operation
-    table: SequenceTable
-    name: str
-
 
 class Callees:
-    """Provides the sequences of a module, and those of the modules nested in it, to be changed.
+    """Provides the sequences of a module to be changed.
 
     Args:
-        module: the module.
+        table: the sequences.
+
+    Attributes:
+        helpers: the helpers of the module.
     """
 
-    def __init__(self, module: mlir.Operation) -> None:
-        # A reference inside a nested module leaves out the scope, so that only the last name counts.
-        self._uses = Counter(path[-1] for path in references_in(module))
+    def __init__(self, table: SequenceTable) -> None:
+        self._table = table
+        self._uses = Counter(path[0] for path in references_in(table.module))
         self._originals: set[mlir.Operation] = set()
-        self._helpers: dict[SequenceTable, HelperSequences] = {}
+        self.helpers = HelperSequences(table.module)
 
-    def take(self, table: SequenceTable, path: str, uses: int) -> Callee:
-        """Return the sequence at `path`, or a copy if there are more references to it than `uses`."""
-        resolved = table.resolve(path)
-        assert resolved is not None, "checked by the caller"
-        inner, sequence = resolved
-        name = split_path(path)[-1]
+    def take(self, path: str, uses: int) -> tuple[mlir.Operation, str]:
+        """Return the sequence at `path`, or a copy if there are more references to it than `uses`, and its symbol."""
+        sequence = self._table.lookup(path)
+        assert sequence is not None, "checked by the caller"
+        (name,) = split_path(path)
         if self._uses[name] > uses:
-            name = self.helpers(inner).fresh.take(name)
+            name = self.helpers.fresh.take(name)
             self._originals.add(sequence)
             with mlir.InsertionPoint.after(sequence):
                 sequence = sequence.clone().operation
             sequence.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)
-            self._uses.update(reference[-1] for reference in references_in(sequence))
-        return Callee(sequence, inner, name)
+            self._uses.update(reference[0] for reference in references_in(sequence))
+        return sequence, name
 
-    def helpers(self, table: SequenceTable) -> HelperSequences:
-        """Return the helpers of a module."""
-        if table not in self._helpers:
-            self._helpers[table] = HelperSequences(table.module)
-        return self._helpers[table]
-
-    def erase_unused_originals(self, module: mlir.Operation) -> None:
-        """Erase the sequences of a module of which only copies are used."""
+    def erase_unused_originals(self) -> None:
+        """Erase the sequences of which only copies are used."""
         if self._originals:
+            module = self._table.module
             kept = {op for op in collect(module, names.NAMED_SEQUENCE) if op not in self._originals}
             erase_unused(module, kept)
 
@@ -120,13 +100,6 @@ class Rewritten:
     may_lose: bool
 
 
-def sequence_key(table: SequenceTable, path: str) -> SequenceKey:
-    """Return the module and the name of the sequence at `path`."""
-    resolved = table.resolve(path)
-    assert resolved is not None, "checked by the caller"
-    return resolved[0], split_path(path)[-1]
-
-
 def cast_to(handle: Handle, kind: mlir.Type) -> Handle:
     """Build a cast of a handle to another type, if it has another one."""
     if handle.type == kind:
@@ -136,26 +109,26 @@ def cast_to(handle: Handle, kind: mlir.Type) -> Handle:
 
 
 def include_instead(
-    operation: mlir.Operation, target: Sequence[str], operands: Sequence[Handle], failures: int
+    operation: mlir.Operation, target: str, operands: Sequence[Handle], failures: int
 ) -> Handle:
     """Replace an op by an include with one more result, and return that."""
     kinds = [*(result.type for result in operation.results), any_op()]
     with operation.location, mlir.InsertionPoint(operation):
-        *results, last = include(target, operands, kinds, failures).results
+        *results, last = include([target], operands, kinds, failures).results
     for old, new in zip(operation.results, results, strict=True):
         old.replace_all_uses_with(new)
     operation.erase()
     return last
 
 
-def rewrite_matcher(callee: Callee) -> None:
+def rewrite_matcher(matcher: mlir.Operation) -> None:
     """Let a matcher take the decided ops, and yield the matched op and these as well."""
-    terminator = list(body(callee.sequence))[-1]
-    matched: Handle = callee.sequence.regions[0].blocks[0].arguments[0]
-    (before,) = change_signature(callee.sequence, [any_op()], [any_op()] * 2)
+    terminator = list(body(matcher))[-1]
+    matched: Handle = matcher.regions[0].blocks[0].arguments[0]
+    (before,) = change_signature(matcher, [any_op()], [any_op()] * 2)
     with terminator.location, mlir.InsertionPoint(terminator):
         matched = cast_to(matched, any_op())
-    yield_more(callee.sequence, [matched, before])
+    yield_more(matcher, [matched, before])
 
 
 def move_list(
@@ -163,7 +136,7 @@ def move_list(
     helpers: HelperSequences,
     operands: Sequence[Handle],
     results: Sequence[mlir.Type],
-    paths: Sequence[tuple[list[str], list[str]]],
+    pairs: Sequence[tuple[str, str]],
 ) -> str:
     """Add a sequence with a copy of a list to a module, and return its symbol.
 
@@ -172,9 +145,9 @@ def move_list(
         helpers: the helpers of the module.
         operands: the operands of the copy, which the sequence takes.
         results: the types of the results of the copy, which the sequence yields.
-        paths: the pairs of the copy.
+        pairs: the symbols of the matchers and actions of the copy.
     """
-    attributes = dict(foreach_match.attributes.items()) | named_pair_attributes(paths)
+    attributes = dict(foreach_match.attributes.items()) | named_pair_attributes(pairs)
     attributes["flatten_results"] = mlir.UnitAttr.get()
     name = helpers.fresh.take("list")
     with foreach_match.location:
@@ -187,14 +160,14 @@ def move_list(
     return name
 
 
-def declare_ownership(table: SequenceTable, sequence: mlir.Operation) -> None:
+def declare_ownership(sequence: mlir.Operation) -> None:
     """Declare for the arguments of a sequence whether its body consumes them."""
     declared = sequence.attributes.get("arg_attrs")
     attributes = []
     for number in range(len(signature(sequence).inputs)):
         kept = entries_of(declared[number] if isinstance(declared, mlir.ArrayAttr) else None)
         kept = {name: kept[name] for name in kept if name not in (names.CONSUMED, names.READONLY)}
-        consumes = table.consumes_argument(sequence, number)
+        consumes = consumes_argument(sequence, number)
         kept[names.CONSUMED if consumes else names.READONLY] = mlir.UnitAttr.get()
         attributes.append(mlir.DictAttr.get(kept))
     sequence.attributes["arg_attrs"] = mlir.ArrayAttr.get(attributes)

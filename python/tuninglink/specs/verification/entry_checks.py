@@ -13,7 +13,12 @@ from tuninglink.mlir.diagnostics import DiagnosticSink, note
 from tuninglink.mlir.symbols import symbol_name
 from tuninglink.mlir.walk import body
 from tuninglink.specs.module_scan import is_entry_point, signature
-from tuninglink.specs.sequences import Annotation, SequenceTable, argument_attributes
+from tuninglink.specs.sequences import (
+    Annotation,
+    SequenceTable,
+    argument_attributes,
+    consumes_argument,
+)
 from tuninglink.specs.side_effects import failing_checks
 from tuninglink.specs.structure import signature_problem
 from tuninglink.specs.verification.reach import Code, ReachedEntry
@@ -176,7 +181,7 @@ def _check_entry_point(
         diagnostics.emit(problem)
         return False
     if _is_marked(sequence):
-        _check_ownership(sequence, table, diagnostics)
+        _check_ownership(sequence, diagnostics)
     else:
         _warn_about_missing_mark(sequence, marked, diagnostics)
     _check_visibility(sequence, diagnostics)
@@ -196,11 +201,9 @@ def _check_entry_point(
     return True
 
 
-def _check_ownership(
-    sequence: mlir.Operation, table: SequenceTable, diagnostics: DiagnosticSink
-) -> None:
+def _check_ownership(sequence: mlir.Operation, diagnostics: DiagnosticSink) -> None:
     if argument_attributes(sequence, 0).isdisjoint({names.CONSUMED, names.READONLY}):
-        fitting = names.CONSUMED if table.consumes_argument(sequence, 0) else names.READONLY
+        fitting = names.CONSUMED if consumes_argument(sequence, 0) else names.READONLY
         diagnostics.error(
             f"entry point '@{symbol_name(sequence)}' neither reads nor consumes its argument, "
             f"so IREE cannot link it with another spec; declare the argument '{fitting}'",

@@ -26,7 +26,7 @@ from tuninglink.tuning.problems import (
     UnsupportedError,
     read_size,
 )
-from tuninglink.tuning.problems.commands import (
+from tuninglink.tuning.problems.benchmark_commands import (
     FUSILLI_COMMAND,
     MIOPEN_COMMAND,
     OTHER_COMMAND,

@@ -1,4 +1,4 @@
-"""The pass reference, made from the passes: `python -m tuninglink.cli.command_reference > docs/passes.md`."""
+"""The pass reference, made from the passes: `python -m tuninglink.opt.pass_reference > docs/passes.md`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _INTRODUCTION = """\
 Every pass is a flag of `tuninglink-opt` and a name in its textual pipelines; an option is written
 `--pass="option=value flag list={a,b}"` or `pass{option=value flag list={a,b}}`.
 
-This page is made from the passes: `python -m tuninglink.cli.command_reference`.
+This page is made from the passes: `python -m tuninglink.opt.pass_reference`.
 """
 
 

@@ -1,0 +1,142 @@
+"""Merging: the sequences of several specs in one module, under names that differ."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from iree.compiler import ir as mlir
+
+from tuninglink.mlir import names
+from tuninglink.mlir.symbols import (
+    FreshNames,
+    SymbolRenaming,
+    rename_symbols,
+    symbol_name,
+    symbols,
+)
+from tuninglink.mlir.walk import body
+from tuninglink.specs.bindings import bind_entries, binding_of
+from tuninglink.specs.foreach_match import pair_attributes, pairs_of
+from tuninglink.specs.structure import Anatomy
+from tuninglink.specs.transform_ops import add_kernel_config, yield_
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from tuninglink.specs.foreach_match import Pair
+
+
+def flatten(container: mlir.Operation, members: Sequence[Anatomy]) -> None:
+    """Merge matcher lists into `container`, with all their entries in one entry point, in default-entrypoint form.
+
+    Args:
+        container: the module that becomes the linked spec.
+        members: matcher lists, in order of precedence, in the context of `container`. No entry configures an op other
+            than the matched one.
+    """
+    members = list(map(prepared, members))
+    run = [{point.name for point in member.entry_points} for member in members]
+    pairs: list[Pair] = []
+    for member, renames in zip(members, merge(container, members, run), strict=True):
+        own = pairs_of(member.foreach_match)
+        renaming = SymbolRenaming(renames)
+        if renaming:
+            with container.context:
+                own = [(renaming.replace(one), renaming.replace(other)) for one, other in own]
+        pairs += own
+    # A foreach_match consumes its root, so each of the entry points does.
+    block = add_kernel_config(container, consumes=True).regions[0].blocks[0]
+    root = block.arguments[0]
+    with container.context, container.location, mlir.InsertionPoint(block):
+        foreach_match = mlir.Operation.create(
+            names.FOREACH_MATCH,
+            operands=[root],
+            results=[root.type],
+            attributes=pair_attributes(pairs),
+        )
+        yield_(list(foreach_match.results))
+        container.attributes[names.DEFAULT_ENTRY_POINT] = mlir.UnitAttr.get()
+
+
+def spec_module(name: str) -> mlir.Operation:
+    """Return an empty module for sequences, in the current context and at the current location."""
+    module = mlir.Module.create().operation
+    module.attributes[names.SYMBOL_NAME] = mlir.StringAttr.get(name)
+    module.attributes[names.WITH_NAMED_SEQUENCE] = mlir.UnitAttr.get()
+    return module
+
+
+def prepared(spec: Anatomy) -> Anatomy:
+    """Return a spec whose entries are bound as it is and whose module nests none: a copy if there is anything to do."""
+    if binding_of(spec.module) is None and not spec.table.scan.has_nested:
+        return spec
+    copy = Anatomy(spec.module.clone().operation)
+    bind_entries(copy)
+    if not spec.table.scan.has_nested:
+        return copy
+    _dissolve_nested(copy.module)
+    return Anatomy(copy.module)
+
+
+def merge(
+    container: mlir.Operation, members: Sequence[Anatomy], omitted: Sequence[Collection[str]]
+) -> list[Mapping[str, str]]:
+    """Copy the ops of specs into `container`, except for those that run chains and those with the omitted names.
+
+    A name that is taken gets a number.
+
+    Returns:
+        For each spec the new names of its symbols.
+    """
+    _free_kernel_config(container)
+    defined = [
+        [name for name, op in member.table.scan.symbols.items() if name not in left_out]
+        for member, left_out in zip(members, omitted, strict=True)
+    ]
+    fresh = FreshNames(
+        [*symbols(container), names.KERNEL_CONFIG], reserved=chain.from_iterable(defined)
+    )
+    renames: list[Mapping[str, str]] = []
+    block = container.regions[0].blocks[0]
+    with container.context, mlir.Location.unknown(), mlir.InsertionPoint(block):
+        for member, member_names, left_out in zip(members, defined, omitted, strict=True):
+            renames.append({name: fresh.take(name) for name in member_names})
+            renaming = SymbolRenaming(renames[-1])
+            scan = member.table.scan
+            for name, operation in scan.top:
+                if name in left_out:
+                    continue
+                copy = operation.clone().operation
+                renaming.rename_symbol(copy, name)
+                if renaming:
+                    scan.rename_references(copy, name, renaming)
+    return renames
+
+
+def _free_kernel_config(container: mlir.Operation) -> None:
+    """Rename a symbol that collides with the entry point that linking adds to `container`, with all its uses."""
+    taken = symbols(container)
+    if names.KERNEL_CONFIG in taken:
+        renamed = FreshNames(taken).take(names.KERNEL_CONFIG)
+        rename_symbols(container, {names.KERNEL_CONFIG: renamed})
+
+
+def _dissolve_nested(module: mlir.Operation) -> None:
+    """Move the ops of nested modules into `module`, under free names.
+
+    Where nested modules are verified, `iree-compile` may not end.
+    """
+    fresh = FreshNames([*symbols(module), names.KERNEL_CONFIG])
+    while nested := next((op for op in body(module) if op.name == names.MODULE), None):
+        renames = {name: fresh.take(name) for name in symbols(nested)}
+        scope = symbol_name(nested) or ""
+        rename_symbols(nested, renames)
+        rename_symbols(module, {}, {(scope, old): new for old, new in renames.items()})
+        for operation in list(body(nested)):
+            # What runs in the nested module by itself does not run in the outer one.
+            for marker in (names.ENTRY_POINT, names.CHAINED_ENTRY_POINT):
+                if marker in operation.attributes:
+                    del operation.attributes[marker]
+            operation.move_before(nested)
+        nested.erase()
