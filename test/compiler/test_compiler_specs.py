@@ -32,6 +32,7 @@ VMVX = TARGETS["vmvx"]
 CPU = TARGETS["llvm-cpu"]
 X86_64 = (*CPU, "--iree-llvmcpu-target-triple=x86_64-linux-gnu")
 CONFIGURED = "--compile-to=executable-configurations"
+TRANSLATED = "--compile-to=executable-targets"
 TO_SOURCES = "--compile-to=executable-sources"
 FROM_SOURCES = "--compile-from=executable-sources"
 
@@ -53,7 +54,7 @@ def who(compiled: Compilation) -> list[tuple[str, str | None, bool | None]]:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_a_spec_takes_effect_on_every_backend(target: str, program: Path, tmp_path: Path) -> None:
-    flags = TARGETS[target]
+    flags = (*TARGETS[target], TRANSLATED)
     mine = spec(target, "mine").encode()
     tuned = tuninglink.compile(program, specs=[mine], default_specs=False, flags=flags)
     (applied,) = tuned.applied
@@ -68,7 +69,7 @@ def test_a_spec_takes_effect_on_every_backend(target: str, program: Path, tmp_pa
     assert applied.target
     assert tuned.output != tuninglink.compile(program, default_specs=False, flags=flags).output
 
-    configured = tuninglink.compile(program, specs=[mine], flags=[*flags, CONFIGURED])
+    configured = tuninglink.compile(program, specs=[mine], flags=[*TARGETS[target], CONFIGURED])
     assert lowering_config(target) in configured.output.decode()
     assert b"tuninglink" not in configured.output
 
@@ -77,7 +78,7 @@ def test_a_spec_takes_effect_on_every_backend(target: str, program: Path, tmp_pa
     assert fewer.output == tuned.output
     sources = tmp_path / "sources.mlir"
     embedded = tuninglink.compile(
-        program, specs=[mine], default_specs=False, flags=[*flags, TO_SOURCES]
+        program, specs=[mine], default_specs=False, flags=[*TARGETS[target], TO_SOURCES]
     )
     sources.write_bytes(embedded.output)
     untagged = tuninglink.compile(sources, default_specs=False, flags=[*flags, FROM_SOURCES])

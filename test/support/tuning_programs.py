@@ -14,6 +14,7 @@ from programs import TARGETS
 from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.spaces.selection import EVERYTHING, SpaceSelection
 from tuninglink.tuning.candidates import sampling
+from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.candidates.preparation import PreparedTask, prepare
 from tuninglink.tuning.programs.dispatches import DispatchedProgram, read_program
 
@@ -119,6 +120,15 @@ def prepared(source: str, target: str, selection: SpaceSelection = EVERYTHING) -
     (task,) = dispatched(source, target).tasks
     registry = ProviderRegistry(lambda _: None)
     return prepare(task, TARGETS[target], [], registry, {}, selection=selection)
+
+
+@cache
+def compiler_for(flags: tuple[str, ...]) -> CandidateCompiler:
+    """Return the compiler of candidates for flags that the tests of this process share.
+
+    Its worker takes longer to start than most candidates take to compile. It ends with this process.
+    """
+    return CandidateCompiler(flags, jobs=1)
 
 
 def depthwise(stride: int = 1, window: int = 3, channels: int = 16) -> str:

@@ -195,11 +195,12 @@ class _LanesRules(FormRules):
             f"{_lanes_knob(loop)} must be a power of two, not {{}}",
             lanes,
         )
+        # The op is lowered for the subgroups of the target, whatever `subgroup_size` is.
         self.rules.necessary(
-            lanes <= self.subgroup_size,
+            lanes <= self.device.subgroup_size,
             f"{_lanes_knob(loop)} must not be more than the threads of a subgroup ({{}} <= {{}})",
             lanes,
-            self.subgroup_size,
+            number(self.device.subgroup_size),
         )
 
     @property
