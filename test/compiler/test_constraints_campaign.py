@@ -58,6 +58,17 @@ def reduced(element: str, operation: str, length: int = 77) -> str:
     return function.text(function.generic("ad->a", rows, body=body, start=1))
 
 
+def image(columns: int) -> str:
+    """Return a convolution of an image with as many columns."""
+    function = Function("convolved")
+    pixels = function.argument(2, 20, columns + 4, 16, element="f16")
+    weights = function.argument(5, 5, 16, 16, element="f16")
+    convolution = "linalg.conv_2d_nhwc_hwcf"
+    return function.text(
+        function.named(convolution, (pixels, weights), (2, 16, columns, 16), "f32", 0)
+    )
+
+
 INTRINSIC, PADDED, PADDED_LOADS, THREADS = 0, 1, 3, -1
 """Which of the spaces of TileAndFuse."""
 
@@ -74,7 +85,7 @@ class Case:
         target: what it is compiled for.
         pipeline: the pipeline.
         knobs: the values of knobs; others are 0. Without any, the compiler's own choice.
-        verdict: what is to be said of it.
+        verdict: the expected verdict.
         compiles: what the compiler says.
         space: which space of the pipeline.
     """
@@ -97,6 +108,25 @@ REDUCTION_TILES = {
     **of_dimensions("vector_common_parallel", 4),
     "vector_reduction_1": 8,
 }
+
+IMAGE_TILES = {
+    **of_dimensions("wg", 1, 4, 48, 16),
+    **of_dimensions("sg", 1, 2, 1, 1),
+    "red_4": 5,
+    "mma_idx": 0,
+    "promoted": 0,
+    "wg_size_x": 384,
+    "prefetch_num_stages": 0,
+}
+
+SWIZZLED = {
+    **of_dimensions("wg", 3, 64, 64),
+    "red_3": 1,
+    "mma_idx": 0,
+    "loaded": 2,
+    "prefetch_num_stages": 2,
+}
+"""Direct loads of a swizzled left operand."""
 
 CASES = {
     "more of an outer dimension than there is": Case(
@@ -441,6 +471,68 @@ CASES = {
         | {"sg_size": 32, "prefetch_num_stages": 3},
         Verdict.REFUTED,
         compiles=False,
+    ),
+    "the lanes of a subgroup, whatever its size is said to be": Case(
+        reduced("f16", "add", 4096),
+        "sm_80",
+        VECTOR_DISTRIBUTE,
+        {"wg_0": 4, "sg_0_cnt": 1, "lane_0_cnt": 1, "thread_0": 1, "wg_size_x": 128, "sg_size": 16}
+        | {"red_1": 512, "sg_1_cnt": 4, "lane_1_cnt": 32, "thread_1": 4},
+        Verdict.NOT_DECIDED,
+        compiles=True,
+    ),
+    "more lanes than a subgroup of the target has": Case(
+        reduced("f16", "add", 4096),
+        "sm_80",
+        VECTOR_DISTRIBUTE,
+        {"wg_0": 4, "sg_0_cnt": 1, "lane_0_cnt": 1, "thread_0": 1, "wg_size_x": 64, "sg_size": 64}
+        | {"red_1": 512, "sg_1_cnt": 1, "lane_1_cnt": 64, "thread_1": 4},
+        Verdict.REFUTED,
+        compiles=False,
+    ),
+    "a tile of more columns of an image than there are": Case(
+        image(16),
+        "gfx942",
+        TILE_AND_FUSE,
+        IMAGE_TILES,
+        Verdict.NOT_DECIDED,
+        compiles=True,
+    ),
+    "a tile of more columns of an image than there are, in part of an intrinsic": Case(
+        image(20),
+        "gfx942",
+        TILE_AND_FUSE,
+        IMAGE_TILES,
+        Verdict.REFUTED,
+        compiles=False,
+    ),
+    "the results of subgroups without rows": Case(
+        matmul(48, 256, 64, batch=8),
+        "gfx942",
+        TILE_AND_FUSE,
+        of_dimensions("wg", 8, 64, 64)
+        | of_dimensions("sg", 4, 1, 4)
+        | {"red_3": 1, "mma_idx": 0, "promoted": 2, "wg_size_x": 512, "prefetch_num_stages": 0},
+        Verdict.NOT_DECIDED,
+        compiles=False,
+    ),
+    "swizzled rows for three of eight subgroups": Case(
+        matmul(128, 64, 96, batch=6),
+        "gfx950",
+        TILE_AND_FUSE,
+        SWIZZLED | of_dimensions("sg", 0, 2, 1) | {"wg_size_x": 512},
+        Verdict.NOT_DECIDED,
+        compiles=False,
+        space=LOADS,
+    ),
+    "swizzled rows for four subgroups": Case(
+        matmul(128, 64, 96, batch=6),
+        "gfx950",
+        TILE_AND_FUSE,
+        SWIZZLED | of_dimensions("sg", 0, 4, 1) | {"wg_size_x": 256},
+        Verdict.PROVEN,
+        compiles=True,
+        space=LOADS,
     ),
     "types that the device cannot convert": Case(
         product((64, "f8E5M2"), (128, "f8E5M2"), (64, "f32")),

@@ -109,6 +109,11 @@ def read_integers(attribute: mlir.Attribute) -> tuple[int, ...] | None:
     return None
 
 
+def is_read(name: str, value: mlir.Attribute) -> bool:
+    """Return whether code generation reads an entry of a `#iree_gpu.lowering_config`; it ignores tiles of another form."""
+    return name in ENTRIES and (name not in TILES or read_integers(value) is not None)
+
+
 def uses_igemm(translation_info: mlir.Attribute | None) -> bool:
     """Return whether a `translation_info` lowers convolutions to contractions (implicit GEMM)."""
     if not isinstance(translation_info, iree_codegen.TranslationInfoAttr):

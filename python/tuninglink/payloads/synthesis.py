@@ -11,7 +11,6 @@ from iree.compiler import ir as mlir
 from tuninglink.iree.targets import Target
 from tuninglink.matching.conditions import Opaque
 from tuninglink.matching.entry_conditions import MatcherConditions
-from tuninglink.mlir import names
 from tuninglink.payloads.drafts import Configured, Draft, configured_together
 from tuninglink.payloads.interpretation import configured_if_matched, matches
 from tuninglink.payloads.operations import UnknownArithmeticError
@@ -197,8 +196,7 @@ class _Synthesis:
         return find_sizes(unsized, condition.sizes, lambda: self._configurations)
 
     def _draft(self, unsized: UnsizedOp, sized: Sized, condition: Condition) -> Draft:
-        fills = _ignores_fills(condition)
-        return Draft(self._entry, self._target, unsized, sized, fills)
+        return Draft(self._entry, self._target, unsized, sized, condition)
 
     def _first_match(self, condition: Condition) -> Configured:
         """Return a payload with the first operation that fits."""
@@ -275,13 +273,6 @@ class _Synthesis:
             return None
         dispatch = draft.workload(function, module, self._attribute)
         return Configured(shapes, dispatch, draft.payload)
-
-
-def _ignores_fills(condition: Condition) -> bool:
-    """Return whether a matcher certainly does not match the fills next to its operation."""
-    if condition.names is not None:
-        return names.FILL not in condition.names
-    return bool(condition.kinds or condition.root is not None or condition.maps is not None)
 
 
 def _with_includes(table: SequenceTable, path: str) -> list[mlir.Operation]:

@@ -245,17 +245,15 @@ def _is_possible(space: Space, knob: Knob, value: int) -> bool:
 
 def _possible_values(choices: Iterable[tuple[Space, Knob]]) -> list[str]:
     """Return the values of a knob in some spaces: all options, or the divisors of its loop and powers of two."""
-    values: dict[str, None] = {}
-    numbers: set[int] = set()
+    texts: dict[str, None] = {}
     for space, knob in choices:
         for value in values_worth_trying(knob, space.constraints.problem):
-            if not _is_possible(space, knob, value):
-                continue
-            if isinstance(knob, OneOfKnob):
-                values[value_text(knob, value)] = None
-            else:
-                numbers.add(value)
-    return [*map(str, sorted(numbers)), *values] or ["none"]
+            text = value_text(knob, value)
+            # One space suffices: to ask another takes as long as the plan of a search.
+            if text not in texts and _is_possible(space, knob, value):
+                texts[text] = None
+    numbers = sorted(filter(str.isdecimal, texts), key=int)
+    return [*numbers, *(text for text in texts if not text.isdecimal())] or ["none"]
 
 
 def _plain(option: str) -> str:

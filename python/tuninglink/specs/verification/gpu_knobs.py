@@ -13,7 +13,7 @@ from tuninglink.iree import lowering_configs as gpu
 from tuninglink.iree.intrinsics import instruction_set
 from tuninglink.iree.targets import Target
 from tuninglink.mlir.attributes import is_dialect_attribute
-from tuninglink.specs.verification.faults import Fault, misspelt
+from tuninglink.specs.verification.faults import Fault, misspelt, similar_integers
 
 _INTEGERS: Final = {
     **dict.fromkeys((*gpu.TILES, gpu.PADDING, gpu.PADDING_CONV), "[64, 64, 0]"),
@@ -45,7 +45,7 @@ _INTRINSIC_THREADS: Final = {"MFMA": 64, "WMMAR3": 32, "WMMAR4": 32, "WMMA": 32}
 """The threads of a subgroup that execute an AMD intrinsic together, by instruction set."""
 
 _SUBGROUP_SIZES: Final = {"gfx9": (64,), "gfx1": gpu.AMD_SUBGROUP_SIZES, "sm_": (32,)}
-"""The threads of a subgroup, for what names of architectures start with: the `subgroup_size_choices` of targets."""
+"""The threads of a subgroup, by the prefix of the name of an architecture: the `subgroup_size_choices` of targets."""
 
 
 def knob_faults(
@@ -67,7 +67,8 @@ def knob_faults(
             faults += _of_other_loops(name, value, len(parallel))
             faults += () if faults else _of_wrong_loops(name, value, parallel)
         yield from (replace(fault, knob=name) for fault in faults)
-    yield from _missing(knobs, _PIPELINES.get(pipeline, ""), is_product=parallel is not None)
+    read = {name: value for name, value in knobs.items() if gpu.is_read(name, value)}
+    yield from _missing(read, _PIPELINES.get(pipeline, ""), is_product=parallel is not None)
 
 
 def _unread(name: str) -> Fault:
@@ -186,7 +187,7 @@ def intrinsic_faults(name: str | None, pipeline: str, subgroup_size: int) -> Ite
 
 def _subgroup_sizes(target: Target | None) -> tuple[int, ...]:
     """Return the possible subgroup sizes of a target; empty if unknown."""
-    architecture = (target.architecture if target is not None else None) or ""
+    architecture = target.architecture or "" if target is not None else ""
     sizes = (sizes for start, sizes in _SUBGROUP_SIZES.items() if architecture.startswith(start))
     return next(sizes, ())
 
@@ -195,7 +196,8 @@ def _malformed(name: str, value: mlir.Attribute) -> Iterator[Fault]:
     expected = ""
     integers = gpu.read_integers(value)
     if name in _INTEGERS and integers is None:
-        expected = f"a list of integers, none of them negative, such as {_INTEGERS[name]}"
+        right = similar_integers(value) or _INTEGERS[name]
+        expected = f"a list of integers, none of them negative, such as {right}"
     elif name in gpu.BASES and gpu.read_basis(value) is None:
         expected = "two lists, such as [[2, 2, 1], [0, 1, 2]]: counts, and for each loop the one that is along it"
     elif name == gpu.PROMOTION_TYPES and not isinstance(value, mlir.ArrayAttr):
