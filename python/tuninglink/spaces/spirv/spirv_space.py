@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
@@ -22,21 +23,18 @@ from tuninglink.solver.answers import AssignmentError
 from tuninglink.solver.expressions import any_of
 from tuninglink.spaces.configuration import (
     CachedReading,
+    Configuration,
     MismatchError,
     MissingEntryError,
     integer,
 )
-from tuninglink.spaces.gpu.gpu_rules import SUBGROUP_SIZE_KNOB, GpuRules, product
+from tuninglink.spaces.gpu.gpu_rules import SUBGROUP_SIZE_KNOB, GpuRules, Number, product
 from tuninglink.spaces.gpu.knob_table import knob_name
 from tuninglink.spaces.providers import Space
 from tuninglink.spaces.slots import ArraySlot, ConstantSlot, DictionarySlot, IntegerSlot, Slot
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from tuninglink.spaces.configuration import Configuration
     from tuninglink.spaces.constraint_set import ConstraintSet
-    from tuninglink.spaces.gpu.gpu_rules import Number
     from tuninglink.spaces.spirv import SpirvGpu
     from tuninglink.spaces.workload import Problem
 

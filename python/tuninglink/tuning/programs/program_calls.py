@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from tuninglink.compiler.compile_options import Phase
 from tuninglink.compiler.program_sources import Run, SavedProgram, compiler_run, refuse_spec
 from tuninglink.errors import CompileError
-from tuninglink.iree.given_sizes import combinations
+from tuninglink.iree.given_sizes import GivenSizes, combinations
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.mlir.walk import body
 from tuninglink.passes.strip_configs import strip_configurations
 from tuninglink.spelling import did_you_mean
-from tuninglink.tuning.programs import CallOptions, FunctionWeight
+from tuninglink.tuning.programs import CallOptions, FunctionWeight, GivenInput
 from tuninglink.tuning.programs.compiled_program import (
     CompiledProgram,
     ParameterSource,
@@ -22,18 +23,16 @@ from tuninglink.tuning.programs.compiled_program import (
     element_type,
     read_parameters,
 )
-from tuninglink.tuning.programs.entry_functions import is_stateful, read_entry_functions
+from tuninglink.tuning.programs.entry_functions import (
+    EntryFunction,
+    is_stateful,
+    read_entry_functions,
+)
 from tuninglink.tuning.programs.given_inputs import read_expected, read_input
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from iree.compiler import ir as mlir
     from numpy.typing import NDArray
-
-    from tuninglink.iree.given_sizes import GivenSizes
-    from tuninglink.tuning.programs import GivenInput
-    from tuninglink.tuning.programs.entry_functions import EntryFunction
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,7 @@ class FunctionCall:
 
 @dataclass(frozen=True)
 class ProgramCalls:
-    """The calls that the time of a program is made of.
+    """The calls that make up the time of a program.
 
     Attributes:
         functions: its functions with their inputs.
