@@ -101,10 +101,9 @@ def verify_like_compiler(
     provider = CompilerProvider()
     nothing = f"the compiler has no constraints for {workload.problem} in {pipeline}"
     try:
-        known = configuration.pipeline is not None and provider.knows(
-            pipeline, workload.problem.kind
-        )
-        spaces = provider.spaces(workload, pipeline) if known else []
+        kind = workload.problem.kind
+        is_known = configuration.pipeline is not None and provider.knows(pipeline, kind)
+        spaces = provider.spaces(workload, pipeline) if is_known else []
     except UndecidedError as failure:
         return ConfigurationAnswer(Verdict.NOT_DECIDED, pipeline, reason=failure.reason)
     findings = [_Finding.of(space, configuration, pipeline, limits) for space in spaces]

@@ -11,11 +11,7 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
 
-from tuninglink.iree.lowering_configs import (
-    SPIRV_LEVELS,
-    read_tile_levels,
-    tile_levels_config,
-)
+from tuninglink.iree.lowering_configs import SPIRV_LEVELS, read_tile_levels, tile_levels_config
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import entries_of, integers_of
 from tuninglink.mlir.diagnostics import error
@@ -263,9 +259,8 @@ class SpirvRules(ABC):
         gpu, rules = self.device.gpu, self.rules
         self.threads = tuple(rules.knob(name, 1, gpu.threads) for name in THREADS_KNOBS)
         self.subgroup_size = rules.knob(SUBGROUP_SIZE_KNOB, 0, max(gpu.subgroup_sizes))
-        for name, count, most in zip(
-            THREADS_KNOBS, self.threads, self.device.workgroup_sizes, strict=False
-        ):
+        limits = zip(THREADS_KNOBS, self.threads, self.device.workgroup_sizes, strict=False)
+        for name, count, most in limits:
             rules.unsafe(count <= most, f"{name} must be at most {most}, not {{}}", count)
         total = product(self.threads)
         rules.unsafe(

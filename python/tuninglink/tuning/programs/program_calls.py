@@ -193,9 +193,7 @@ def _calls(
 ) -> list[FunctionCall]:
     """Return the calls of a function: one, or one at each combination of sizes on which it depends."""
     dimensions = list(entry.dynamic_dimensions())
-    relevant = [
-        size for size in sizes if any(size.applies_to(*dimension) for dimension in dimensions)
-    ]
+    relevant = [size for size in sizes if any(size.applies_to(*place) for place in dimensions)]
     if not relevant or given:
         return [_call(entry, weight, given)]
     calls = []
@@ -226,13 +224,9 @@ def _call(entry: EntryFunction, weight: int, given: Sequence[GivenInput]) -> Fun
         if element_type(argument.element_type) is None:
             obstacle = f"argument {number} is of type '{argument.element_type}'"
             return FunctionCall(entry.name, weight, obstacle=obstacle)
+        kind, is_scalar = argument.element_type, argument.shape is None
         inputs.append(
-            ProgramInput(
-                sizes,
-                argument.element_type,
-                is_scalar=argument.shape is None,
-                is_updated=argument.is_updated,
-            )
+            ProgramInput(sizes, kind, is_scalar=is_scalar, is_updated=argument.is_updated)
         )
     return FunctionCall(entry.name, weight, tuple(inputs), entry.has_fences)
 
@@ -243,7 +237,7 @@ def form_dispatches(
     """Take a program to `executable-sources`; see `read_program`.
 
     Returns:
-        The calls that its time is made of, None if its functions cannot be read; and the program, saved on the way
+        The calls that make up its time, None if its functions cannot be read; and the program, saved on the way
         where that is cheap.
 
     Raises:
@@ -268,7 +262,7 @@ def form_dispatches(
 def program_calls(
     path: str, *, first: Phase, sizes: Sequence[GivenSizes], options: CallOptions
 ) -> ProgramCalls | None:
-    """Return the calls that the time of a program is made of; None if its functions cannot be read.
+    """Return the calls that make up the time of a program; None if its functions cannot be read.
 
     Raises:
         CompileError: see `read_program`.
