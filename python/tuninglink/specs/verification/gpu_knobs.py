@@ -252,11 +252,14 @@ def _of_wrong_loops(name: str, value: mlir.Attribute, parallel: Sequence[bool]) 
 def _of_other_loops(name: str, value: mlir.Attribute, loops: int) -> Iterator[Fault]:
     """Yield the faults of a knob that is written for another number of loops or operands."""
     asked = f"for the {_count(loops, 'loop')} that the matcher requires"
-    if name in gpu.TILES and isinstance(value, mlir.ArrayAttr) and len(value) != loops:
+    has_sizes = name in (*gpu.TILES, gpu.PADDING) and isinstance(value, mlir.ArrayAttr)
+    if has_sizes and len(value) != loops:
         zeros = [0] * max(0, loops - len(value))
         sizes = [*(gpu.read_integers(value) or ())][:loops]
         right = [*zeros, *sizes] if name in gpu.REDUCING else [*sizes, *zeros]
         remedy = f"there is one size for each loop, 0 for one that is not tiled, such as {right}"
+        if name == gpu.PADDING:
+            remedy = "there is one size for each loop, that of its tile"
         cannot_tile = name == gpu.REDUCTION and len(value) > loops
         message = f"'{name}' has {_count(len(value), 'size')} {asked}"
         yield Fault(message, remedy, is_error=cannot_tile)
