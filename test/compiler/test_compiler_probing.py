@@ -1,4 +1,4 @@
-"""Targets: what is known needs no asking, what is not is tried elsewhere, and nothing ends this process."""
+"""Targets: known targets are not probed, others are tried in another process, and no probe ends this process."""
 
 from __future__ import annotations
 

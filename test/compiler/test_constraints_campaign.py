@@ -85,7 +85,7 @@ class Case:
         target: what it is compiled for.
         pipeline: the pipeline.
         knobs: the values of knobs; others are 0. Without any, the compiler's own choice.
-        verdict: what is to be said of it.
+        verdict: the expected verdict.
         compiles: what the compiler says.
         space: which space of the pipeline.
     """

@@ -65,7 +65,7 @@ class Export:
         self._unknowns = [z3.Int(name, self._context) for name in knobs]
 
     def has_others(self, solutions: list[tuple[int, ...]]) -> bool:
-        """Return whether there are solutions beside these."""
+        """Return whether further solutions exist."""
         self._solver.push()
         for values in solutions:
             pairs = zip(self._unknowns, values, strict=True)

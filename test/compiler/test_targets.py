@@ -1,4 +1,4 @@
-"""Targets by name and by attribute, checked against what the compiler itself makes of the names."""
+"""Targets by name and by attribute, checked against the compiler's own results for the names."""
 
 import ctypes
 import re

@@ -60,7 +60,7 @@ class RecordedDevices:
 
     Attributes:
         program_us: the time of a whole program.
-        measurements: how many times a candidate can be measured until the device is gone.
+        measurements: the number of measurements until the device is gone.
     """
 
     program_us: Callable[[CompiledProgram], float] = lambda _: 0.0
@@ -152,7 +152,7 @@ class Interruption:
 
     Attributes:
         reported: the keys of the trials that it reported as kept.
-        recorded: how often each key is in the database.
+        recorded: the number of times that each key is in the database.
         spec: what it wrote in the end.
     """
 

@@ -33,7 +33,7 @@ _MOST_CACHED: Final = 256
 """The capacity of the caches of digests and configurations."""
 
 MOST_PROPOSALS: Final = 20
-"""For how many rejected configurations the nearest valid one is looked for."""
+"""The maximum number of rejected configurations whose nearest valid one is computed."""
 
 
 @dataclass(frozen=True)

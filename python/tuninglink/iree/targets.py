@@ -134,6 +134,9 @@ def _is_gpu_target(attribute: mlir.Attribute | None) -> bool:
 _BACKENDS: Final = {"vulkan-spirv": "vulkan", "metal-spirv": "metal"}
 """Short names of backends. The others have the compiler's name."""
 
+SPIRV_BACKENDS: Final = frozenset(_BACKENDS)
+"""The compiler's names of the backends that generate SPIR-V."""
+
 _GENERIC_CPUS: Final = frozenset({"", "generic"})
 
 

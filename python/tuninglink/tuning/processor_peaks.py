@@ -228,7 +228,7 @@ _BUSY: Final = 0.2
 
 
 def _waiting_seconds() -> float:
-    """Return how long some process has waited for a processor; 0 if the kernel does not report it."""
+    """Return the time that some process has waited for a processor; 0 if the kernel does not report it."""
     with suppress(OSError, ValueError):
         some = Path("/proc/pressure/cpu").read_text().partition("\n")[0]
         return int(some.rpartition("total=")[2]) / 1e6

@@ -82,7 +82,7 @@ def comparison(numerics: Numerics = Numerics.ROUNDING) -> FlagComparison:
 
 
 class RecordedReference:
-    """A reference whose outputs are all one value, and that counts how often it is computed."""
+    """A reference whose outputs are all one value, and that counts its computations."""
 
     name = "llvm-cpu"
 

@@ -45,7 +45,7 @@ _INTRINSIC_THREADS: Final = {"MFMA": 64, "WMMAR3": 32, "WMMAR4": 32, "WMMA": 32}
 """The threads of a subgroup that execute an AMD intrinsic together, by instruction set."""
 
 _SUBGROUP_SIZES: Final = {"gfx9": (64,), "gfx1": gpu.AMD_SUBGROUP_SIZES, "sm_": (32,)}
-"""The threads of a subgroup, for what names of architectures start with: the `subgroup_size_choices` of targets."""
+"""The threads of a subgroup, by the prefix of the name of an architecture: the `subgroup_size_choices` of targets."""
 
 
 def knob_faults(

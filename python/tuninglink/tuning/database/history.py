@@ -148,7 +148,7 @@ class History:
 
     Attributes:
         problems: the problems, in the order of their first trials.
-        hidden: how many selected problems are not shown, since they have one environment or no change.
+        hidden: the number of selected problems that are not shown, since they have one environment or no change.
         format: the kind of the document.
         version: the version of its form.
     """

@@ -49,7 +49,7 @@ class Request(Generic[Answer]):
     Attributes:
         work: a function that can be imported by its name; its first argument is the `Measurer` of the process.
         arguments: its other arguments.
-        expected_seconds: how long the work takes where that depends on the arguments; it extends the time limit.
+        expected_seconds: the duration of the work where it depends on the arguments; it extends the time limit.
     """
 
     work: Callable[..., Answer]
@@ -125,7 +125,7 @@ _OPENING_SECONDS: Final = 60.0
 
 
 _BROKEN: Final = frozenset({FailureKind.RUN, FailureKind.CRASH, FailureKind.TIMEOUT})
-"""Failures that leave a process that is gone, or a context on a GPU in which everything fails from then on."""
+"""Failures after which the process is gone, or all further work in its context on a GPU fails."""
 
 
 class DeviceProcess(Device):

@@ -167,7 +167,7 @@ class Devices:
 
     Attributes:
         first: the device that races are run on.
-        at_once: how many benchmarks may be given to them at once; see `DeviceSet`.
+        at_once: the number of benchmarks that they accept at once; see `DeviceSet`.
 
     Raises:
         DeviceError: a device is missing or cannot be opened.

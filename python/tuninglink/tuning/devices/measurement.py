@@ -93,7 +93,7 @@ class Measurer:
 
         Args:
             benchmark: what.
-            seconds: how long sampling may take; three samples are taken in any case, unless they take over a second.
+            seconds: the time limit of sampling; three samples are taken in any case, unless they take over a second.
             limit_microseconds: an iteration that takes longer is not worth a batch.
 
         Raises:
@@ -178,7 +178,7 @@ class Measurer:
             reduction: the number of products in an element of an output.
 
         Returns:
-            None if they agree; else what is wrong and where.
+            None if they agree; else the difference and its place.
 
         Raises:
             MeasurementError: one cannot be loaded or run.

@@ -180,7 +180,7 @@ def write_report(report: TuningReport, directory: Path) -> None:
     """Write `report.json` and `index.html`.
 
     Args:
-        report: what is written.
+        report: the report.
         directory: where; made if there is none.
 
     Raises:
