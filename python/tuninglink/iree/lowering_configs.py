@@ -38,6 +38,12 @@ TILES: Final = (WORKGROUP, REDUCTION, THREAD, SUBGROUP, LANE, SERIAL, PARTIAL_RE
 _LISTS: Final = frozenset({*TILES, PADDING, PROMOTED_OPERANDS})
 """The entries that are ignored if they are not lists of integers."""
 
+DIRECT_LOAD: Final = "use_global_load_dma"
+"""The type of promotion by loads from global memory straight into shared memory."""
+
+DIRECTLY_LOADING: Final = ("gfx950", "gfx1250")
+"""The architectures that may have such loads. For others, the compiler writes the code without them."""
+
 REDUCING: Final = frozenset({REDUCTION, PARTIAL_REDUCTION, SERIAL})
 """Those entries that tile reductions, which are the last loops of contractions."""
 
