@@ -175,8 +175,8 @@ def _of_wrong_loops(name: str, value: mlir.Attribute, parallel: Sequence[bool]) 
 def _of_other_loops(name: str, value: mlir.Attribute, loops: int) -> Iterator[Fault]:
     """Yield the faults of a knob that is written for another number of loops or operands."""
     asked = f"for the {_count(loops, 'loop')} that the matcher requires"
-    has_sizes = name in (*gpu.TILES, gpu.PADDING) and isinstance(value, mlir.ArrayAttr)
-    if has_sizes and len(value) != loops:
+    has_sizes = name in (*gpu.TILES, gpu.PADDING)
+    if has_sizes and isinstance(value, mlir.ArrayAttr) and len(value) != loops:
         zeros = [0] * max(0, loops - len(value))
         sizes = [*(gpu.read_integers(value) or ())][:loops]
         right = [*zeros, *sizes] if name in gpu.REDUCING else [*sizes, *zeros]
