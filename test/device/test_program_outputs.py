@@ -85,11 +85,12 @@ class WrongDevice(Device):
         return replace(outputs, arrays=tuple(array * factor for array in outputs.arrays))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def case(
-    compiler: CandidateCompiler, device: DeviceProcess, tmp_path: Path
+    compiler: CandidateCompiler, device: DeviceProcess, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Callable[..., ModelRuns]]:
-    opened: list[ProgramReference] = []
+    path = tmp_path_factory.mktemp("outputs") / "program.mlir"
+    opened: dict[object, ProgramReference] = {}
 
     def make(
         default: float = 0.0,
@@ -100,11 +101,11 @@ def case(
         numerics: Numerics = Numerics.ROUNDING,
         seconds: float = 60.0,
     ) -> ModelRuns:
-        path = tmp_path / "program.mlir"
         path.write_text(source or matmul(64, 64, 64))
         program = read_program(str(path), FLAGS, options=options)
-        reference = ProgramReference(program.saved, "llvm-cpu", 0, seconds)
-        opened.append(reference)
+        key = (source, options, seconds)
+        reference = opened.get(key) or ProgramReference(program.saved, "llvm-cpu", 0, seconds)
+        opened[key] = reference
         runs = ModelRuns(program, compiler, device, seed=0, seconds=0.2)
         first = runs._image("")
         runs.device = WrongDevice(device, lambda image: default if image == first else tuned)
@@ -112,7 +113,7 @@ def case(
         return runs
 
     yield make
-    for reference in opened:
+    for reference in opened.values():
         reference.__exit__()
 
 
