@@ -123,7 +123,7 @@ def distance(sample: Sequence[int], space: Sequence[int]) -> float:
 
 
 def worst_distances(operation: mlir.Operation, size: int) -> Iterable[float]:
-    """Yield for some seeds how far the histogram of a sample is from the space's, for the worst knob."""
+    """Yield the distance of a sample's histogram from the space's for some seeds, for the worst knob."""
     constraints = read_constraints(operation, knob_template(operation), PROBLEM)
     space = list(constraints.enumerate())
     for seed in range(SEEDS):

@@ -2,7 +2,7 @@
 
 Entry and dispatch are an f16 matmul with transposed right-hand side and f32 result, configured for gfx942.
 Sizes are drawn from the multiples of 16 up to 8192, so a random program meets next to none of a random
-spec's entries: what is measured is the cost of carrying and trying them.
+spec's entries: the measured cost is that of carrying and trying them.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ class Replay:
     """The result of a search in a table.
 
     Attributes:
-        measured: how many measurements it took to arrive.
+        measured: the number of measurements until it arrived.
         first: the best speedup among the first ones, as a part of the table's best.
     """
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.errors import TuninglinkError
@@ -58,6 +61,15 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
                 raise
     except OSError as failure:
         raise TuninglinkError(cannot("write", path, failure)) from None
+
+
+@contextmanager
+def temporary_directory() -> Iterator[Path]:
+    """Yield a new directory, which is removed after the block, and if an interrupt ends the process."""
+    with TemporaryDirectory(prefix="tuninglink-") as name:
+        remove = partial(shutil.rmtree, name, ignore_errors=True)
+        with interrupt_hook(remove):
+            yield Path(name)
 
 
 def make_directory(path: str | os.PathLike[str]) -> Path:

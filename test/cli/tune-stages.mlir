@@ -4,7 +4,7 @@
 // RUN: rm -rf %t && mkdir -p %t
 // RUN: tuninglink tune %s --dry-run --iree-hal-target-device=hip --iree-rocm-target=gfx942 | filecheck %s --check-prefix=SIZES
 // SIZES: dispatch {{ *}}problem {{ *}}calls {{ *}}pipeline {{ *}}constraints {{ *}}knobs {{ *}}size {{ *}}how
-// SIZES: @product_dispatch_0 {{ *}}contraction 512x256x256 f16xf16xf32 {{ *}}1 {{ *}}TileAndFuse {{ *}}the compiler {{ *}}11 {{ *}}{{[0-9,]+}} {{ *}}counted
+// SIZES: @product_dispatch_0 {{ *}}contraction 128x64x64 f16xf16xf32 {{ *}}1 {{ *}}TileAndFuse {{ *}}the compiler {{ *}}11 {{ *}}{{[0-9,]+}} {{ *}}counted
 // SIZES: VectorDistribute {{ *}}the GPU provider {{ *}}10 {{ *}}{{[0-9,]+}} {{ *}}counted
 
 // RUN: tuninglink tune %s --dry-run --pipeline VectorDistribute --fix workgroup[0]=64 --iree-hal-target-device=hip --iree-rocm-target=gfx942 | filecheck %s --check-prefix=PART
@@ -35,7 +35,7 @@
 // RUN: test -e %t/measured/product_dispatch_0-1.mlir
 // RUN: test -e %t/report/report.json
 // RUN: tuninglink database show %t/tuning.db | filecheck %s --check-prefix=KEPT
-// KEPT: contraction 512x256x256
+// KEPT: contraction 128x64x64
 
 // Mistakes name what is possible.
 // RUN: not tuninglink tune %s --dry-run --fix workgrup[0]=64 --iree-hal-target-device=hip --iree-rocm-target=gfx942 2>&1 | filecheck %s --check-prefix=NAME
@@ -48,10 +48,10 @@
 // TILE: error: knob 'distribution[0]' cannot be 3000
 // TILE-NEXT: note: possible values: 0, 1, 2, 4
 
-func.func @product(%a: tensor<512x256xf16>, %b: tensor<256x256xf16>) -> tensor<512x256xf32> {
+func.func @product(%a: tensor<128x64xf16>, %b: tensor<64x64xf16>) -> tensor<128x64xf32> {
   %zero = arith.constant 0.0 : f32
-  %empty = tensor.empty() : tensor<512x256xf32>
-  %filled = linalg.fill ins(%zero : f32) outs(%empty : tensor<512x256xf32>) -> tensor<512x256xf32>
-  %product = linalg.matmul ins(%a, %b : tensor<512x256xf16>, tensor<256x256xf16>) outs(%filled : tensor<512x256xf32>) -> tensor<512x256xf32>
-  return %product : tensor<512x256xf32>
+  %empty = tensor.empty() : tensor<128x64xf32>
+  %filled = linalg.fill ins(%zero : f32) outs(%empty : tensor<128x64xf32>) -> tensor<128x64xf32>
+  %product = linalg.matmul ins(%a, %b : tensor<128x64xf16>, tensor<64x64xf16>) outs(%filled : tensor<128x64xf32>) -> tensor<128x64xf32>
+  return %product : tensor<128x64xf32>
 }

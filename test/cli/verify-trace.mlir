@@ -1,6 +1,6 @@
 // Dispatches are compared on the values that they get as the program runs, on the device and on the CPU.
 
-// RUN: tuninglink verify %s --trace --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --device local-sync --input 32x64xf32=0.5 --input 64x16xf32=2 --expected 32x16xf32=128 | filecheck %s
+// RUN: tuninglink verify %s --jobs 1 --trace --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --device local-sync --input 32x64xf32=0.5 --input 64x16xf32=2 --expected 32x16xf32=128 | filecheck %s
 // CHECK: @main: relative errors against the reference
 // CHECK: dispatch {{.*}} result {{ *}}inputs {{ *}}outputs {{ *}}tolerance {{ *}}largest value
 // CHECK: 0 main_dispatch_0_elementwise_{{.+}} agrees {{ *}}0 {{ *}}0 {{ *}}0.0001 {{ *}}1
@@ -9,14 +9,14 @@
 // CHECK: outputs with traces, against --expected: 0
 // CHECK: all dispatches and the outputs agree
 
-// RUN: tuninglink verify %s --trace --format json --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --device local-sync | filecheck %s --check-prefix=JSON
+// RUN: tuninglink verify %s --jobs 1 --trace --format json --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --device local-sync | filecheck %s --check-prefix=JSON
 // JSON: "name": "main",
 // JSON: "result": "agrees"
 
 // The whole program is the last row.
-// RUN: not tuninglink verify %s --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --device local-sync --input 32x64xf32=0.5 --input 64x16xf32=2 --expected 32x16xf32=126 2>/dev/null | filecheck %s --check-prefix=WRONG
+// RUN: not tuninglink verify %s --jobs 1 --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --device local-sync --input 32x64xf32=0.5 --input 64x16xf32=2 --expected 32x16xf32=126 2>/dev/null | filecheck %s --check-prefix=WRONG
 // WRONG: main_dispatch_1_matmul_{{.+}} right
-// WRONG: the whole program {{ *}}1 {{ *}}wrong {{ *}}relative error 0.016 against --expected, at most 0.0001 is rounding; --trace tells
+// WRONG: the whole program {{ *}}1 {{ *}}wrong {{ *}}relative error 0.016 against --expected, at most 0.0001 is rounding; --trace shows where they diverge
 
 // RUN: not tuninglink verify - --trace < %s 2>&1 | filecheck %s --check-prefix=STDIN
 // STDIN: error: --trace compiles the program twice; standard input can be read once only

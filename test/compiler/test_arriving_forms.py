@@ -31,7 +31,7 @@ def function_of(dispatch: str) -> str:
 @pytest.mark.parametrize("name", CASES)
 def test_every_form_is_configured_and_compiles(name: str) -> None:
     case = CASES[name]
-    result = compiled(case)
+    result = compiled(case, "--compile-to=executable-targets")
     assert {
         function_of(entry.dispatch): (entry.entry and entry.entry.matcher, entry.derivation)
         for entry in result.applied

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 from places import ROOT
 from programs import TARGETS
-from tuning_programs import matmul, prepared
+from tuning_programs import compiler_for, matmul, prepared
 
 from tuninglink.spaces.knobs import FixedKnob
 from tuninglink.spaces.selection import SelectionError, SpaceSelection
-from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.programs.benchmark import Benchmark
 
 if TYPE_CHECKING:
@@ -96,11 +95,11 @@ def test_each_option_changes_the_code(
     task: PreparedTask = request.getfixturevalue(name)
     candidate = candidate_of(task, pipeline, knobs)
     variants = task.spaces.variants(candidate)
-    with CandidateCompiler(TARGETS["hip"], jobs=2) as compiler:
-        jobs = {
-            each: compiler.submit(task.template, each, 120.0) for each in (candidate, *variants)
-        }
-        outcomes = {each.key: job.result() for each, job in jobs.items()}
+    compiler = compiler_for(TARGETS["hip"])
+    outcomes = {
+        option.key: compiler.submit(task.template, option, 120.0).result()
+        for option in (candidate, *variants)
+    }
     images = {
         key: outcome.image for key, outcome in outcomes.items() if isinstance(outcome, Benchmark)
     }

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from tuninglink.compiler import Compilation
 
 CONFIGURED = "--compile-to=executable-configurations"
+TRANSLATED = "--compile-to=executable-targets"
+"""Where LLVM's passes begin."""
 
 
 def program(element: str) -> bytes:
@@ -73,7 +75,7 @@ def derivations(result: Compilation) -> dict[str, tuple[str | None, str]]:
 @pytest.mark.parametrize("name", TARGETS)
 def test_an_entry_applies_to_every_form_and_compiles(name: str) -> None:
     target = TARGETS[name]
-    result = compiled(program(target.element), whole_spec(target), target)
+    result = compiled(program(target.element), whole_spec(target), target, TRANSLATED)
     assert derivations(result) == {
         "nk": ("nk", ""),
         "batch_nk": ("nk", "from @nk: unit batch added"),
@@ -90,7 +92,7 @@ def test_an_entry_applies_to_every_form_and_compiles(name: str) -> None:
 def test_an_entry_for_weights_with_k_rows_applies_to_its_forms_and_compiles(name: str) -> None:
     target = TARGETS[name]
     content = spec(linear_entry("kn", KN, target))
-    result = compiled(program(target.element), content, target)
+    result = compiled(program(target.element), content, target, TRANSLATED)
     assert derivations(result) == {
         "kn": ("kn", ""),
         "batch_kn": ("kn", "from @kn: unit batch added"),
@@ -112,7 +114,7 @@ def test_a_convolution_loses_its_batch_and_compiles(name: str) -> None:
     target = TARGETS[name]
     content = spec(convolution_entry("conv", target))
     source = convolution("image", is_batched=False).encode()
-    result = compiled(source, content, target)
+    result = compiled(source, content, target, TRANSLATED)
     assert derivations(result) == {"image": ("conv", "from @conv: unit loop removed")}
     text = compiled(source, content, target, CONFIGURED).output.decode()
     # The lists are for the loops of the matmul that it becomes, and one is for its own.

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 from programs import TARGETS
-from tuning_programs import prepared
+from tuning_programs import compiler_for, prepared
 
 from tuninglink.solver.answers import Verdict
-from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.results import Failure
 
 TOPK = """
@@ -61,9 +60,9 @@ def test_valid_configurations_of_selections_compile(program: str, pipeline: str)
     assert len(candidates) == 4
     assert {each.pipeline for each in candidates} == {f"#iree_gpu.pipeline<{pipeline}>"}
     assert all(each.space >= 0 for each in candidates)
-    with CandidateCompiler(TARGETS["hip"], jobs=2) as compiler:
-        jobs = [compiler.submit(task.template, each, 120.0) for each in candidates]
-        failures = [job.result() for job in jobs if isinstance(job.result(), Failure)]
+    compiler = compiler_for(TARGETS["hip"])
+    jobs = [compiler.submit(task.template, candidate, 120.0) for candidate in candidates]
+    failures = [job.result() for job in jobs if isinstance(job.result(), Failure)]
     assert not failures
 
 

@@ -196,6 +196,13 @@ def test_intrinsics_of_other_types_and_shapes_are_no_cooperative_matrices() -> N
     assert getattr(matrix, "options", ()) == ("[16, 16, 16]",)
 
 
+def test_other_backends_have_no_space_in_these_pipelines() -> None:
+    workload = Trials.of(WIDE, TARGETS["sm_80"]).workload
+    for pipeline in SPIRV_LEVELS:
+        with pytest.raises(UndecidedError, match="the target does not build"):
+            registry().spaces(workload, pipeline)
+
+
 def test_knobs_have_the_names_of_levels() -> None:
     subject = trials(NARROW, "pascal")
     workload = subject.workload

@@ -15,11 +15,11 @@ from tuninglink.workers import Pool
 
 
 def test_code_that_overflows_the_stack_of_a_worker_is_known_once_it_is_compiled() -> None:
-    programs = (overflowing(), matmul(64, 64, 64), overflowing())
+    programs = (matmul(64, 64, 64), overflowing(), matmul(64, 64, 64))
     with Pool(1, report_frames) as pool:
         reasons = [pool.submit(overflow_of, each).result() for each in programs]
     expected = "its code takes 191 KiB of stack, and IREE's workers have 128 KiB"
-    assert reasons == [expected, "", expected]
+    assert reasons == ["", expected, ""]
 
 
 FUNCTIONS: Final = ("erf", "exp", "log", "sin", "sqrt")

@@ -11,12 +11,12 @@ import pytest
 from compilations import compiler_tool
 from iree.compiler import ir as mlir
 from programs import TARGETS
-from tuning_programs import REDUCTION, dispatched, matmul
+from tuning_programs import REDUCTION, compiler_for, dispatched, matmul
 
 from tuninglink.errors import CompileError
 from tuninglink.iree.given_sizes import GivenSizes
 from tuninglink.mlir.diagnostics import thread_context
-from tuninglink.tuning.candidates.compilation import CandidateCompiler, Compiled
+from tuninglink.tuning.candidates.compilation import Compiled
 from tuninglink.tuning.programs.benchmark import Access
 from tuninglink.tuning.programs.dispatches import read_program
 
@@ -139,8 +139,7 @@ func.func @main(%a: tensor<8x32xf32>) -> tensor<8x4xf32> {
 
 def test_constants_of_dispatches_survive() -> None:
     (task,) = dispatched(BIAS, CPU).tasks
-    with CandidateCompiler(TARGETS[CPU], 1) as compiler:
-        compiled = compiler.submit_program(task.source, "", 60).result()
+    compiled = compiler_for(TARGETS[CPU]).submit_program(task.source, "", 60).result()
     assert isinstance(compiled, Compiled)
     assert struct.pack("4f", 1, 2, 3, 4) in compiled.image
 

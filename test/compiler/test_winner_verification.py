@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from tuning_programs import TARGETS, prepared
+from tuning_programs import TARGETS, compiler_for, prepared
 
 from tuninglink.tuning.candidates import Candidate
-from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.deciding.winner_checks import WinnerVerification
 from tuninglink.tuning.programs.benchmark import Benchmark
 
@@ -42,22 +41,22 @@ def too_wide() -> Candidate:
 def test_a_tile_beyond_a_row_of_the_image_is_refused_in_a_spec_alone() -> None:
     task = prepared(STRIDED, "cuda")
     candidate = too_wide()
-    with CandidateCompiler(TARGETS["cuda"], 1) as compiler:
-        measured = compiler.submit(task.template, candidate, 60.0).result()
-        assert isinstance(measured, Benchmark)
-        failure = WinnerVerification(task, compiler, 60.0).failure(candidate, measured)
+    compiler = compiler_for(TARGETS["cuda"])
+    measured = compiler.submit(task.template, candidate, 60.0).result()
+    assert isinstance(measured, Benchmark)
+    failure = WinnerVerification(task, compiler, 60.0).failure(candidate, measured)
     assert failure is not None
     assert "'tensor.expand_shape' op expected" in failure.message
 
 
 def test_a_spec_for_the_compilers_choice_gives_its_binary() -> None:
     task = prepared(STRIDED, "cuda")
-    with CandidateCompiler(TARGETS["cuda"], 1) as compiler:
-        measured = compiler.submit(task.template, task.spaces.default, 60.0).result()
-        assert isinstance(measured, Benchmark)
-        verification = WinnerVerification(task, compiler, 60.0)
-        assert verification.failure(task.spaces.default, measured) is None
-        other = Benchmark(b"other", measured.function, measured.layout)
-        failure = verification.failure(task.spaces.default, other)
+    compiler = compiler_for(TARGETS["cuda"])
+    measured = compiler.submit(task.template, task.spaces.default, 60.0).result()
+    assert isinstance(measured, Benchmark)
+    verification = WinnerVerification(task, compiler, 60.0)
+    assert verification.failure(task.spaces.default, measured) is None
+    other = Benchmark(b"other", measured.function, measured.layout)
+    failure = verification.failure(task.spaces.default, other)
     assert failure is not None
     assert failure.message == "the binaries differ"

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from programs import TARGETS
+from places import TOOLS
+from processes import eventually
+from programs import TARGETS, listening
 
 from tuninglink.cli.compile import specs_of
 from tuninglink.cli.explain_device import DeviceOptions, ProgramMeasurement
@@ -308,17 +312,17 @@ def test_the_time_of_a_dynamic_dispatch_is_the_mean_over_its_sizes(
 ) -> None:
     """Its cost is this mean, too: a geometric mean of the times gave rates above the peaks."""
 
-    class TimedByBytes(DeviceProcess):
+    class TimedByStride(DeviceProcess):
         def measure(self, benchmark: Benchmark, *_: object) -> Timing:
-            return Timing((float(benchmark.layout.binding_bytes),), 1)
+            return Timing((float(benchmark.layout.stride),), 1)
 
-    monkeypatch.setattr(dispatch_times, "DeviceProcess", TimedByBytes)
+    monkeypatch.setattr(dispatch_times, "DeviceProcess", TimedByStride)
     path = tmp_path / "dynamic.mlir"
     path.write_text(DYNAMIC)
     program = read_program(str(path), FLAGS, sizes=[GivenSizes.parse("0.0=8:3,64")])
     (task,) = program.tasks
-    bytes_of = {size.sizes: size.layout.binding_bytes for size in task.sized if size.weight}
-    small, large = sorted(bytes_of.values())
+    strides = {size.sizes: size.layout.stride for size in task.sized if size.weight}
+    small, large = sorted(strides.values())
     assert small < large
     profile, _ = time_dispatches(program, lambda source, _: source, "local-sync", Settings())
     assert list(profile.by_name.values()) == [(3 * small + large) / 4]
@@ -337,3 +341,22 @@ def test_a_device_that_does_not_run_the_code_is_an_error(dispatched: DispatchedP
 def test_a_missing_device_is_an_error_before_the_program_is_compiled() -> None:
     with pytest.raises(DeviceError, match="there is no driver 'local-taks'"):
         ProgramMeasurement("missing.mlir", CompileOptions(), DeviceOptions(device="local-taks"))
+
+
+def test_an_interrupt_leaves_no_weights_behind(program: Path, tmp_path: Path) -> None:
+    """The runtime's tool reads the program and its weights from files, which may be large."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    command = [str(TOOLS / "tuninglink"), "explain", str(program), "--no-project", *FLAGS]
+    command += ["--device", "local-sync", *(f"--input={text}" for text in INPUTS)]
+    with subprocess.Popen(
+        listening(command),
+        env={**os.environ, "TMPDIR": str(folder)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    ) as explaining:
+        assert eventually(lambda: any(folder.glob("tuninglink-*/program.vmfb")))
+        explaining.send_signal(signal.SIGINT)
+        output, _ = explaining.communicate()
+    assert explaining.returncode == 130, output
+    assert eventually(lambda: not any(folder.glob("tuninglink-*")))

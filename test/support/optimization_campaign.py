@@ -14,7 +14,7 @@ import sys
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from generated_programs import random_program
 from interpreter import apply_spec
@@ -46,7 +46,7 @@ class Outcome:
     """The result of a comparison.
 
     Attributes:
-        counts: how much was compared.
+        counts: the numbers of comparisons.
         failures: what went wrong.
     """
 
@@ -133,13 +133,16 @@ def _as_opaque(text: str) -> str:
     return text.replace(f", {marker}", "").replace("  transform.yield %0", again)
 
 
-def optimized(spec: Spec) -> Iterator[tuple[str, Spec]]:
-    """Yield a spec without its copies, indexed, and both, with the names of the changes."""
-    for name, deduplicates, indexes in (
-        ("without copies", True, False),
-        ("indexed", False, True),
-        ("indexed without copies", True, True),
-    ):
+_OPTIMIZATIONS: Final = (
+    ("without copies", True, False),
+    ("indexed", False, True),
+    ("indexed without copies", True, True),
+)
+
+
+def optimized(spec: Spec, *, every: bool = True) -> Iterator[tuple[str, Spec]]:
+    """Yield a spec without its copies, indexed, and both, or both only; each with what was done to it."""
+    for name, deduplicates, indexes in _OPTIMIZATIONS[0 if every else -1 :]:
         module = spec.module.clone()
         if deduplicates:
             deduplicate_sequences(module)
@@ -181,7 +184,7 @@ def check_output(
     linked = link_specs(given).spec
     if default_specs:
         expected = output([linked], prune=False, default_specs=False)
-    for what, spec in list(optimized(linked))[0 if every else -1 :]:
+    for what, spec in optimized(linked, every=every):
         outcome.counts[f"outputs {what}"] += 1
         if output([spec], prune=False, default_specs=False) != expected:
             outcome.failures.append(f"{target}: another output {what} with\n" + "\n".join(specs))

@@ -14,6 +14,7 @@ from programs import TARGETS
 from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.spaces.selection import EVERYTHING, SpaceSelection
 from tuninglink.tuning.candidates import sampling
+from tuninglink.tuning.candidates.compilation import CandidateCompiler
 from tuninglink.tuning.candidates.preparation import PreparedTask, prepare
 from tuninglink.tuning.programs.dispatches import DispatchedProgram, read_program
 
@@ -121,8 +122,17 @@ def prepared(source: str, target: str, selection: SpaceSelection = EVERYTHING) -
     return prepare(task, TARGETS[target], [], registry, {}, selection=selection)
 
 
+@cache
+def compiler_for(flags: tuple[str, ...]) -> CandidateCompiler:
+    """Return the compiler of candidates for flags that the tests of this process share.
+
+    Its worker takes longer to start than most candidates take to compile. It ends with this process.
+    """
+    return CandidateCompiler(flags, jobs=1)
+
+
 def depthwise(stride: int = 1, window: int = 3, channels: int = 16) -> str:
-    """Return a program with a convolution of each channel of an image in NCHW by itself."""
+    """Return a program with a depthwise convolution of an image in NCHW."""
     size = (16 - 1) * stride + window
     image, result = (f"tensor<1x{channels}x{side}x{side}xf32>" for side in (size, 16))
     kernel = f"tensor<{channels}x{window}x{window}xf32>"

@@ -14,7 +14,7 @@ from tuninglink.mlir import names
 from tuninglink.payloads import configured
 from tuninglink.solver.answers import Verdict
 from tuninglink.spaces.configuration import read_configuration
-from tuninglink.spaces.configuration_answers import Miscompilations, replaced_entries
+from tuninglink.spaces.configuration_answers import miscompilation, replaced_entries
 from tuninglink.spaces.verification import verify_configuration
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _MOST_CACHED: Final = 256
 """The capacity of the caches of digests and configurations."""
 
 MOST_PROPOSALS: Final = 20
-"""For how many rejected configurations the nearest valid one is looked for."""
+"""The maximum number of rejected configurations whose nearest valid one is computed."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ class ConfigurationChecks:
         judged = self._known.get(key)
         if judged is None:
             judged = _judged(self._verify(dispatch, configuration), key, configuration)
-            reason = Miscompilations.of(dispatch).reason(configuration)
+            reason = miscompilation(dispatch, configuration)
             if reason:
                 judged = replace(judged, answer=replace(judged.answer, miscompilation=reason))
             self._known[key] = replace(

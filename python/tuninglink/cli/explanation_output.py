@@ -142,11 +142,13 @@ def _cost(row: ProblemRow, explanation: Explanation) -> str:
         share = "depends on dynamic sizes"
     elif dispatch.microseconds is None and explanation.measure == "measured time":
         share = "time unknown"
+    # The work of the calls.
     parts = [share, "1 call" if weight.calls == 1 else f"{weight.calls:,} calls"]
     amounts = ((dispatch.cost.flops, "FLOP"), (dispatch.cost.bytes, "B"))
     parts += [f"{_scaled(amount)}{unit} a call" for amount, unit in amounts if amount is not None]
     if dispatch.cost.intensity is not None:
         parts.append(f"{dispatch.cost.intensity:.1f} FLOP/B")
+    # The measured times and rates.
     if dispatch.microseconds is not None:
         parts.append(f"{dispatch.microseconds:,.1f} µs a call")
     rates = dispatch.rates

@@ -5,7 +5,6 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-import tempfile
 import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -23,7 +22,7 @@ from tuninglink.compiler.session import set_up_command_line
 from tuninglink.emission.spec_writer import write_spec
 from tuninglink.errors import TuninglinkError
 from tuninglink.explaining.profiles import read_profile
-from tuninglink.files import STANDARD_STREAM, check_directory, write_output
+from tuninglink.files import STANDARD_STREAM, check_directory, temporary_directory, write_output
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error
 from tuninglink.tuning.flag_sets.results import FlagsResult, TunedSet
 from tuninglink.tuning.problems.programs import program_of
@@ -84,8 +83,8 @@ def tune_problems(options: TuneOptions, command: str) -> TuninglinkError | None:
         TuninglinkError: a problem cannot be tuned, or a result cannot be written.
     """
     process.show(Diagnostic(Severity.REMARK, _NO_WHOLE_PROGRAM))
-    with tempfile.TemporaryDirectory(prefix="tuninglink-") as directory:
-        path = Path(directory) / "problems.mlir"
+    with temporary_directory() as directory:
+        path = directory / "problems.mlir"
         path.write_text(program_of(options.problems))
         return tune_program(replace(options, input=str(path)), command)
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from iree.compiler import ir as mlir
 
 from tuninglink.iree import known_targets
-from tuninglink.mlir import names
+from tuninglink.iree.targets import Target, read_executable_target
+from tuninglink.mlir.attributes import parameters
 from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.serialization import parse_module
-from tuninglink.mlir.walk import collect
-
-if TYPE_CHECKING:
-    from tuninglink.iree.targets import Target
+from tuninglink.mlir.walk import body
 
 _PROGRAM: Final = b"""
 func.func @target(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
@@ -23,7 +21,7 @@ func.func @target(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
   return %sum : tensor<4xf32>
 }
 """
-"""A program with a dispatch."""
+"""A program, of which only the devices matter."""
 
 
 def executable_target(flags: Iterable[str], context: mlir.Context) -> mlir.Attribute:
@@ -47,12 +45,25 @@ def _executable_target(flags: tuple[str, ...]) -> str:
     result = compile_program(
         _PROGRAM,
         default_specs=False,
-        flags=[*flags, "--compile-to=executable-sources"],
+        flags=[
+            *flags,
+            "--compile-to=preprocessing",
+        ],  # the first phase whose output has the devices
         name="target.mlir",
     )
     module = parse_module(result.output, "target.mlir", thread_context())
-    (variant, *_) = collect(module, names.EXECUTABLE_VARIANT)
-    return str(variant.attributes["target"])
+    values = (operation.attributes.get("initial_value") for operation in body(module))
+    return str(next(target for value in values if value for target in _targets_in(value)))
+
+
+def _targets_in(attribute: mlir.Attribute) -> Iterator[mlir.Attribute]:
+    """Yield the executable targets in a `#hal.device.target`, or in an attribute that lists such."""
+    if read_executable_target(attribute) is not None:
+        yield attribute
+        return
+    nested = attribute if isinstance(attribute, mlir.ArrayAttr) else parameters(attribute)
+    for element in nested or ():
+        yield from _targets_in(element)
 
 
 _DEVICES: Final = {"rocm": "hip", "cuda": "cuda", "vulkan": "vulkan", "metal": "metal"}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Final
 
@@ -61,6 +61,7 @@ class ExecutableTarget:
     gpu: GpuTarget | None
 
 
+@lru_cache(maxsize=4)  # Many dispatches have one target. An attribute keeps its context in memory.
 def read_executable_target(attribute: mlir.Attribute) -> ExecutableTarget | None:
     """Read a `#hal.executable.target`. Return None for another attribute."""
     with attribute.context:
@@ -132,6 +133,9 @@ def _is_gpu_target(attribute: mlir.Attribute | None) -> bool:
 
 _BACKENDS: Final = {"vulkan-spirv": "vulkan", "metal-spirv": "metal"}
 """Short names of backends. The others have the compiler's name."""
+
+SPIRV_BACKENDS: Final = frozenset(_BACKENDS)
+"""The compiler's names of the backends that generate SPIR-V."""
 
 _GENERIC_CPUS: Final = frozenset({"", "generic"})
 

@@ -71,7 +71,8 @@ def parse_attribute(text: str, context: mlir.Context) -> mlir.Attribute | None:
 
 def _between_brackets(attribute: mlir.Attribute) -> str:
     _, _, inside = str(attribute).partition("<")
-    return inside.removesuffix(">")
+    # A type may follow.
+    return inside.rpartition(">")[0]
 
 
 def value_range(expression: Any, sizes: Sequence[Any]) -> tuple[Any, Any]:

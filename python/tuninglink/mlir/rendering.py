@@ -155,6 +155,6 @@ def _source_line(line: bytes, column: int) -> tuple[str, int]:
         shown, indent = "..." + shown[start:], 3 + indent - start
     if len(shown) > LONGEST_LINE:
         shown = shown[:LONGEST_LINE] + "..."
-    return "".join(
-        character if character.isprintable() else "\ufffd" for character in shown
-    ), indent
+    if not shown.isprintable():
+        shown = "".join(character if character.isprintable() else "\ufffd" for character in shown)
+    return shown, indent

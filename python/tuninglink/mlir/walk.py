@@ -50,6 +50,13 @@ def collect(root: mlir.Operation | mlir.OpView, *names: str) -> list[mlir.Operat
     return operations
 
 
+def op_names(root: mlir.Operation | mlir.OpView) -> set[str]:
+    """Return the names of the operations in `root`, including its own."""
+    occurring: set[str] = set()
+    visit(root, lambda operation: occurring.add(operation.name))
+    return occurring
+
+
 def children(operation: mlir.Operation) -> list[mlir.Operation]:
     """Return the operations directly inside the regions of `operation`, in order.
 

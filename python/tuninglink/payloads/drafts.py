@@ -6,14 +6,15 @@ The compiler's interpreter runs once for the drafts of several entries.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from iree.compiler import ir as mlir
 
+from tuninglink.matching.conditions import Condition, exclude_but_for_sizes
 from tuninglink.mlir import names
 from tuninglink.mlir.serialization import to_text
-from tuninglink.mlir.walk import body
+from tuninglink.mlir.walk import body, op_names
 from tuninglink.payloads.interpretation import configured_functions
 from tuninglink.payloads.payload import Payload, Size, function_of, root_of
 from tuninglink.payloads.program_writer import write_body, write_program
@@ -23,6 +24,7 @@ from tuninglink.specs.module_scan import is_any_op, signature
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
+    from tuninglink.iree.op_kinds import OpKind
     from tuninglink.iree.targets import Target
     from tuninglink.payloads.op_templates import Template
     from tuninglink.payloads.sizing import Sized
@@ -76,14 +78,22 @@ class Draft:
         target: the target of the payload, None for any.
         unsized: the operation, with open sizes.
         sized: the sizes.
-        fills: whether an accumulation starts from a `linalg.fill`.
+        condition: the condition of the entry's matcher.
     """
 
     entry: Entry
     target: Target | None
     unsized: UnsizedOp
     sized: Sized
-    fills: bool
+    condition: Condition
+
+    @cached_property
+    def fills(self) -> bool:
+        """Whether an accumulation starts from a `linalg.fill`: the matcher certainly matches none next to its op."""
+        condition = self.condition
+        if condition.names is not None:
+            return names.FILL not in condition.names
+        return bool(condition.kinds or condition.root is not None or condition.maps is not None)
 
     @property
     def template(self) -> Template:
@@ -162,7 +172,7 @@ def settings(function: mlir.Operation) -> Hashable:
 
 
 _BATCH: Final = 10
-"""The number of entries in a batch; every op of a batch is tried with every matcher."""
+"""The number of entries in a batch; every root op of a batch is tried with every matcher."""
 
 
 def configured_together(
@@ -199,7 +209,9 @@ def _configured(drafts: Sequence[Draft], target: mlir.Attribute) -> list[Configu
         return result
     module = _joined(drafts)
     try:
-        functions = configured_functions([draft.entry for draft in drafts], module, target)
+        functions = configured_functions(
+            [draft.entry for draft in drafts], module, target, _excluded(drafts)
+        )
     except mlir.MLIRError:
         return result
     for number, (draft, (function, winner)) in enumerate(zip(drafts, functions, strict=True)):
@@ -210,6 +222,33 @@ def _configured(drafts: Sequence[Draft], target: mlir.Attribute) -> list[Configu
             if dispatch.family is not None:  # the entry changed nothing else
                 result[number] = Configured(draft.shapes, dispatch, draft.payload)
     return result
+
+
+def _excluded(drafts: Sequence[Draft]) -> list[str]:
+    """Return the names of ops in the bodies of drafts that certainly no matcher of the drafts matches."""
+    # Bodies that differ only in sizes have the same ops.
+    bodies = {(draft.unsized, draft.fills): draft.body for draft in drafts}
+    excluded = set().union(*map(op_names, bodies.values()))
+    for condition in {_Discrete(draft.condition.names, draft.condition.kinds) for draft in drafts}:
+        excluded = {name for name in excluded if _excludes(condition, name)}
+    if not all(draft.fills for draft in drafts):
+        excluded.discard(names.FILL)
+    return sorted(excluded)
+
+
+class _Discrete(NamedTuple):
+    """The parts of a condition that few matchers differ in."""
+
+    names: frozenset[str] | None
+    kinds: frozenset[OpKind]
+
+
+@lru_cache(maxsize=1024)
+def _excludes(discrete: _Discrete, name: str) -> bool:
+    """Return whether a condition excludes all ops of a name; fills are excluded."""
+    condition = Condition(names=discrete.names, kinds=discrete.kinds)
+    other = Condition(names=frozenset((name,)))
+    return name == names.FILL or exclude_but_for_sizes(condition, other)
 
 
 def _is_local(entry: Entry) -> bool:

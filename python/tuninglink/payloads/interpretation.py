@@ -19,13 +19,14 @@ from tuninglink.specs.transform_ops import (
     FAILURES_PROPAGATE,
     add_kernel_config,
     annotate,
+    any_op,
     include,
     named_sequence,
     yield_,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from tuninglink.payloads.payload import Payload
     from tuninglink.spaces.workload import Workload
@@ -113,7 +114,10 @@ def configured_if_matched(
 
 
 def configured_functions(
-    entries: Sequence[Entry], module: mlir.Operation, target: mlir.Attribute
+    entries: Sequence[Entry],
+    module: mlir.Operation,
+    target: mlir.Attribute,
+    excluded: Collection[str] = (),
 ) -> list[tuple[mlir.Operation | None, int]]:
     """Configure the functions in the bodies of payloads as entries do, the first that matches each root op.
 
@@ -121,6 +125,7 @@ def configured_functions(
         entries: the entries.
         module: the functions, in the context of the entries. They are changed.
         target: the target of the dispatches, a `#hal.executable.target` of the same context.
+        excluded: names of ops that no entry matches, with which the interpreter need not try them.
 
     Returns:
         Each function with the position of the entry, None for a function without one.
@@ -133,7 +138,7 @@ def configured_functions(
         spec.tagging_action(entry, number, after=entry.action)
         for number, entry in enumerate(entries)
     )
-    spec.add_entry_point(list(actions))
+    spec.add_entry_point(list(actions), excluded)
     for function in body(module):
         function.attributes[names.EXECUTABLE_TARGET] = target
     spec.run(module)
@@ -251,13 +256,13 @@ class _Interpreted:
                 yield_([])
         return name
 
-    def add_entry_point(self, actions: Sequence[str]) -> None:
-        """Add the entry point, with an action for each entry.
+    def add_entry_point(self, actions: Sequence[str], excluded: Collection[str] = ()) -> None:
+        """Add the entry point, with an action for each entry. Ops with `excluded` names are not tried.
 
         Of entries with the same matcher, only the first is kept, as the others never win. A `foreach_match` that names
         a matcher twice sends the compiler into an endless recursion.
         """
-        pairs: dict[str, str] = {}
+        pairs: dict[str, str] = dict([self._excluding_pair(excluded)] if excluded else ())
         for entry, action in zip(self._entries, actions, strict=True):
             pairs.setdefault(entry.matcher, action)
         entry_point = add_kernel_config(self._module, consumes=True)
@@ -271,6 +276,26 @@ class _Interpreted:
                 attributes={"matchers": _paths(pairs), "actions": _paths(pairs.values())},
             )
             yield_(list(loop.results))
+
+    def _excluding_pair(self, excluded: Collection[str]) -> tuple[str, str]:
+        """Add a matcher of ops by name, and an action that does nothing. Return their names."""
+        matcher, action = self._fresh.take("excluded"), self._fresh.take("ignore")
+        block = self._module.regions[0].blocks[0]
+        with self._module.context, self._module.location:
+            with mlir.InsertionPoint(block):
+                matching = named_sequence(matcher, [any_op()], [any_op()]).regions[0].blocks[0]
+                ignoring = named_sequence(action, [any_op()]).regions[0].blocks[0]
+            with mlir.InsertionPoint(matching):
+                texts = [mlir.StringAttr.get(name) for name in sorted(excluded)]
+                mlir.Operation.create(
+                    names.MATCH_OPERATION_NAME,
+                    operands=[matching.arguments[0]],
+                    attributes={"op_names": mlir.ArrayAttr.get(texts)},
+                )
+                yield_([matching.arguments[0]])
+            with mlir.InsertionPoint(ignoring):
+                yield_([])
+        return matcher, action
 
     def bytecode(self) -> bytes:
         """Return the copy as bytecode."""

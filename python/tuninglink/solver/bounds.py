@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tuninglink.solver import Kind, Term
 from tuninglink.solver.intervals import ANY, FALSE, RESULTS, TRUE, Interval, divide_down, product
@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from tuninglink.solver.answers import Deadline
+
+_CONSTANT: Final = Kind.CONSTANT
+_VARIABLE: Final = Kind.VARIABLE
+_ITE: Final = Kind.ITE
 
 _ROUNDS = 40
 """The maximum number of passes over all assertions: bounds that shrink by one in a pass are not worth the time."""
@@ -26,6 +30,7 @@ class Bounds:
 
     def __init__(self, variables: Iterable[str]) -> None:
         self._bounds = dict.fromkeys(variables, ANY)
+        self._values: dict[Term, Interval] = {}
         self._changes = 0
         self._changed_at: dict[str, int] = {}
         self._tightened_at: dict[Term, int] = {}
@@ -48,6 +53,7 @@ class Bounds:
         new = old & to
         if new != old:
             self._bounds[name] = new
+            self._values.clear()
             self._changes += 1
             self._changed_at[name] = self._changes
             self.impossible |= new.is_empty
@@ -81,15 +87,20 @@ class Bounds:
         return any(self._changed_at.get(name, 0) > since for name in assertion.variables)
 
     def of(self, term: Term) -> Interval:
-        """Return the possible values of `term`."""
+        """Return the possible values of `term`, computed once until a bound changes."""
         kind = term.kind
-        if kind is Kind.CONSTANT:
+        if kind is _CONSTANT:
             return Interval(term.value, term.value)
-        if kind is Kind.VARIABLE:
+        if kind is _VARIABLE:
             return self._bounds[term.name]
-        if kind is Kind.ITE:
-            return self._choice(term)
-        return RESULTS[kind]([self.of(operand) for operand in term.operands])
+        value = self._values.get(term)
+        if value is None:
+            if kind is _ITE:
+                value = self._choice(term)
+            else:
+                value = RESULTS[kind]([self.of(operand) for operand in term.operands])
+            self._values[term] = value
+        return value
 
     def _choice(self, term: Term) -> Interval:
         condition, yes, no = term.operands

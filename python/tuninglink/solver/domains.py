@@ -56,7 +56,15 @@ def find_domains(
     """
     variables = list(variables)
     bounds = Bounds(variables)
+    about = {name: [term for term in assertions if name in term.variables] for name in variables}
+    partners = {name: {name}.union(*(term.variables for term in about[name])) for name in variables}
     domains: dict[str, Sequence[int]] = {}
+    read: dict[str, tuple[object, ...]] = {}
+
+    def state(name: str) -> tuple[object, ...]:
+        """Return what the domain of a variable depends on."""
+        return tuple((bounds[partner], len(domains.get(partner, ()))) for partner in partners[name])
+
     while True:
         bounds.tighten(assertions, deadline)
         if bounds.impossible:
@@ -64,10 +72,13 @@ def find_domains(
         before = {name: len(values) for name, values in domains.items()}
         for name in variables:
             deadline.check()
-            domains[name] = _domain(name, bounds, assertions, domains)
+            if read.get(name) == state(name):
+                continue
+            domains[name] = _domain(name, bounds, about[name], domains)
             if not domains[name]:
                 return None
             bounds.restrict(name, Interval(domains[name][0], domains[name][-1]))
+            read[name] = state(name)
         if before == {name: len(values) for name, values in domains.items()}:
             return domains
 
@@ -75,7 +86,7 @@ def find_domains(
 def _domain(
     name: str, bounds: Bounds, assertions: Sequence[Term], domains: Mapping[str, Sequence[int]]
 ) -> Sequence[int]:
-    """Return the values for which all assertions over the variable alone can hold.
+    """Return the values of a variable for which all of `assertions` over it alone can hold.
 
     Assertions that also contain a second variable with few values count, too: option knobs must not weaken the result.
     """
@@ -83,14 +94,13 @@ def _domain(
     alone: list[Term] = []
     pairs: dict[str, list[Term]] = {}
     for assertion in assertions:
-        if name in assertion.variables:
-            others = [v for v in assertion.variables if v != name]
-            free = [v for v in others if bounds[v].low != bounds[v].high]
-            fixed |= {v: int(bounds[v].low) for v in others if v not in free}
-            if not free:
-                alone.append(assertion)
-            elif len(free) == 1 and len(domains.get(free[0], range(_FEW + 1))) <= _FEW:
-                pairs.setdefault(free[0], []).append(assertion)
+        others = [v for v in assertion.variables if v != name]
+        free = [v for v in others if bounds[v].low != bounds[v].high]
+        fixed |= {v: int(bounds[v].low) for v in others if v not in free}
+        if not free:
+            alone.append(assertion)
+        elif len(free) == 1 and len(domains.get(free[0], range(_FEW + 1))) <= _FEW:
+            pairs.setdefault(free[0], []).append(assertion)
     # Bounds and domains only become narrower, so that a value that was excluded stays so.
     before = domains.get(name)
     candidates = (

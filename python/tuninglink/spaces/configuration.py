@@ -11,7 +11,6 @@ from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
 from tuninglink.iree.lowering_configs import (
-    ENTRIES,
     NO_BANK_CONFLICT_REDUCTION,
     PIPELINE_OPTIONS,
     PROMOTED_OPERANDS,
@@ -20,6 +19,7 @@ from tuninglink.iree.lowering_configs import (
     SUBGROUP_SIZE,
     USE_IGEMM,
     WORKGROUP_SIZE,
+    is_read,
 )
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import entries_of
@@ -38,7 +38,7 @@ class Configuration:
 
     Attributes:
         lowering_config: how the op is tiled and distributed.
-        translation_info: pipeline, workgroup size and the like, None if the function has none.
+        translation_info: pipeline, workgroup size and others, None if the function has none.
         decomposition_config: the configuration of the parts of an attention, if present.
     """
 
@@ -189,7 +189,7 @@ def with_defaults(configuration: Configuration) -> Configuration:
     """Return a configuration with the missing entries that code generation adds, without those that it does not read.
 
     For GPUs, the former are the promoted operands (none) and the kind of promotion (by all threads of a workgroup
-    together).
+    together). Tiles that are not a list of integers are not read.
     """
     return configuration.complete
 
@@ -199,7 +199,7 @@ def _completed(configuration: Configuration) -> Configuration:
     entries = dictionary_of(lowering)
     if entries is None or not isinstance(lowering, iree_gpu.LoweringConfigAttr):
         return configuration
-    read = {name: entry for name, entry in entries.items() if name in ENTRIES}
+    read = {name: entry for name, entry in entries.items() if is_read(name, entry)}
     is_complete = read == entries and {PROMOTED_OPERANDS, PROMOTION_TYPES} <= entries.keys()
     if decomposition is None and is_complete:
         return configuration

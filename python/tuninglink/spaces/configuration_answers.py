@@ -232,8 +232,18 @@ class Miscompilations:
 
     def reason(self, configuration: Configuration) -> str:
         """Return why a configuration is miscompiled; empty if no reason is known."""
-        intrinsic = str(configuration.entries.get("mma_kind"))
-        if not self.ends_with_rows or "NV_MMA_SYNC" not in intrinsic:
+        if not self.ends_with_rows or not _has_nv_mma_sync(configuration):
             return ""
         # The rows of such an implicit GEMM are the channels.
         return "" if uses_igemm(configuration.translation_info) else _TRANSPOSED_RESULT
+
+
+def miscompilation(workload: Workload, configuration: Configuration) -> str:
+    """Return why the configuration of a root op is miscompiled; empty if no reason is known."""
+    if not _has_nv_mma_sync(configuration):
+        return ""
+    return Miscompilations.of(workload).reason(configuration)
+
+
+def _has_nv_mma_sync(configuration: Configuration) -> bool:
+    return "NV_MMA_SYNC" in str(configuration.entries.get("mma_kind"))

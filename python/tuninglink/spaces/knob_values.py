@@ -55,6 +55,7 @@ def knob_values(configuration: Configuration) -> dict[str, str]:
     info = configuration.translation_info
     if info is not None:
         result |= _translation(info)
+    # The lowering config: levels of tiles on CPUs, entries on GPUs, or lists of tiles.
     levels = read_cpu_configuration(configuration.lowering_config)
     entries = dictionary_of(configuration.lowering_config)
     if levels is not None:
@@ -70,6 +71,7 @@ def knob_values(configuration: Configuration) -> dict[str, str]:
         result |= _tile_levels(configuration)
     else:
         result |= _foreign(configuration.lowering_config)
+    # The matmuls of an attention have their own lowering configs.
     decomposition = configuration.decomposition_config
     parts = None if decomposition is None else dictionary_of(decomposition)
     for part, attribute in (parts or {}).items():

@@ -7,25 +7,23 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from iree.compiler import ir as mlir
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.solver import Assertion
 from tuninglink.solver.answers import CheckAnswer, Limits, UndecidedError, Verdict
 from tuninglink.solver.expressions import unknown
+from tuninglink.spaces.configuration import Configuration
 from tuninglink.spaces.constraint_set import ConstraintSet
+from tuninglink.spaces.gpu.code_options import CodeOption
 from tuninglink.spaces.knob_reference import knob_place
 from tuninglink.spaces.knob_values import values_worth_trying
 from tuninglink.spaces.knobs import FixedKnob, Knob, OneOfKnob
 from tuninglink.spaces.providers import Space
 from tuninglink.spelling import did_you_mean
-
-if TYPE_CHECKING:
-    from iree.compiler import ir as mlir
-
-    from tuninglink.spaces.configuration import Configuration
-    from tuninglink.spaces.gpu.code_options import CodeOption
 
 _LIMITS: Final = Limits(seconds=2.0, solver_seconds=1.0)
 """The limits of a query whether a value is possible."""
@@ -245,17 +243,15 @@ def _is_possible(space: Space, knob: Knob, value: int) -> bool:
 
 def _possible_values(choices: Iterable[tuple[Space, Knob]]) -> list[str]:
     """Return the values of a knob in some spaces: all options, or the divisors of its loop and powers of two."""
-    values: dict[str, None] = {}
-    numbers: set[int] = set()
+    texts: dict[str, None] = {}
     for space, knob in choices:
         for value in values_worth_trying(knob, space.constraints.problem):
-            if not _is_possible(space, knob, value):
-                continue
-            if isinstance(knob, OneOfKnob):
-                values[value_text(knob, value)] = None
-            else:
-                numbers.add(value)
-    return [*map(str, sorted(numbers)), *values] or ["none"]
+            text = value_text(knob, value)
+            # One space suffices: to ask another takes as long as the plan of a search.
+            if text not in texts and _is_possible(space, knob, value):
+                texts[text] = None
+    numbers = sorted(filter(str.isdecimal, texts), key=int)
+    return [*numbers, *(text for text in texts if not text.isdecimal())] or ["none"]
 
 
 def _plain(option: str) -> str:

@@ -259,6 +259,8 @@ def _graded(answer: CheckAnswer, untiled: frozenset[str]) -> dict[Grade, tuple[V
 
 def _with_zeros(violation: Violation, untiled: frozenset[str]) -> Violation:
     """Return a violation that displays tiles of 0 as they are written."""
+    if untiled.isdisjoint(violation.knobs):
+        return violation
     values = tuple(
         f"{knob} = {of_zero(int(value.rpartition(' ')[2]))}" if knob in untiled else value
         for knob, value in zip(violation.knobs, violation.values, strict=True)

@@ -57,7 +57,12 @@ def _chains(kind: str, cores: Sequence[int]) -> str:
             constant = _op("arith.constant", element.type, value=start)
             chains.append(_op("arith.addf", element.type, [element, constant]))
         for _ in range(_CHAIN_LENGTH):
-            chains = [_op("math.fma", element.type, [chain, element, element]) for chain in chains]
+            # Each reads the next one: LLVM would run one chain after another for CPUs with few registers.
+            others = [*chains[1:], chains[0]]
+            chains = [
+                _op("math.fma", element.type, [chain, element, other])
+                for chain, other in zip(chains, others, strict=True)
+            ]
         return _sum(chains)
 
     return _elementwise(kind, len(cores) * _CHAIN_ELEMENTS, 1, body)
@@ -98,6 +103,7 @@ def _elementwise(kind: str, length: int, inputs: int, body: Body) -> str:
         with mlir.InsertionPoint(module.body):
             function = func.FuncOp("kernel", ([array] * inputs, [array]))
         identity = mlir.AffineMapAttr.get(mlir.AffineMap.get_identity(1))
+        # An op on all elements at once.
         attributes = {
             "indexing_maps": mlir.ArrayAttr.get([identity] * (inputs + 1)),
             "iterator_types": mlir.Attribute.parse("[#linalg.iterator_type<parallel>]"),
@@ -114,6 +120,7 @@ def _elementwise(kind: str, length: int, inputs: int, body: Body) -> str:
                 regions=1,
             )
             func.ReturnOp([op.results[0]])
+        # Its body.
         elements = op.regions[0].blocks.append(
             *[element] * len(operands), arg_locs=[location] * len(operands)
         )

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
@@ -23,7 +22,7 @@ from tuninglink.compiler.applying import SpecChoice
 from tuninglink.compiler.compilation import Compiler
 from tuninglink.compiler.compile_options import CompileOptions, Phase
 from tuninglink.errors import TuninglinkError
-from tuninglink.files import make_directory, write_file
+from tuninglink.files import make_directory, temporary_directory, write_file
 from tuninglink.iree.dispatch_cost import DispatchCost, cost_of
 from tuninglink.iree.peak_rates import PeakRates, rate_class
 from tuninglink.mlir.diagnostics import error, thread_context
@@ -194,10 +193,12 @@ def _measured(device: DeviceDescription, names: Sequence[str]) -> tuple[dict[str
     available = physical_cores()
     cores = available[: device.cores]
     with ExitStack() as opened:
+        directory = opened.enter_context(temporary_directory())
         workers = min(len(names), len(available))
         pool = opened.enter_context(Pool(workers, prepare_worker, (_FLAGS,)))
         jobs = {
-            name: pool.submit(_built, name, tuple(cores), seconds=_TIME_LIMIT) for name in names
+            name: pool.submit(_built, name, tuple(cores), directory, seconds=_TIME_LIMIT)
+            for name in names
         }
         # It opens while the kernels are built.
         process = opened.enter_context(
@@ -227,19 +228,18 @@ _BUSY: Final = 0.2
 
 
 def _waiting_seconds() -> float:
-    """Return how long some process has waited for a processor; 0 if the kernel does not report it."""
+    """Return the time that some process has waited for a processor; 0 if the kernel does not report it."""
     with suppress(OSError, ValueError):
         some = Path("/proc/pressure/cpu").read_text().partition("\n")[0]
         return int(some.rpartition("total=")[2]) / 1e6
     return 0.0
 
 
-def _built(name: str, cores: Sequence[int]) -> _Kernel:
-    """Build a kernel: the dispatch with most operations of its program."""
-    with tempfile.TemporaryDirectory(prefix="tuninglink-") as directory:
-        path = Path(directory) / "kernel.mlir"
-        path.write_text(KERNELS[name](cores))
-        program = read_program(str(path), _FLAGS)
+def _built(name: str, cores: Sequence[int], directory: Path) -> _Kernel:
+    """Build a kernel: the dispatch with most operations of its program, which is written to a directory."""
+    path = directory / f"{name}.mlir"
+    path.write_text(KERNELS[name](cores))
+    program = read_program(str(path), _FLAGS)
     costs = {
         task: cost_of(parse_module(task.source, task.label, thread_context()))
         for task in program.tasks

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -20,6 +19,7 @@ from tuninglink.explaining.profiles import (
     runs_of,
     runtime_tool,
 )
+from tuninglink.files import temporary_directory
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.tuning.devices.device import (
     LOCAL_DRIVERS,
@@ -122,8 +122,10 @@ def record_profile(calls: ProgramCalls, image: bytes, uri: str, seed: int = 0) -
         (calls.compiled(function, image, PLAIN_INTEGERS), function.weight) for function in callable_
     ]
     try:
-        with Pool(1) as pool:
-            return pool.submit(_record_all, programs, uri, seed, seconds=_TIME_LIMIT).result()
+        # The directory may hold gigabytes of weights; it belongs to this process, as the other may be killed.
+        with temporary_directory() as directory, Pool(1) as pool:
+            job = pool.submit(_record_all, programs, uri, seed, directory, seconds=_TIME_LIMIT)
+            return job.result()
     except JobTimeoutError as failure:
         message = f"the program did not run within {failure.seconds:.0f} s on device '{uri}'"
         raise TuninglinkError(error(message)) from None
@@ -141,14 +143,15 @@ class _Total:
     calls: float = 0.0
 
 
-def _record_all(programs: Sequence[tuple[CompiledProgram, int]], uri: str, seed: int) -> Profile:
+def _record_all(
+    programs: Sequence[tuple[CompiledProgram, int]], uri: str, seed: int, directory: Path
+) -> Profile:
     totals: defaultdict[str, _Total] = defaultdict(_Total)
-    with tempfile.TemporaryDirectory(prefix="tuninglink-") as directory:
-        for program, weight in programs:
-            recorder = _Recorder(program, uri, seed, Path(directory))
-            for name, total in recorder.totals().items():
-                totals[name].microseconds += weight * total.microseconds
-                totals[name].calls += weight * total.calls
+    for program, weight in programs:
+        recorder = _Recorder(program, uri, seed, directory)
+        for name, total in recorder.totals().items():
+            totals[name].microseconds += weight * total.microseconds
+            totals[name].calls += weight * total.calls
     return Profile(
         {name: total.microseconds / total.calls for name, total in totals.items()},
         {name: total.calls for name, total in totals.items()},

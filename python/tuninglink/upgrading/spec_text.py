@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, NoReturn
+from typing import Final, NamedTuple, NoReturn
 
 from tuninglink.errors import SpecError
 from tuninglink.mlir.diagnostics import Place, error, note
@@ -112,8 +112,7 @@ class Cursor:
         return self.take() if self._next is not None and self._next.kind == kind else None
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(NamedTuple):
     """A word at the beginning of a part that may be old: an attribute or alias (`#…`), an operation, or `module`.
 
     Attributes:

@@ -43,9 +43,7 @@ if TYPE_CHECKING:
     from tuninglink.spaces.constraint_set import ConstraintSet
 
 KNOBS = ("a", "b", "c")
-SLOW = settings(
-    max_examples=25,
-)
+SLOW = settings(max_examples=15)
 random_sets = st.lists(truths(), min_size=1, max_size=3).map(build)
 
 
@@ -250,28 +248,28 @@ def test_draws_end_where_the_limit_is_reached() -> None:
 def alternatives_set() -> ConstraintSet:
     """Return a set with pads that are zero or the tile, and products that most choices of the first factors exceed."""
     builder = ConstraintSetBuilder()
-    tiles = [builder.knob(IntegerKnob(f"tile {each}", 1, 200)) for each in range(4)]
+    tiles = [builder.knob(IntegerKnob(f"tile {each}", 1, 100)) for each in range(4)]
     for place, tile in enumerate(tiles):
         pad = builder.knob(IntegerKnob(f"pad {place}", 0, 4096))
         builder.require(any_of(pad == 0, pad == tile * 2), "padded or not", provenance="test")
-    threads = builder.knob(IntegerKnob("threads", 1, 1024))
+    threads = builder.knob(IntegerKnob("threads", 1, 512))
     builder.require(threads == tiles[0] * tiles[1], "threads", provenance="test")
     memory = tiles[0] * tiles[3] + tiles[1] * tiles[2] * tiles[3]
-    builder.require(memory <= 500, "memory", provenance="test")
+    builder.require(memory <= 250, "memory", provenance="test")
     return builder.build(PROBLEM, "#test", "test")
 
 
 def test_alternatives_and_products_are_counted_as_listed_by_hand() -> None:
-    sizes = range(1, 201)
+    sizes = range(1, 101)
     expected = sum(
         16
         for a in sizes
-        for b in range(1, 1024 // a + 1)
-        if b <= 200
-        for c in range(1, 500 // b + 1)
-        if c <= 200
-        for d in range(1, 500 // (a + b * c) + 1)
-        if d <= 200
+        for b in range(1, 512 // a + 1)
+        if b <= 100
+        for c in range(1, 250 // b + 1)
+        if c <= 100
+        for d in range(1, 250 // (a + b * c) + 1)
+        if d <= 100
     )
     constraints = alternatives_set()
     assert constraints.count(Limits(math.inf)).count == expected

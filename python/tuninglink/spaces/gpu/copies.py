@@ -115,8 +115,8 @@ class Copies:
         prefetched = select(one_is, 0, sum(counts) / threads)
         rules.unrolled(prefetched, "prefetched elements", _MOST_PREFETCHED)
 
-    def limit_loads(self, loads: DirectLoads, buffers: Number) -> None:
-        """Add the rules for loads straight into shared memory, in addition to those for copies by threads.
+    def limit_loads(self, loads: DirectLoads, buffers: Number, threads: Number) -> None:
+        """Add the rules for loads straight into shared memory, in addition to those for copies by `threads`.
 
         They transfer at least 32 bits for each thread of a subgroup. Swizzled elements must be read in groups of eight
         along the reduction. Each thread of a subgroup holds as many elements of an operand of the intrinsic.
@@ -144,6 +144,12 @@ class Copies:
                 ),
                 f"operand {index} must be read by {_SWIZZLED} elements along the reduction",
             )
+            shares = self._is_shared_evenly(operand, threads / self.device.subgroup_size)
+            rules.sufficient(
+                any_of(negation(loads.is_swizzled(index)), shares),
+                f"the {{}} threads must load rows of the swizzled operand {index} evenly",
+                threads,
+            )
         for loop in contraction.outer if self.pads else tiling.tiles:
             tile = tiling.tiles[loop]
             if (size := contraction.sizes[loop]) is not None:
@@ -153,6 +159,19 @@ class Copies:
                     size,
                     tile,
                 )
+
+    def _is_shared_evenly(self, operand: Operand, subgroups: Number) -> Number:
+        """Return the condition that the subgroups load parts of equal size.
+
+        They are distributed over all dimensions but the innermost one, from the outermost (`computeSubgroupTileSizes`).
+        """
+        conditions: list[Number] = [number(1)]
+        for loop in operand.loops[:-1]:
+            tile = self.tiling.tiles[loop]
+            sharing = select(subgroups < tile, subgroups, tile)
+            conditions.append(tile % _divide_up(tile, sharing) == 0)
+            subgroups = _divide_up(subgroups, sharing)
+        return all_of(*conditions)
 
     @property
     def _operands(self) -> tuple[Operand, Operand]:
@@ -197,3 +216,7 @@ class Copies:
         certain = all_of(is_padded, has_steps)
         is_uneven = all_of(contraction.size(k) % tiles[k] != 0, has_steps)
         return certain, any_of(is_odd, is_uneven, certain, is_computed)
+
+
+def _divide_up(dividend: Number, divisor: Number) -> Number:
+    return (dividend + divisor - 1) / divisor

@@ -14,7 +14,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.iree.structured_op import element_type
-from tuninglink.iree.targets import read_executable_target
+from tuninglink.iree.targets import SPIRV_BACKENDS, read_executable_target
 from tuninglink.mlir.diagnostics import error
 from tuninglink.mlir.walk import visit
 from tuninglink.solver.answers import AssignmentError, UndecidedError
@@ -188,14 +188,12 @@ def _check_backend(workload: Workload, pipeline: str) -> None:
     """Check that the target's backend builds a pipeline.
 
     Raises:
-        UndecidedError: it does not, as that of Vulkan and Metal, whose pipelines have no space.
+        UndecidedError: it does not, as those of Vulkan and Metal.
     """
     target = read_executable_target(workload.target) if workload.target is not None else None
-    if target is not None and target.backend in _SPIRV_BACKENDS:
+    if target is not None and target.backend in SPIRV_BACKENDS:
         raise UndecidedError(f"{target.backend} does not build {pipeline}")
 
-
-_SPIRV_BACKENDS: Final = frozenset({"vulkan-spirv", "metal-spirv"})
 
 _Form = Callable[["Workload", "Gpu", mlir.Attribute], "Sequence[Space]"]
 

@@ -50,11 +50,11 @@ _MOST_LANES_BITS: Final = 6
 """No subgroup has more than 64 threads."""
 
 _STEPS: Final = (PARTIAL_REDUCTION, SERIAL)
-"""The entries with the tiles of an op beside the root op."""
+"""The entries with the tiles of an op next to the root op."""
 
 _MOST_ELEMENTS: Final = 512
 _MOST_BESIDE: Final = 256
-"""More elements of an operand for one thread are not covered: alone, and with other ops beside the root op."""
+"""More elements of an operand for one thread are not covered: alone, and with other ops next to the root op."""
 
 
 def lanes_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> list[GpuSpace]:
@@ -152,7 +152,7 @@ class _LanesRules(FormRules):
     def _share(self, loop: int, tile: Number, step: Number, width: Number) -> None:
         """Require the threads to take a tile in whole steps, or in a part of one step.
 
-        `setGPULoweringConfigLayout` rounds up to whole steps. An op beside that shares a result then gets another size
+        `setGPULoweringConfigLayout` rounds up to whole steps. A neighboring op that shares a result then gets another size
         (`MaterializeVectorTileSizesPass`).
         """
         self._vectors[loop] = select(tile < step, step, tile)
@@ -195,11 +195,12 @@ class _LanesRules(FormRules):
             f"{_lanes_knob(loop)} must be a power of two, not {{}}",
             lanes,
         )
+        # The op is lowered for the subgroups of the target, whatever `subgroup_size` is.
         self.rules.necessary(
-            lanes <= self.subgroup_size,
+            lanes <= self.device.subgroup_size,
             f"{_lanes_knob(loop)} must not be more than the threads of a subgroup ({{}} <= {{}})",
             lanes,
-            self.subgroup_size,
+            number(self.device.subgroup_size),
         )
 
     @property

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product as combinations
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from iree.compiler import ir as mlir
 
@@ -20,13 +21,19 @@ from tuninglink.iree.lowering_configs import (
 )
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.iree.structured_op import StructuredOp
-from tuninglink.solver.expressions import any_of, number, select
+from tuninglink.solver.expressions import all_of, any_of, number, select
+from tuninglink.spaces.gpu import Gpu, Intrinsic
 from tuninglink.spaces.gpu.contraction_tiles import (
     ExactIntrinsicSlot,
     intrinsic_slot,
     tile_and_fuse_limits,
 )
-from tuninglink.spaces.gpu.contractions import FOR_FEW_ROWS, intrinsics_for, read_open_contraction
+from tuninglink.spaces.gpu.contractions import (
+    FOR_FEW_ROWS,
+    Contraction,
+    intrinsics_for,
+    read_open_contraction,
+)
 from tuninglink.spaces.gpu.convolutions import (
     has_innermost_channels,
     read_direct_convolution,
@@ -42,16 +49,9 @@ from tuninglink.spaces.gpu.tile_and_fuse_tiles import (
     convolution_padding_slot,
     padding_slot,
 )
-from tuninglink.spaces.slots import ConstantSlot, IgnoredSlot
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from tuninglink.spaces.gpu import Gpu, Intrinsic
-    from tuninglink.spaces.gpu.contractions import Contraction
-    from tuninglink.spaces.knob_templates import KnobTemplate
-    from tuninglink.spaces.slots import Slot
-    from tuninglink.spaces.workload import Problem, Workload
+from tuninglink.spaces.knob_templates import KnobTemplate
+from tuninglink.spaces.slots import ConstantSlot, IgnoredSlot, Slot
+from tuninglink.spaces.workload import Problem, Workload
 
 _FEW_ROWS: Final = 8
 """The number of rows that `FOR_FEW_ROWS` is for."""
@@ -193,8 +193,10 @@ class _TileAndFuseRules(FormRules):
     def arrange_threads(self) -> None:
         """Require the number of threads that the tiles of a workgroup need."""
         self.add_workgroup()
-        self._wanted = product(self._tiling.counts.values()) * self.subgroup_size
-        self.rules.threads(self.threads, self._wanted, "that its tiles need")
+        needed = product(self._tiling.counts.values()) * self.subgroup_size
+        busy = product(self._tiling.busy.values()) * self.subgroup_size
+        self.rules.threads(self.threads, needed, "that its tiles need")
+        self._has_odd_threads = any_of(self.threads != needed, self.threads != busy)
 
     def limit_memory(self) -> None:
         """Limit the copies of promoted operands and the data that threads exchange."""
@@ -205,9 +207,9 @@ class _TileAndFuseRules(FormRules):
             self._promote(image, promotion)
         copies = Copies(self._tiling, promotion, self.device, pads=self._form.pads)
         buffers = select(self.stages < 1, 1, self.stages) if loads else number(1)
-        copies.limit_memory(self.threads != self._wanted, buffers)
+        copies.limit_memory(self._has_odd_threads, buffers)
         if isinstance(promotion, DirectLoads):
-            copies.limit_loads(promotion, buffers)
+            copies.limit_loads(promotion, buffers, self.threads)
         copies.limit_masks()
         copies.limit_stages(self.threads, self.stages)
 
@@ -263,12 +265,13 @@ class _TileAndFuseRules(FormRules):
         gathered = contraction.n if image else contraction.m
         for loop in contraction.matrix_loops:
             tile, size = self.tiles[loop], contraction.size(loop)
+            # A greater tile is clipped to the dimension, in whole intrinsics.
+            is_clipped = all_of(tile >= size, size % self._tiling.shapes[loop] == 0)
+            is_even = any_of(size % tile == 0, is_clipped)
             text = f"dimension {loop} must be divisible ({{}} % {{}} == 0)"
-            rules.sufficient(size % tile == 0, text, size, tile)
+            rules.sufficient(is_even, text, size, tile)
             if loop == gathered:
-                rules.necessary(
-                    any_of(size % tile == 0, self._tiling.is_one_step), text, size, tile
-                )
+                rules.necessary(any_of(is_even, self._tiling.is_one_step), text, size, tile)
 
     def _is_even(self) -> bool:
         """Return whether an intrinsic divides the dimensions that it runs over."""

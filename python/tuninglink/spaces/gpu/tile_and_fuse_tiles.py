@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tuninglink.iree.lowering_configs import REDUCTION, SUBGROUP, WORKGROUP
 from tuninglink.solver.expressions import all_of, any_of, number, select
+from tuninglink.spaces.gpu import Intrinsic
 from tuninglink.spaces.gpu.contraction_tiles import ContractionTiles
 from tuninglink.spaces.gpu.gpu_rules import GpuRules, Number, clip, round_up
 from tuninglink.spaces.slots import ArraySlot, IntegerSlot, Slot
-
-if TYPE_CHECKING:
-    from tuninglink.spaces.gpu import Intrinsic
 
 _MOST_DYNAMIC: Final = 1024
 _MOST_PADDED: Final = 512
@@ -30,10 +28,13 @@ class TileAndFuseTiles(ContractionTiles):
     Attributes:
         intrinsics: the intrinsics to choose from.
         pads: whether loops are padded to their tiles, so that tiles need not divide the sizes.
+        busy: like `counts`, without the subgroups along m and n for which a tile that exceeds its dimension has no
+            intrinsic.
     """
 
     intrinsics: Sequence[Intrinsic] = field(kw_only=True)
     pads: bool = field(kw_only=True)
+    busy: dict[int, Number] = field(default_factory=dict)
 
     @property
     def reductions(self) -> tuple[int, ...]:
@@ -71,6 +72,7 @@ class TileAndFuseTiles(ContractionTiles):
             )
         # Zero is equivalent to the whole tile.
         self.counts[loop] = select(all_of(piece > 0, piece < tile), tile / piece, 1)
+        self.busy[loop] = self.counts[loop]
         # The size of the dimension after `padding` is unknown.
         require = rules.sufficient if self.pads else rules.necessary
         require(
@@ -105,6 +107,7 @@ class TileAndFuseTiles(ContractionTiles):
         there = (clip(tile, size) + shape - 1) / shape
         whole = (tile + shape - 1) / shape
         self.counts[loop] = select(piece < whole, whole / piece, 1)
+        self.busy[loop] = select(piece < there, there / piece, 1)
         text = f"the {{}} intrinsics that wg_{loop} takes must be divisible by sg_{loop} ({{}})"
         if not self.pads:
             rules.necessary(any_of(there % piece == 0, piece >= there), text, there, piece)

@@ -100,6 +100,7 @@ class _CooperativeRules(SpirvRules):
             self._tiles[loop] = number(1)
             self.fix(WORKGROUP, loop, 1)
             self.fix(SUBGROUP, loop, 1)
+        # A choice of matrices fixes the units of the inner loops.
         index = rules.choice(_MATRIX_KNOB, map(list, self._matrices))
         m, n, k = (
             rules.look_up(index, [sizes[position] for sizes in self._matrices])
@@ -116,6 +117,7 @@ class _CooperativeRules(SpirvRules):
                 subtile,
                 tile,
             )
+        # The reduction takes whole matrices, too.
         step = self._tiles[contraction.k] = self.tile(REDUCTION, contraction.k)
         self._require_divisor(contraction.k, step)
         rules.necessary(

@@ -9,6 +9,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree.lowering_configs import SPIRV_LEVELS
 from tuninglink.iree.op_kinds import OpKind
+from tuninglink.iree.targets import SPIRV_BACKENDS, read_executable_target
 from tuninglink.solver.answers import UndecidedError
 from tuninglink.spaces.providers import Provider, Space
 from tuninglink.spaces.spirv import SpirvGpu, read_spirv_device
@@ -32,6 +33,9 @@ class SpirvProvider(Provider):
         Raises:
             UndecidedError: the operation, its sizes or the target are not supported; the message gives the reason.
         """
+        target = read_executable_target(workload.target) if workload.target is not None else None
+        if target is None or target.backend not in SPIRV_BACKENDS:
+            raise UndecidedError(f"the target does not build {pipeline}")
         if not workload.root.results:
             raise UndecidedError(f"{workload.problem} computes in buffers, not in tensors")
         make = _FORMS[pipeline].get(workload.problem.kind)

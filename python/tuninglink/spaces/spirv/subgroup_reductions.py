@@ -90,6 +90,7 @@ class _SubgroupRules(SpirvRules):
         rules, gpu = self.rules, self.device.gpu
         x, y, z = self.threads
         rules.compilers(all_of(y == 1, z == 1), "y and z must have one thread ({}, {})", y, z)
+        # Whole subgroups along x, whose results one subgroup combines.
         size = select(self.subgroup_size == 0, gpu.subgroup_size, self.subgroup_size)
         rules.compilers(
             x % size == 0, "a workgroup must have whole subgroups ({} % {} == 0)", x, size
@@ -101,6 +102,7 @@ class _SubgroupRules(SpirvRules):
             size,
             size,
         )
+        # Threads take equal parts of a step.
         step = product(self._steps.values())
         most = max(1, VECTOR_BITS // self._loops.bits)
         rules.sufficient(

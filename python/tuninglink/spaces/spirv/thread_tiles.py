@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 _VECTORIZING: Final = "#iree_gpu.spirv_pipeline<BaseVectorize>"
 
+_INDEX: Final = "linalg.index"
+
 _DISTRIBUTED: Final = 3
 """The dimensions of a workgroup: the innermost parallel loops with a tile of a thread are distributed over them."""
 
@@ -86,10 +88,13 @@ def _rules(workload: Workload, device: SpirvGpu, pipeline: mlir.Attribute) -> _T
 
 
 def _has_vectors(workload: Workload) -> bool:
-    """Return whether a root op accesses its operands by permutations of loops."""
-    accesses = StructuredOp(workload.root).operand_loops
-    is_permuted = all(None not in loops and len(set(loops)) == len(loops) for loops in accesses)
-    return is_permuted and workload.problem.kind is not OpKind.CONVOLUTION
+    """Return whether a root op accesses its operands by permutations of loops, and computes with no index of them."""
+    op = StructuredOp(workload.root)
+    is_permuted = all(
+        None not in loops and len(set(loops)) == len(loops) for loops in op.operand_loops
+    )
+    body = [op.name for region in workload.root.regions for block in region for op in block]
+    return is_permuted and op.kind is not OpKind.CONVOLUTION and _INDEX not in body
 
 
 class _ThreadTileRules(SpirvRules):
@@ -156,6 +161,7 @@ class _ThreadTileRules(SpirvRules):
                 f"a thread must have at most {_MOST_RESULTS} results, not {{}}",
                 results,
             )
+        # The innermost loops are distributed to x, y and z.
         distributed = list(reversed(self._loops.parallel))
         for loop in distributed[_DISTRIBUTED:]:
             self.rules.not_chosen(
@@ -173,6 +179,7 @@ class _ThreadTileRules(SpirvRules):
                 needed,
             )
 
+        # Few threads are not worth trying.
         elements = prod(self.sizes[loop] for loop in distributed[:_DISTRIBUTED])
         least = min(self.device.gpu.subgroup_size, max(1, elements // _WORK)) // 2
         total = product(self.threads)

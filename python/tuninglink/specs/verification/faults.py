@@ -155,6 +155,16 @@ def _in_aliases(
         yield from _in_aliases(outline, alias.value, alias.end, knob, aliases)
 
 
+def similar_integers(value: mlir.Attribute) -> list[int] | None:
+    """Return the integers that a list of other numbers or of strings stands for, None if it stands for none."""
+    if not isinstance(value, mlir.ArrayAttr):
+        return None
+    if len(value) == 1 and isinstance(value[0], mlir.ArrayAttr):
+        return similar_integers(value[0])
+    texts = [str(getattr(element, "value", element)).removesuffix(".0") for element in value]
+    return [int(text) for text in texts] if all(text.isdecimal() for text in texts) else None
+
+
 _LEVELS: Final = tuple(level.value for level in CpuLevel)
 
 

@@ -282,17 +282,17 @@ def _text(dispatch: Workload) -> str:
 
 
 def _pipelines(default: Configuration, registry: ProviderRegistry) -> list[str]:
-    """Return the pipelines to query: the default's, and all others of its GPU dialect."""
+    """Return the pipelines to query: the default's, and all others for the same GPUs."""
     own = str(default.pipeline)
     pipelines = {pipeline for provider in registry.all() for pipeline in provider.pipelines or ()}
-    dialect = own.partition(".")[0]
-    others = sorted(pipeline for pipeline in pipelines if pipeline.startswith(f"{dialect}."))
-    if dialect == _CPU:
+    attribute = own.partition("<")[0]
+    others = sorted(pipeline for pipeline in pipelines if pipeline.startswith(f"{attribute}<"))
+    if attribute == _CPU:
         others = [_DOUBLE_TILING] if own != _DOUBLE_TILING and own in _VECTORIZING else []
     return list(dict.fromkeys((own, *others)))
 
 
-_CPU: Final = "#iree_cpu"
+_CPU: Final = "#iree_cpu.pipeline"
 _DOUBLE_TILING: Final = "#iree_cpu.pipeline<DoubleTilingExpert>"
 _VECTORIZING: Final = frozenset({"#iree_cpu.pipeline<ConvTileAndDecomposeExpert>"})
 """The pipelines that the general one may replace."""

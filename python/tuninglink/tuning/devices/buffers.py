@@ -107,7 +107,8 @@ def _staged(device: rt.HalDevice, buffer: rt.HalBuffer) -> NDArray[np.uint8]:
         signal_semaphores=rt.HalFence.create_at(copied, 1),
     )
     rt.HalFence.create_at(copied, 1).wait()
-    return np.array(staging.map().asarray([buffer.byte_length()], np.uint8))
+    mapped = staging.map()
+    return np.array(mapped.asarray([buffer.byte_length()], np.dtype(np.uint8)))
 
 
 _OUTPUTS: Final = " outputs"

@@ -7,16 +7,15 @@ with the number of copies of the bindings in it, and works on one copy after ano
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
-from pathlib import Path
 from typing import Any, Final
 
 from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
 
+from tuninglink.files import temporary_directory
 from tuninglink.iree.dispatches import find_dispatches
 from tuninglink.mlir import names
 from tuninglink.mlir.symbols import symbol_name
@@ -46,10 +45,10 @@ def dump_benchmarks(program: mlir.Operation) -> list[mlir.Operation]:
     Args:
         program: a program at `executable-sources`; it must outlive the benchmarks.
     """
-    with tempfile.TemporaryDirectory(prefix="tuninglink-") as directory:
+    with temporary_directory() as directory:
         pipeline = f"builtin.module(iree-hal-dump-executable-benchmarks{{path={directory}}})"
         PassManager.parse(pipeline, program.context).run(program)
-        texts = [path.read_text() for path in sorted(Path(directory).iterdir())]
+        texts = [path.read_text() for path in sorted(directory.iterdir())]
     benchmarks = [mlir.Module.parse(text, program.context).operation for text in texts]
     code = {dispatch.name: dispatch.module for dispatch in find_dispatches(program)}
     for benchmark in benchmarks:

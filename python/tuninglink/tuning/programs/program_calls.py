@@ -42,7 +42,7 @@ class FunctionCall:
 
     Attributes:
         name: its name.
-        weight: how many calls of it count.
+        weight: the number of its counted calls.
         inputs: what it is called with.
         has_fences: see `EntryFunction`.
         obstacle: why it cannot be called; empty if it can.

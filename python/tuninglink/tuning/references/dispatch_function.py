@@ -271,7 +271,7 @@ def reproducer_script(
     Args:
         function: the dispatch as a function.
         layout: the buffer of its benchmark.
-        judgement: what is wrong.
+        judgement: the finding.
         flags: the flags of the compiler that give the wrong result.
         reference_flags: the flags that give the expected one.
         device: the device of the runtime that runs the first.

@@ -10,13 +10,13 @@ import math
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
 from tuninglink.compiler.program_sources import compiler_run
 from tuninglink.errors import CompileError, TuninglinkError
+from tuninglink.files import temporary_directory
 from tuninglink.mlir.diagnostics import error
 from tuninglink.plain_data import named, written
 from tuninglink.tuning.candidates.compilation import prepare_worker
@@ -202,8 +202,8 @@ class ProgramTracing:
         for call in calls.functions:
             if call.obstacle:
                 continue
-            with TemporaryDirectory() as directory:
-                places = [Path(directory) / name for name in ("device", "reference")]
+            with temporary_directory() as directory:
+                places = [directory / name for name in ("device", "reference")]
                 for place in places:
                     place.mkdir()
                 actual = self._trace(calls.compiled(call, compiled.image, integers), places[0])

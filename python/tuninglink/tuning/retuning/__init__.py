@@ -5,15 +5,14 @@ The tasks are for generated programs, and for the dispatches of a model.
 
 from __future__ import annotations
 
-import tempfile
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tuninglink.errors import CompileError, TuninglinkError
+from tuninglink.files import temporary_directory
 from tuninglink.payloads import PayloadError, payload_for
 from tuninglink.specs.entry_settings import unrolled_loops
 from tuninglink.specs.revision import Revision, alone
@@ -198,8 +197,8 @@ class EntryProblems:
         raise NotTunableError(f"a program was made for it, and {'; '.join(reasons)}")
 
     def _dispatches(self, payload: Payload) -> Sequence[TuningTask]:
-        with tempfile.TemporaryDirectory(prefix="tuninglink-") as directory:
-            path = Path(directory) / "payload.mlir"
+        with temporary_directory() as directory:
+            path = directory / "payload.mlir"
             path.write_text(payload.text)
             program = read_program(str(path), self.flags)
         if not program.tasks:
