@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
@@ -18,6 +18,7 @@ from tuninglink.iree.op_kinds import ProductLoops, Role, loops_in
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.solver.answers import UndecidedError
 from tuninglink.solver.expressions import any_of, number
+from tuninglink.spaces.gpu import Gpu, Intrinsic
 from tuninglink.spaces.gpu.contraction_tiles import intrinsic_slot
 from tuninglink.spaces.gpu.contractions import (
     Contraction,
@@ -29,15 +30,12 @@ from tuninglink.spaces.gpu.contractions import (
     starts_from_fill,
     static_sizes,
 )
+from tuninglink.spaces.gpu.gpu_rules import Number
 from tuninglink.spaces.gpu.gpu_space import FormRules, GpuSpace
 from tuninglink.spaces.gpu.promotion import promotion_slots, require_derivable
 from tuninglink.spaces.gpu.vector_distribute import WITH_INTRINSIC
-
-if TYPE_CHECKING:
-    from tuninglink.spaces.gpu import Gpu, Intrinsic
-    from tuninglink.spaces.gpu.gpu_rules import Number
-    from tuninglink.spaces.slots import Slot
-    from tuninglink.spaces.workload import Problem, Workload
+from tuninglink.spaces.slots import Slot
+from tuninglink.spaces.workload import Problem, Workload
 
 _KNOWN = {
     *(Role.BATCH, Role.OUTPUT_IMAGE, Role.OUTPUT_CHANNEL),

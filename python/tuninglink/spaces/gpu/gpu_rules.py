@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from tuninglink.iree.lowering_configs import AMD_SUBGROUP_SIZES
@@ -11,8 +12,6 @@ from tuninglink.spaces.knobs import IntegerKnob, OneOfKnob
 from tuninglink.spaces.set_builder import ConstraintSetBuilder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from tuninglink.spaces.constraint_set import ConstraintSet
     from tuninglink.spaces.gpu import Gpu
     from tuninglink.spaces.workload import Problem

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from iree.compiler import ir as mlir
 
 from tuninglink.iree.lowering_configs import REDUCTION, THREAD, WORKGROUP
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.solver import Grade
 from tuninglink.solver.answers import UndecidedError
 from tuninglink.solver.expressions import all_of, any_of, number, select
+from tuninglink.spaces.gpu import Gpu
 from tuninglink.spaces.gpu.contractions import Contraction, read_contraction
 from tuninglink.spaces.gpu.gpu_rules import Number, clip, product
 from tuninglink.spaces.gpu.gpu_space import FormRules, GpuSpace, Outline
@@ -23,14 +26,9 @@ from tuninglink.spaces.gpu.root_loops import (
     ops_beside,
     read_loops,
 )
-
-if TYPE_CHECKING:
-    from iree.compiler import ir as mlir
-
-    from tuninglink.spaces.gpu import Gpu
-    from tuninglink.spaces.knob_templates import KnobTemplate
-    from tuninglink.spaces.slots import Slot
-    from tuninglink.spaces.workload import Problem, Workload
+from tuninglink.spaces.knob_templates import KnobTemplate
+from tuninglink.spaces.slots import Slot
+from tuninglink.spaces.workload import Problem, Workload
 
 _LEAST_BOUND: Final = 128
 _MOST_SUMS: Final = 128

@@ -6,6 +6,7 @@ operands by permutations of the loops.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING, Final
 
@@ -14,8 +15,8 @@ from tuninglink.iree.op_kinds import OpKind
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.solver.expressions import all_of, any_of, negation, select
 from tuninglink.spaces.gpu.contractions import static_sizes
-from tuninglink.spaces.gpu.gpu_rules import product
-from tuninglink.spaces.gpu.root_loops import read_loops
+from tuninglink.spaces.gpu.gpu_rules import Number, product
+from tuninglink.spaces.gpu.root_loops import RootLoops, read_loops
 from tuninglink.spaces.spirv.spirv_space import (
     THREADS_KNOBS,
     SpirvRules,
@@ -24,12 +25,8 @@ from tuninglink.spaces.spirv.spirv_space import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from iree.compiler import ir as mlir
 
-    from tuninglink.spaces.gpu.gpu_rules import Number
-    from tuninglink.spaces.gpu.root_loops import RootLoops
     from tuninglink.spaces.spirv import SpirvGpu
     from tuninglink.spaces.workload import Workload
 

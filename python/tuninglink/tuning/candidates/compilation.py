@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeVar, TypeVarTuple
 
 from tuninglink.compiler.compile_options import CompileOptions, Phase
-from tuninglink.compiler.program_sources import compiler_run
+from tuninglink.compiler.program_sources import SavedProgram, compiler_run
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.iree.worker_stack import stack_overflow, stack_report_flag
-from tuninglink.tuning.candidates import CandidateOrigin
+from tuninglink.tuning.candidates import Candidate, CandidateOrigin
 from tuninglink.tuning.candidates.templates import apply_candidate
-from tuninglink.tuning.programs.benchmark import Benchmark
+from tuninglink.tuning.programs.benchmark import Benchmark, BufferLayout, SizedFunction
 from tuninglink.tuning.results import Failure, FailureKind
 from tuninglink.workers import (
     JobTimeoutError,
@@ -25,13 +26,7 @@ from tuninglink.workers import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from tuninglink.compiler.program_sources import SavedProgram
     from tuninglink.specs.spec import Spec
-    from tuninglink.tuning.candidates import Candidate
-    from tuninglink.tuning.programs.benchmark import BufferLayout, SizedFunction
-
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")

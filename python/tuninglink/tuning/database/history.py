@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal, TypeVar
+from typing import Final, Literal, TypeVar
 
 from tuninglink.comparing.changes import LEAST_CHANGE, ChangeKind, Estimate, time_change
 from tuninglink.plain_data import FLAT, written
 from tuninglink.tuning.database.database import RIGHT, ranked_among, results_of
+from tuninglink.tuning.database.records import EnvironmentRecord, Trial
 from tuninglink.tuning.deciding import interval
-
-if TYPE_CHECKING:
-    from tuninglink.tuning.database.records import EnvironmentRecord, Trial
 
 
 @dataclass(frozen=True)

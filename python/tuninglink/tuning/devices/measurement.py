@@ -29,7 +29,7 @@ from tuninglink.tuning.devices.inputs import (
     outputs_of,
 )
 from tuninglink.tuning.devices.numerics import Outputs, difference
-from tuninglink.tuning.devices.program_running import ProgramRunner
+from tuninglink.tuning.devices.program_running import CallOutputs, ProgramRunner
 from tuninglink.tuning.devices.running import (
     Loader,
 )
@@ -151,7 +151,7 @@ class Measurer:
         subjects = [Subject(copy, self._settings.sample_seconds) for copy in copies]
         return self._rounds(subjects, Interleaving(count, seed, seconds))
 
-    def program_outputs(self, program: CompiledProgram) -> tuple[NDArray[Any], ...]:
+    def program_outputs(self, program: CompiledProgram) -> CallOutputs:
         """Return the outputs of a call of a program; see `ProgramRunner.outputs`.
 
         Raises:
