@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 _FEW_ROWS: Final = 16
 _MOST_TILE: Final = 1 << 14
 _MOST_WIDTH: Final = 32
-"""More elements at a time are not covered; the compiler takes as many of 4 bits."""
+"""The maximum number of elements at a time, as many as the compiler takes of 4 bits; more are not covered."""
 _MOST_PROPOSED: Final = 16
 
 _MOST_LANES_BITS: Final = 6
@@ -54,7 +54,7 @@ _STEPS: Final = (PARTIAL_REDUCTION, SERIAL)
 
 _MOST_ELEMENTS: Final = 512
 _MOST_BESIDE: Final = 256
-"""More elements of an operand for one thread are not covered: alone, and with other ops next to the root op."""
+"""The maximum number of elements of an operand for one thread, alone and with other ops next to the root op; more are not covered."""
 
 
 def lanes_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> list[GpuSpace]:
