@@ -2,7 +2,7 @@
 
 Entry and dispatch are an f16 matmul with transposed right-hand side and f32 result, configured for gfx942.
 Sizes are drawn from the multiples of 16 up to 8192, so a random program meets next to none of a random
-spec's entries: what is measured is the cost of carrying and trying them.
+spec's entries: the measured cost is that of carrying and trying them.
 """
 
 from __future__ import annotations
@@ -128,6 +128,7 @@ def _spec(entries: int, seed: int) -> Iterator[str]:
     transform.annotate %op "compilation_info" = %configuration : {handle}, !transform.any_param
     transform.yield
   }}"""
+    # A matcher for each entry, and one entry point for all.
     for index, sizes in enumerate(_sizes(entries, seed)):
         checks = "\n".join(
             f"    transform.iree.match.dims_equal %{name}, [{size}] : !transform.param<i64>"

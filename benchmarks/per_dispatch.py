@@ -1,7 +1,7 @@
 """A spec with many entries on a program with many dispatches, to `executable-configurations` for gfx942.
 
 `iree-compile` links and writes the spec for each dispatch; `tuninglink compile` does so once. Both read and
-try it for each. The first row has no spec: what is left is the compiler's own work.
+try it for each. The first row has no spec: it shows the compiler's own work.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ class Curve:
 
     Attributes:
         name: the table.
-        calls: how often the program runs the task.
+        calls: the number of runs of the task in the program.
         default_us: the time of the compiler's choice.
         times: the time of each trial; None for one that failed.
     """

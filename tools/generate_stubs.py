@@ -80,7 +80,7 @@ def stamp() -> str:
 
 
 def place(directory: Path, module: str) -> Path:
-    """Return the file for the stub of `module`, in a folder that is a package all the way up."""
+    """Return the file for the stub of `module`, in a folder that is a package, like those above it."""
     path = directory.joinpath(*module.split(".")).with_suffix(".pyi")
     path.parent.mkdir(parents=True, exist_ok=True)
     folder = path.parent

@@ -54,13 +54,26 @@
 // RUN: sed 's/reduction = .0, 0, 4./reduction = ["0", "0", "4"]/; s/workgroup = .64, 64, 0./workgroup = [128, 128, 0]/; s/@match_matmul/@strings/' %t/right.mlir > %t/strings.mlir
 // RUN: sed 's/subgroup = .2, 2, 0./subgroup = [2.0, 2.0, 0.0]/; s/@match_matmul/@floats/' %t/right.mlir > %t/floats.mlir
 // RUN: sed 's/subgroup = .2, 2, 0./subgroup = 2/; s/@match_matmul/@scalar/' %t/right.mlir > %t/scalar.mlir
-// RUN: not tuninglink check --target gfx942 %t/strings.mlir %t/floats.mlir %t/scalar.mlir 2>&1 | filecheck %s --check-prefix=LISTS
+// RUN: sed 's/subgroup = .2, 2, 0./padding = [64, 64], subgroup = [2, 2, 0]/; s/@match_matmul/@padding/' %t/right.mlir > %t/padding.mlir
+// RUN: not tuninglink check --target gfx942 %t/strings.mlir %t/floats.mlir %t/scalar.mlir %t/padding.mlir 2>&1 | filecheck %s --check-prefix=LISTS
 // LISTS-DAG: strings.mlir:{{[0-9]+}}:{{[0-9]+}}: warning: entry 'strings': 'reduction' is ["0", "0", "4"], which code generation does not read
 // LISTS-DAG: strings.mlir:{{[0-9]+}}:{{[0-9]+}}: note: it is a list of integers, none of them negative, such as [0, 0, 4]
 // LISTS-DAG: strings.mlir:{{[0-9]+}}:{{[0-9]+}}: error: entry 'strings' has an invalid configuration: shared memory must suffice
 // LISTS-DAG: floats.mlir:{{[0-9]+}}:{{[0-9]+}}: note: it is a list of integers, none of them negative, such as [2, 2, 0]
 // LISTS-DAG: floats.mlir:{{[0-9]+}}:{{[0-9]+}}: error: entry 'floats': TileAndFuse needs 'subgroup' with 'mma_kind', and it is missing
 // LISTS-DAG: scalar.mlir:{{[0-9]+}}:{{[0-9]+}}: error: entry 'scalar': TileAndFuse needs 'subgroup' with 'mma_kind', and it is missing
+// LISTS-DAG: padding.mlir:{{[0-9]+}}:{{[0-9]+}}: warning: entry 'padding': 'padding' has 2 sizes for the 3 loops that the matcher requires
+// LISTS-DAG: padding.mlir:{{[0-9]+}}:{{[0-9]+}}: note: there is one size for each loop, that of its tile
+
+// Counts for two loops, loads that the target does not have, and the place of an intrinsic for other types.
+// RUN: sed 's/subgroup = .2, 2, 0./subgroup_basis = [[2, 2, 1], [0, 1, 1]]/; s/pipeline<TileAndFuse>/pipeline<VectorDistribute>/; s/@match_matmul/@shared/' %t/right.mlir > %t/shared.mlir
+// RUN: sed 's/promote_operands = .0, 1./promote_operands = [0, 1], promotion_types = [#iree_gpu.use_global_load_dma, #iree_gpu.use_global_load_dma]/; s/@match_matmul/@loads/' %t/right.mlir > %t/loads.mlir
+// RUN: sed 's/MFMA_F32_16x16x16_F16/MFMA_I32_16x16x32_I8/; s/@match_matmul/@types/' %t/right.mlir > %t/types.mlir
+// RUN: not tuninglink check --target gfx942 %t/shared.mlir %t/loads.mlir %t/types.mlir 2>&1 | filecheck %s --check-prefix=PARTS
+// PARTS-DAG: shared.mlir:{{[0-9]+}}:{{[0-9]+}}: error: entry 'shared': 'subgroup_basis' is {{.*}}: two loops cannot share its count 2
+// PARTS-DAG: shared.mlir:{{[0-9]+}}:{{[0-9]+}}: note: a loop that no subgroups share has a count of 1, such as {{\[\[}}2, 2, 1, 1], [0, 1, 3]]
+// PARTS-DAG: loads.mlir:{{[0-9]+}}:{{[0-9]+}}: warning: entry 'loads': 'use_global_load_dma' has no effect on gfx942, which does not load straight into shared memory
+// PARTS-DAG: types.mlir:18:{{[0-9]+}}: error: entry 'types' has an invalid configuration: 'mma_kind' is {{.*}}, which is for i8xi8xi32, not f16xf16xf32
 
 // Words that the parser does not know, with those that are meant.
 // RUN: sed 's/MFMA_F32_16x16x16_F16/MFMA_F32_16x16x17_F16/' %t/right.mlir > %t/word.mlir

@@ -1,4 +1,4 @@
-"""Checking specs: what is found, and what happens when a compilation goes wrong."""
+"""Checking specs: the findings, and failing compilations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Targets: what is known needs no asking, what is not is tried elsewhere, and nothing ends this process."""
+"""Targets: known targets are not probed, others are tried in another process, and no probe ends this process."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_the_compiler_takes_every_cuda_target_that_is_taken_untried() -> None:
 @pytest.mark.parametrize("instruction_set", sorted(known_targets.CPUS))
 def test_the_compiler_takes_cpus_that_are_taken_untried(instruction_set: str) -> None:
     triple = f"--iree-llvmcpu-target-triple={instruction_set}-unknown-linux-gnu"
-    for name in ("generic", *known_targets.CPUS[instruction_set].split()[::20]):
+    for name in ("generic", *known_targets.CPUS[instruction_set].split()[::40]):
         flags = (triple, f"--iree-llvmcpu-target-cpu={name}")
         assert probing._are_known(flags)
         probing._probe("llvm-cpu", flags)

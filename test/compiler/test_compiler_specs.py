@@ -30,11 +30,12 @@ if TYPE_CHECKING:
 
 VMVX = TARGETS["vmvx"]
 CPU = TARGETS["llvm-cpu"]
-X86_64 = (*CPU, "--iree-llvmcpu-target-triple=x86_64-linux-gnu")
 CONFIGURED = "--compile-to=executable-configurations"
 TRANSLATED = "--compile-to=executable-targets"
 TO_SOURCES = "--compile-to=executable-sources"
 FROM_SOURCES = "--compile-from=executable-sources"
+CONFIGURING = (*VMVX, CONFIGURED)
+X86_64 = (*CPU, "--iree-llvmcpu-target-triple=x86_64-linux-gnu", CONFIGURED)
 
 
 @pytest.fixture
@@ -108,11 +109,13 @@ def test_the_entry_is_the_one_that_matched_even_if_all_give_the_same() -> None:
         "m41": "linalg.generic",
     }
     text = matcher_list("many", {n: matcher(n, "vmvx", op) for n, op in names.items()})
-    exact = tuninglink.compile(PROGRAM.encode(), specs=[text.encode()], flags=VMVX)
+    exact = tuninglink.compile(PROGRAM.encode(), specs=[text.encode()], flags=CONFIGURING)
     assert who(exact) == [("many", "m40", True)]
     assert exact.applied[0].entry
     assert exact.applied[0].entry.action == "configure"
-    rough = tuninglink.compile(PROGRAM.encode(), specs=[text.encode()], flags=VMVX, trace=False)
+    rough = tuninglink.compile(
+        PROGRAM.encode(), specs=[text.encode()], flags=CONFIGURING, trace=False
+    )
     assert who(rough) == [("many", None, None)]
     assert rough.output == exact.output
 
@@ -120,7 +123,7 @@ def test_the_entry_is_the_one_that_matched_even_if_all_give_the_same() -> None:
 def test_entries_keep_the_names_that_they_were_given() -> None:
     mine, other = spec("vmvx", "same", "linalg.pack"), spec("vmvx", "same")
     compiled = tuninglink.compile(
-        PROGRAM.encode(), specs=[mine.encode(), other.encode()], flags=VMVX
+        PROGRAM.encode(), specs=[mine.encode(), other.encode()], flags=CONFIGURING
     )
     assert who(compiled) == [("same", "match_same", True)]
     assert compiled.applied[0].position == 1
@@ -153,13 +156,13 @@ module @opaque attributes {{transform.with_named_sequence}} {{
 def test_opaque_specs_are_traced_through_the_chain() -> None:
     packs = spec("vmvx", "packs", "linalg.pack")
     compiled = tuninglink.compile(
-        PROGRAM.encode(), specs=[OPAQUE.encode(), packs.encode()], flags=VMVX
+        PROGRAM.encode(), specs=[OPAQUE.encode(), packs.encode()], flags=CONFIGURING
     )
     assert who(compiled) == [("opaque", "match", True)]
     (warning,) = compiled.diagnostics
     assert "configured nothing" in warning.message
     compiled = tuninglink.compile(
-        PROGRAM.encode(), specs=[packs.encode(), OPAQUE.encode()], flags=VMVX
+        PROGRAM.encode(), specs=[packs.encode(), OPAQUE.encode()], flags=CONFIGURING
     )
     assert [(each.spec_name, each.position) for each in compiled.applied] == [("opaque", 1)]
 
@@ -204,7 +207,7 @@ module @indirect attributes {{
 @pytest.mark.parametrize("trace", [True, False])
 def test_configurations_are_followed_through_includes(*, trace: bool) -> None:
     compiled = tuninglink.compile(
-        PROGRAM.encode(), specs=[INDIRECT.encode()], flags=VMVX, trace=trace
+        PROGRAM.encode(), specs=[INDIRECT.encode()], flags=CONFIGURING, trace=trace
     )
     assert who(compiled) == [("indirect", "match", True)]
 
@@ -238,7 +241,7 @@ module @grouped attributes {{
 
 
 def test_an_action_that_asks_on_is_traced_to_its_entry() -> None:
-    compiled = tuninglink.compile(PROGRAM.encode(), specs=[GROUPED.encode()], flags=VMVX)
+    compiled = tuninglink.compile(PROGRAM.encode(), specs=[GROUPED.encode()], flags=CONFIGURING)
     (applied,) = compiled.applied
     assert applied.entry
     assert (applied.entry.matcher, applied.entry.action) == ("any", "group")
@@ -258,7 +261,7 @@ def test_an_old_spec_without_marker_and_result_takes_effect_beside_a_default(
     (tmp_path / "vmvx.mlir").write_text(spec("vmvx", "default"))
     assert "iree_codegen.tuning_spec" not in UNMARKED
     compiled = tuninglink.compile(
-        PROGRAM.encode(), specs=[UNMARKED.encode()], spec_directories=[tmp_path], flags=VMVX
+        PROGRAM.encode(), specs=[UNMARKED.encode()], spec_directories=[tmp_path], flags=CONFIGURING
     )
     assert who(compiled) == [("old", "match_old", True)]
 
@@ -272,7 +275,7 @@ def test_the_users_spec_wins_over_the_default_in_whatever_form_it_is(tmp_path: P
         ([], "default"),
     ):
         compiled = tuninglink.compile(
-            PROGRAM.encode(), specs=given, spec_directories=[tmp_path], flags=VMVX
+            PROGRAM.encode(), specs=given, spec_directories=[tmp_path], flags=CONFIGURING
         )
         assert [each.spec_name for each in compiled.applied] == [winner]
 
@@ -388,15 +391,15 @@ def test_specs_come_loaded_as_paths_or_as_contents(tmp_path: Path) -> None:
     path.write_text(text)
     outputs = set()
     for each in (path, str(path), text.encode(), tuninglink.load_spec(path)):
-        compiled = tuninglink.compile(PROGRAM.encode(), specs=[each], flags=VMVX)
+        compiled = tuninglink.compile(PROGRAM.encode(), specs=[each], flags=CONFIGURING)
         assert who(compiled) == [("mine", "match_mine", True)]
         outputs.add(compiled.output)
     linked = tuninglink.link([tuninglink.load_spec(path)], target="vmvx")
-    compiled = tuninglink.compile(PROGRAM.encode(), specs=[linked], flags=VMVX)
+    compiled = tuninglink.compile(PROGRAM.encode(), specs=[linked], flags=CONFIGURING)
     outputs.add(compiled.output)
     assert len(outputs) == 1
     with pytest.raises(SpecError):
-        tuninglink.compile(PROGRAM.encode(), specs=[b"nonsense"], flags=VMVX)
+        tuninglink.compile(PROGRAM.encode(), specs=[b"nonsense"], flags=CONFIGURING)
 
 
 def old_spec() -> str:
@@ -479,7 +482,9 @@ def test_two_entries_that_configure_one_dispatch_are_both_named(
     )
     paths[1].write_text(matcher_list("fills", {**packs, "fills": fills}))
     with pytest.raises(CompileError) as caught:
-        tuninglink.compile(TWO_OPS.encode(), specs=paths, flags=VMVX, trace=trace, name="two.mlir")
+        tuninglink.compile(
+            TWO_OPS.encode(), specs=paths, flags=CONFIGURING, trace=trace, name="two.mlir"
+        )
     first = caught.value.diagnostics[0]
     assert "multiple ops within dispatch trying to set the translation info" in first.message
     dispatch = "@f_dispatch_0::@vmvx_bytecode_fb"

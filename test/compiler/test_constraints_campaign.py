@@ -70,7 +70,7 @@ def image(columns: int) -> str:
 
 
 INTRINSIC, PADDED, PADDED_LOADS, THREADS = 0, 1, 3, -1
-"""Which of the spaces of TileAndFuse."""
+"""The numbers of the spaces of TileAndFuse."""
 
 LOADS = 1
 """The space of direct loads on gfx950, which come before padding."""
@@ -85,7 +85,7 @@ class Case:
         target: what it is compiled for.
         pipeline: the pipeline.
         knobs: the values of knobs; others are 0. Without any, the compiler's own choice.
-        verdict: what is to be said of it.
+        verdict: the expected verdict.
         compiles: what the compiler says.
         space: which space of the pipeline.
     """

@@ -65,7 +65,7 @@ class Export:
         self._unknowns = [z3.Int(name, self._context) for name in knobs]
 
     def has_others(self, solutions: list[tuple[int, ...]]) -> bool:
-        """Return whether there are solutions beside these."""
+        """Return whether further solutions exist."""
         self._solver.push()
         for values in solutions:
             pairs = zip(self._unknowns, values, strict=True)
@@ -274,7 +274,7 @@ def test_checks_agree_with_the_compilers_verifier(program: str, target: str) -> 
 def verdict_like_the_compilers(
     dispatch: Workload, space: Space, assignment: dict[str, int]
 ) -> Verdict:
-    """Return the verdict on an assignment, having seen that the compiler's verifier agrees."""
+    """Return the verdict on an assignment, after checking that the compiler's verifier agrees."""
     info = space.compilation_info(assignment)
     isolated = _isolated(dispatch)
     (root,) = (

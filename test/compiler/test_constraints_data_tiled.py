@@ -140,7 +140,15 @@ def test_candidates_compile(program: str, cpu: str, flags: list[str], name: str)
             workload.root.attributes[names.COMPILATION_INFO] = space.compilation_info(knobs)
         # The compiler ends with an error where a configuration does not compile.
         text = str(module)
-        _compile(text, cpu, *flags, "--compile-from=executable-sources", "-o", os.devnull)
+        _compile(
+            text,
+            cpu,
+            *flags,
+            "--compile-from=executable-sources",
+            "--compile-to=executable-targets",
+            "-o",
+            os.devnull,
+        )
 
 
 @pytest.mark.parametrize(("program", "cpu", "flags", "name"), CASES)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tuninglink.spaces.constraint_set import ConstraintSet
     from tuninglink.spaces.workload import Workload
 
-LEAST_SETS = {"hip": 14, "cuda": 14, "llvm-cpu": 40}
+LEAST_SETS = {"hip": 14, "cuda": 14, "llvm-cpu": 40, "vulkan": 4}
 
 
 def workloads(target: str) -> Iterator[Workload]:

@@ -37,7 +37,7 @@ def test_an_example_compiles_with_its_specs(
         EXAMPLES / f"{program}.mlir",
         specs=[str(EXAMPLES / f"spec_{each}.mlir") for each in specs],
         default_specs=False,
-        flags=flags,
+        flags=[*flags, "--compile-to=executable-targets"],
     )
     assert result.output
     assert len(result.applied) == entries

@@ -24,7 +24,7 @@ from tuninglink.specs.spec import load_spec
 if TYPE_CHECKING:
     from tuninglink.spaces.workload import Workload
 
-ENTRIES = 30
+ENTRIES = 20
 
 
 @pytest.mark.parametrize("target_name", ["gfx942", "sm_80"])

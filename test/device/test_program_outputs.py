@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -27,11 +27,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
     from tuninglink.tuning.candidates.compilation import CandidateCompiler
     from tuninglink.tuning.devices.device import DeviceDescription
     from tuninglink.tuning.devices.device_process import Answer, DeviceProcess, Request
+    from tuninglink.tuning.devices.program_running import CallOutputs
     from tuninglink.tuning.programs.compiled_program import CompiledProgram
 
 FLAGS = TARGETS["llvm-cpu"]
@@ -78,19 +77,20 @@ class WrongDevice(Device):
     def ask(self, request: Request[Answer]) -> Answer | Failure:
         return self.process.ask(request)
 
-    def program_outputs(self, program: CompiledProgram) -> tuple[NDArray[Any], ...] | Failure:
+    def program_outputs(self, program: CompiledProgram) -> CallOutputs | Failure:
         outputs = self.process.program_outputs(program)
         if isinstance(outputs, Failure):
             return outputs
         factor = np.float32(1 + self.error(program.image))
-        return tuple(output * factor for output in outputs)
+        return replace(outputs, arrays=tuple(array * factor for array in outputs.arrays))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def case(
-    compiler: CandidateCompiler, device: DeviceProcess, tmp_path: Path
+    compiler: CandidateCompiler, device: DeviceProcess, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Callable[..., ModelRuns]]:
-    opened: list[ProgramReference] = []
+    path = tmp_path_factory.mktemp("outputs") / "program.mlir"
+    opened: dict[object, ProgramReference] = {}
 
     def make(
         default: float = 0.0,
@@ -101,11 +101,11 @@ def case(
         numerics: Numerics = Numerics.ROUNDING,
         seconds: float = 60.0,
     ) -> ModelRuns:
-        path = tmp_path / "program.mlir"
         path.write_text(source or matmul(64, 64, 64))
         program = read_program(str(path), FLAGS, options=options)
-        reference = ProgramReference(program.saved, "llvm-cpu", 0, seconds)
-        opened.append(reference)
+        key = (source, options, seconds)
+        reference = opened.get(key) or ProgramReference(program.saved, "llvm-cpu", 0, seconds)
+        opened[key] = reference
         runs = ModelRuns(program, compiler, device, seed=0, seconds=0.2)
         first = runs._image("")
         runs.device = WrongDevice(device, lambda image: default if image == first else tuned)
@@ -113,7 +113,7 @@ def case(
         return runs
 
     yield make
-    for reference in opened:
+    for reference in opened.values():
         reference.__exit__()
 
 

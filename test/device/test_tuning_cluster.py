@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from subprocess import Popen
 
 DEVICE = "local-sync=1"
-SETTINGS = TuningSettings(trials=6, search="random", runs_model=False)
+SETTINGS = TuningSettings(trials=4, search="random", runs_model=False)
 
 
 @pytest.fixture(autouse=True)

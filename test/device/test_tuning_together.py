@@ -20,7 +20,7 @@ def test_two_tuners_share_a_device_and_a_database(tmp_path: Path) -> None:
     program.write_text(matmul(4, 256, 256))
     command = [sys.executable, "-m", "tuninglink", "tune", str(program), *CPU]
     command += ["--database", str(tmp_path / "tuning.db"), "--no-model", "--trials", "3"]
-    command += ["--search", "random"]
+    command += ["--search", "random", "--jobs", "1"]
     running = [
         subprocess.Popen(
             [*command, "--seed", str(seed), "-o", str(tmp_path / f"tuned{seed}.mlir")],

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from framework_programs import CPU, run
 from programs import iree_compile
-from tuning_programs import ONE_CHANNEL, ONE_IMAGE, POOLING, depthwise, prepared
+from tuning_programs import ONE_CHANNEL, ONE_IMAGE, POOLING, depthwise, dispatched, prepared
 
 import tuninglink
 from tuninglink.checking import Checker, CompileLimits
@@ -19,7 +19,10 @@ from tuninglink.explaining.dispatch_report import Status
 from tuninglink.iree.targets import Target
 from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.solver.answers import Verdict
+from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.specs import link_specs, load_spec
+from tuninglink.tuning.candidates import CandidateOrigin
+from tuninglink.tuning.candidates.preparation import prepare
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -131,3 +134,15 @@ def test_check_verifies_entries_that_unroll_windows() -> None:
         assert entry.is_valid is not None
         assert entry.is_valid.verdict is Verdict.NOT_DECIDED
         assert entry.is_valid.reason == reason
+
+
+def test_what_an_op_was_rewritten_into_gives_no_candidate() -> None:
+    """With a spec of an earlier run, the configuration of the new ops became a candidate for the old one."""
+    unrolling, other = (load_spec(text.encode()) for text in unrolling_and_other())
+    registry = ProviderRegistry(lambda _: None)
+    (task,) = dispatched(depthwise(stride=2), "llvm-cpu").tasks
+    given = prepare(task, CPU, [unrolling], registry, {}).spaces.given
+    assert [candidate.origin for candidate in given] == [CandidateOrigin.REWRITING]
+    (task,) = dispatched(KEPT, "llvm-cpu").tasks
+    given = prepare(task, CPU, [other], registry, {}).spaces.given
+    assert [candidate.origin for candidate in given] == [CandidateOrigin.SPEC]

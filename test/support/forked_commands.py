@@ -5,6 +5,7 @@ The compiler's command line can be set up once in a process, and most of a small
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import subprocess
@@ -63,6 +64,7 @@ def _serve() -> None:
     from tuninglink.cli import process  # noqa: PLC0415
     from tuninglink.cli.commands import run  # noqa: PLC0415
 
+    gc.freeze()  # a collection in a fork would copy what it visits
     for line in sys.stdin:
         reader, writer = os.pipe()
         child = os.fork()

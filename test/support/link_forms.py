@@ -53,7 +53,7 @@ class Outcome:
     """The results of comparisons.
 
     Attributes:
-        counts: how much was compared, and how often nothing could be.
+        counts: the numbers of comparisons, and of impossible ones.
         failures: what differed.
     """
 

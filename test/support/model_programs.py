@@ -110,7 +110,7 @@ def convolution(
         sizes: of the images: how many, rows, columns.
         channels: of the input and of the output.
         kernel: rows and columns of the filter.
-        stride: how far the filter moves.
+        stride: the step of the filter.
         element: the element type.
         after: what follows.
     """

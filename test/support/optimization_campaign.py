@@ -46,7 +46,7 @@ class Outcome:
     """The result of a comparison.
 
     Attributes:
-        counts: how much was compared.
+        counts: the numbers of comparisons.
         failures: what went wrong.
     """
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PATIENCE = 300
-"""Seconds after which something that takes far less does not happen at all."""
+"""Seconds after which an event that usually comes far earlier counts as missing."""
 
 
 def eventually(condition: Callable[[], bool]) -> bool:

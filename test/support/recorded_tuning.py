@@ -32,6 +32,7 @@ from tuninglink.tuning.deciding.model_run import ModelRuns
 from tuninglink.tuning.devices import Rounds, Timing
 from tuninglink.tuning.devices.device import DeviceDescription, DeviceError
 from tuninglink.tuning.devices.device_set import Measurement
+from tuninglink.tuning.devices.program_running import CallOutputs
 from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.results.journal import Journal
 from tuninglink.tuning.scheduling import task_tuner
@@ -60,7 +61,7 @@ class RecordedDevices:
 
     Attributes:
         program_us: the time of a whole program.
-        measurements: how many times a candidate can be measured until the device is gone.
+        measurements: the number of measurements until the device is gone.
     """
 
     program_us: Callable[[CompiledProgram], float] = lambda _: 0.0
@@ -106,8 +107,8 @@ class RecordedDevices:
     def program_rounds(self, programs: Sequence[CompiledProgram], count: int, *_: object) -> Rounds:
         return self._rounds(map(self.program_us, programs), count)
 
-    def program_outputs(self, _: CompiledProgram) -> tuple[()]:
-        return ()
+    def program_outputs(self, _: CompiledProgram) -> CallOutputs:
+        return CallOutputs((), 0.001)
 
     def _rounds(self, microseconds: Iterable[float], count: int) -> Rounds:
         times = tuple(microseconds)
@@ -152,7 +153,7 @@ class Interruption:
 
     Attributes:
         reported: the keys of the trials that it reported as kept.
-        recorded: how often each key is in the database.
+        recorded: the number of times that each key is in the database.
         spec: what it wrote in the end.
     """
 

@@ -31,7 +31,7 @@ class Pair:
         matcher: the matcher's symbol, as MLIR writes it.
         action: the symbol of the action, as the list refers to it.
         results: the types of what the matcher yields.
-        further: what the matcher takes beside the op: values of attributes, as MLIR writes them.
+        further: the further operands of the matcher: values of attributes, as MLIR writes them.
         first: the symbol of the part of the action before its own list; None for all of the action.
         nested: the list that the action walks.
     """
@@ -94,7 +94,7 @@ def apply_one_by_one(specs: Sequence[Walks], module: mlir.Operation) -> None:
     """Apply specs to a program.
 
     Raises:
-        MLIRError: the interpreter refuses something; what is done by then is undefined.
+        MLIRError: the interpreter refuses something; the state of the program is then undefined.
     """
     ops = ops_of(module)
     decided: set[int] = set()

@@ -22,7 +22,7 @@ class TerminalCommand:
         command: the command.
         environment: its whole environment but for the terminal's name.
         directory: where it runs.
-        stdout: where its output goes, if not to the terminal.
+        stdout: the file for its output, if not the terminal.
     """
 
     def __init__(

@@ -132,7 +132,7 @@ def compiler_for(flags: tuple[str, ...]) -> CandidateCompiler:
 
 
 def depthwise(stride: int = 1, window: int = 3, channels: int = 16) -> str:
-    """Return a program with a convolution of each channel of an image in NCHW by itself."""
+    """Return a program with a depthwise convolution of an image in NCHW."""
     size = (16 - 1) * stride + window
     image, result = (f"tensor<1x{channels}x{side}x{side}xf32>" for side in (size, 16))
     kernel = f"tensor<{channels}x{window}x{window}xf32>"

@@ -1,4 +1,4 @@
-"""Imports that wait until something of a module is used."""
+"""Imports that wait until a name of a module is used."""
 
 from __future__ import annotations
 

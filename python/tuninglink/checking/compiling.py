@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from concurrent.futures import Future
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tuninglink.checking.entry_answers import Answer
 from tuninglink.errors import TuninglinkError
 from tuninglink.iree.worker_stack import stack_overflow, stack_report_flag
 from tuninglink.solver.answers import Verdict
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError, processor_count
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future
-
 
 _CPU_BACKEND: Final = "=llvm-cpu"
 """The end of a flag for code for a CPU."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tuninglink.checking.judging import Judge, Judgement, JudgingOptions
 from tuninglink.mlir.diagnostics import Diagnostic, thread_context
@@ -15,9 +16,6 @@ from tuninglink.mlir.serialization import parse_module
 from tuninglink.payloads import spec_of
 from tuninglink.specs.structure import Anatomy, Entry
 from tuninglink.workers import Pool
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future
 
 _FEW: Final = 100
 """About as many entries as are judged in the time that a process takes to start."""

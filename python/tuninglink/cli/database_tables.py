@@ -137,12 +137,12 @@ def _heuristic(heuristic: Heuristic, stream: TextIO) -> str:
 
 
 def history_table(history: History, stream: TextIO, why_hidden: str) -> str:
-    """Return a table for each problem, and how many are not shown.
+    """Return a table for each problem, and the number of hidden ones.
 
     Args:
         history: the history.
-        stream: where it goes.
-        why_hidden: what problems that are not shown have in common.
+        stream: the output stream.
+        why_hidden: the common property of hidden problems.
     """
     parts = [_history(problem, stream) for problem in history.problems]
     if history.hidden:

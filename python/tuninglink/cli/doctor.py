@@ -1,4 +1,4 @@
-"""`tuninglink doctor`: what is installed, and whether the compiler does what Tuninglink rests on."""
+"""`tuninglink doctor`: the installation, and checks that the compiler behaves as Tuninglink expects."""
 
 from __future__ import annotations
 

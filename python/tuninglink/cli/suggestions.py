@@ -33,10 +33,10 @@ def write_suggestions(
 
     Args:
         options: the program, its flags and the folder for the specs; the flags must have been set before.
-        count: how many configurations of each dispatch.
+        count: the number of configurations of each dispatch.
         selection: the part of the spaces to choose from.
         dispatches: parts of names of dispatches or of their functions; all if empty.
-        top: how many dispatches, those with the most work; None for all.
+        top: the number of dispatches, those with the most work; None for all.
 
     Raises:
         TuninglinkError: the program does not compile, nothing can be suggested, or the specs cannot be written.

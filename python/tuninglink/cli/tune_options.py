@@ -45,7 +45,7 @@ class TuneOptions(MeasuringOptions):
         input: the path of the program, `-` for standard input; empty with problems.
         compile_from: the phase that the program has gone through already.
         specs: specs whose configurations are candidates.
-        spec_directories: where default specs are looked for beside the shipped ones.
+        spec_directories: further directories of default specs, besides the shipped ones.
         default_specs: whether configurations of default specs are candidates.
         report: a directory for the report, or nothing.
         sizes: the sizes of dynamic dimensions at which the program is tuned.

@@ -111,7 +111,7 @@ class Side:
 
     Attributes:
         state: its status or outcome.
-        time: its time with the spec, with an interval where there is one.
+        time: its time with the spec, with an interval if known.
         unit: the unit of the time.
         speedup: the speedup over the compiler's choice; 1 without a winner, None if unknown.
         configuration: its configuration, as MLIR prints it.
@@ -166,7 +166,7 @@ class Comparison:
     """The changes from one report or spec to a later one, as a JSON document.
 
     Attributes:
-        subject: what is compared.
+        subject: the compared documents.
         old: the old one.
         new: the new one.
         items: the dispatches or entries, in the order of the old one, then the new ones; then the whole program.

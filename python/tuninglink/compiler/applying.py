@@ -8,30 +8,27 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from iree.compiler import ir as mlir
 
 from tuninglink.compiler.outcomes import SpecOutcomes
 from tuninglink.compiler.tagging import TaggedSpec
 from tuninglink.compiler.tracing import Applied, take_tags
 from tuninglink.files import write_standard_output
 from tuninglink.iree.dispatches import containers, find_dispatches
+from tuninglink.iree.targets import Target
 from tuninglink.matching.materialization import LinkedDispatch, embed_specs, link_dispatches
 from tuninglink.matching.prunable import Pruning
 from tuninglink.matching.specialization_ranges import specialize_dispatches
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Severity, once, thread_context
 from tuninglink.mlir.walk import body
+from tuninglink.specs.default_library import DefaultLibrary
 from tuninglink.specs.embedding import collect_specs, spec_attribute
+from tuninglink.specs.linking.linker import LinkedSpec
+from tuninglink.specs.spec import Spec
 from tuninglink.specs.verification import check_configurations
-
-if TYPE_CHECKING:
-    from iree.compiler import ir as mlir
-
-    from tuninglink.iree.targets import Target
-    from tuninglink.specs.default_library import DefaultLibrary
-    from tuninglink.specs.linking.linker import LinkedSpec
-    from tuninglink.specs.spec import Spec
-
 
 _TRACED: Final = 32
 """The number of entries up to which each is traced in any case: it is cheap, and errors can name the entry."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from iree.compiler import ir as mlir
 
 from tuninglink.compiler import native
 from tuninglink.compiler.compile_options import Phase
-from tuninglink.compiler.session import Invocation, Output, Session, session_flags
+from tuninglink.compiler.session import Invocation, NativeHandle, Output, Session, session_flags
 from tuninglink.errors import CompileError
 from tuninglink.files import STANDARD_STREAM, cannot
 from tuninglink.mlir.diagnostics import Diagnostic, Severity, error, note
@@ -20,14 +23,6 @@ from tuninglink.mlir.serialization import (
     without_byte_order_mark,
 )
 from tuninglink.specs.spec import is_only_a_spec
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from iree.compiler import ir as mlir
-
-    from tuninglink.compiler.session import NativeHandle
-
 
 _BEGINNING: Final = 4096
 """The number of bytes to read for telling MLIR from other files."""

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from iree.compiler import ir as mlir
 
 from tuninglink.iree import known_targets
-from tuninglink.iree.targets import read_executable_target
+from tuninglink.iree.targets import Target, read_executable_target
 from tuninglink.mlir.attributes import parameters
 from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.serialization import parse_module
 from tuninglink.mlir.walk import body
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tuninglink.iree.targets import Target
 
 _PROGRAM: Final = b"""
 func.func @target(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {

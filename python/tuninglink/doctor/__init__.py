@@ -14,7 +14,7 @@ from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from importlib import metadata, resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from iree.compiler import _mlir_libs
 from iree.compiler import ir as mlir
@@ -23,14 +23,12 @@ from tuninglink.compiler import compile as compile_program
 from tuninglink.compiler.target_flags import compile_flags
 from tuninglink.errors import TuninglinkError
 from tuninglink.iree.lowering_configs import ENTRIES
+from tuninglink.iree.peak_rates import PeakRates
 from tuninglink.iree.targets import Target
 from tuninglink.mlir import names
 from tuninglink.specs.default_library import shipped
 from tuninglink.specs.remote import SPEC_FOLDERS, cache_directory
 from tuninglink.workers import JobError, JobTimeoutError, Pool, WorkerCrashedError
-
-if TYPE_CHECKING:
-    from tuninglink.iree.peak_rates import PeakRates
 
 _PACKAGES: Final = ("tuninglink", "iree-base-compiler", "iree-base-runtime")
 _DEVELOPMENT: Final = ("dev", "docs")

@@ -11,15 +11,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import mean
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from tuninglink.errors import TuninglinkError
+from tuninglink.explaining.dispatch_report import DispatchReport
 from tuninglink.explaining.explanation import EXPLANATION
 from tuninglink.files import cannot
 from tuninglink.mlir.diagnostics import error, note
-
-if TYPE_CHECKING:
-    from tuninglink.explaining.dispatch_report import DispatchReport
 
 _MICROSECONDS: Final = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
 """The time units of Google Benchmark, in microseconds."""

@@ -1,4 +1,4 @@
-"""The outcome for the entries of specs: what they matched, what they nearly matched, and how often."""
+"""The outcome for the entries of specs: their matches, near misses, and counts."""
 
 from __future__ import annotations
 

@@ -35,6 +35,15 @@ CONVERTS: Final = "convert_acc_gemm"
 TILES: Final = (WORKGROUP, REDUCTION, THREAD, SUBGROUP, LANE, SERIAL, PARTIAL_REDUCTION)
 """The entries with a tile size for each loop."""
 
+_LISTS: Final = frozenset({*TILES, PADDING, PROMOTED_OPERANDS})
+"""The entries that are ignored if they are not lists of integers."""
+
+DIRECT_LOAD: Final = "use_global_load_dma"
+"""The type of promotion by loads from global memory straight into shared memory."""
+
+DIRECTLY_LOADING: Final = ("gfx950", "gfx1250")
+"""The architectures that may have such loads. For others, the compiler writes the code without them."""
+
 REDUCING: Final = frozenset({REDUCTION, PARTIAL_REDUCTION, SERIAL})
 """Those entries that tile reductions, which are the last loops of contractions."""
 
@@ -110,8 +119,8 @@ def read_integers(attribute: mlir.Attribute) -> tuple[int, ...] | None:
 
 
 def is_read(name: str, value: mlir.Attribute) -> bool:
-    """Return whether code generation reads an entry of a `#iree_gpu.lowering_config`; it ignores tiles of another form."""
-    return name in ENTRIES and (name not in TILES or read_integers(value) is not None)
+    """Return whether code generation reads an entry of a `#iree_gpu.lowering_config`; it ignores lists of other kinds."""
+    return name in ENTRIES and (name not in _LISTS or read_integers(value) is not None)
 
 
 def uses_igemm(translation_info: mlir.Attribute | None) -> bool:

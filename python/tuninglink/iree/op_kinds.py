@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from iree.compiler import ir as mlir
 
@@ -115,3 +116,32 @@ def loops_in(expression: mlir.AffineExpr) -> frozenset[int]:
     if isinstance(expression, mlir.AffineBinaryExpr):
         return loops_in(expression.lhs) | loops_in(expression.rhs)
     return frozenset()
+
+
+@dataclass(frozen=True)
+class ProductLoops:
+    """The loops of a product of two operands, ascending, as `linalg::inferContractionDims` classifies them.
+
+    Attributes:
+        rows: the loops of the left-hand side and the result.
+        columns: the loops of the right-hand side and the result.
+        reductions: the loops of both operands.
+        batches: the loops of both operands and the result.
+    """
+
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+    reductions: tuple[int, ...]
+    batches: tuple[int, ...]
+
+    @classmethod
+    def of(cls, lhs: Collection[int], rhs: Collection[int], result: Collection[int]) -> Self:
+        """Return the loops of a product, given the loops that index its operands and its result."""
+        left, right, parallel = set(lhs), set(rhs), set(result)
+        groups = (
+            left & parallel - right,
+            right & parallel - left,
+            left & right - parallel,
+            left & right & parallel,
+        )
+        return cls(*(tuple(sorted(group)) for group in groups))

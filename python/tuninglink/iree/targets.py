@@ -94,10 +94,8 @@ def string(attributes: Mapping[str, mlir.Attribute], name: str) -> str:
 def _chip(gpu_target: mlir.Attribute) -> Mapping[str, mlir.Attribute]:
     """Return the entries of the last parameter of a GPU target, `chip = <…>`; none without it."""
     _, separator, chip = str(gpu_target).rpartition(" chip = <")
-    parsed = (
-        parse_attribute(f"{{{chip.removesuffix('>>')}}}", gpu_target.context) if separator else None
-    )
-    return entries_of(parsed)
+    text = f"{{{chip.removesuffix('>>')}}}"
+    return entries_of(parse_attribute(text, gpu_target.context) if separator else None)
 
 
 def _peaks(chip: Mapping[str, mlir.Attribute]) -> PeakRates | None:
@@ -200,9 +198,8 @@ class Target:
             return target
         suggestion = nearest(lower, known_target_names())
         hint = f"did you mean '{suggestion}'? " if suggestion else ""
-        raise TargetError(
-            error(f"unknown target '{name}'; {hint}'tuninglink targets --all' lists the known ones")
-        )
+        remedy = "'tuninglink targets --all' lists the known ones"
+        raise TargetError(error(f"unknown target '{name}'; {hint}{remedy}"))
 
     @classmethod
     def from_attribute(cls, attribute: mlir.Attribute, at: Anchor = None) -> Target:

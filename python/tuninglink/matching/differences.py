@@ -7,19 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from iree.compiler import ir as mlir
 
 from tuninglink.iree.op_kinds import ATTENTION_OUTPUTS, ROLES, OpKind, affine_maps
 from tuninglink.iree.op_words import layout
+from tuninglink.iree.structured_op import Sizes, ValueType
 from tuninglink.matching import predicates as pred
+from tuninglink.matching.matcher import Matcher
 from tuninglink.matching.op_info import OpInfo, computation_of
 from tuninglink.plain_data import written
-
-if TYPE_CHECKING:
-    from tuninglink.iree.structured_op import Sizes, ValueType
-    from tuninglink.matching.matcher import Matcher
 
 _INDEXING_MAPS: Final = "indexing_maps"
 

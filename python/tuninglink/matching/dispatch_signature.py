@@ -68,10 +68,10 @@ _HARMLESS: Final = frozenset(
         "util.optimization_barrier",
     }
 )
-"""Operations that do not change what becomes of those beside them."""
+"""Operations that do not affect the code of their neighbors."""
 
 _RESHAPES: Final = frozenset({"tensor.collapse_shape", "tensor.expand_shape"})
-"""Operations that may be moved past those beside them, which then have other loops."""
+"""Operations that may be moved past their neighbors, which then have other loops."""
 
 
 class SignatureReader:

@@ -35,7 +35,7 @@ from tuninglink.specs.structure import Anatomy
 from tuninglink.specs.transform_ops import any_op, named_sequence, yield_
 
 LONGEST_LIST: Final = 64
-"""Up to how many entries a list has that is not split, by default: it is tried as fast as the compiler walks."""
+"""The maximum number of entries of a list that is not split, by default: it is tried as fast as the compiler walks."""
 
 
 @dataclass(frozen=True)

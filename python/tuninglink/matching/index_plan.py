@@ -27,7 +27,7 @@ _MOST_STRUCTURES: Final = 64
 """The maximum number of groups of the first level: every other entry is compared with each of them."""
 
 _MOST_RANGES: Final = 128
-"""Into how many ranges of sizes one list is split at most."""
+"""The maximum number of ranges of sizes that one list is split into."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from iree.compiler import ir as mlir
 
 from tuninglink.iree.op_kinds import ROLES, OpKind, Role, affine_maps, indexing_loops, loops_by_role
 from tuninglink.matching import predicates as pred
 from tuninglink.matching.predicates import Predicate, ValueRef
-
-if TYPE_CHECKING:
-    from tuninglink.mlir.diagnostics import Place
+from tuninglink.mlir.diagnostics import Place
 
 
 class NotUnderstoodError(Exception):

@@ -12,9 +12,11 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tuninglink.matching.differences import CannotTellError, differences
+from tuninglink.matching.matcher import Matcher
+from tuninglink.matching.op_info import OpInfo
 from tuninglink.matching.predicates import (
     OPERAND,
     RESULT,
@@ -26,15 +28,11 @@ from tuninglink.matching.predicates import (
 )
 from tuninglink.matching.pruning_keys import MatcherForm, form_of, kind_of
 
-if TYPE_CHECKING:
-    from tuninglink.matching.matcher import Matcher
-    from tuninglink.matching.op_info import OpInfo
-
 _PER_FAMILY: Final = 8
 """The number of entries of a family that are examined more closely."""
 
 _FAMILIES: Final = 24
-"""The families that are, those with the fewest differences first."""
+"""The maximum number of examined families, those with the fewest differences first."""
 
 _UNSIZED: Final = 256
 """The entries without fixed sizes that are compared with an op, the first ones."""

@@ -18,16 +18,16 @@ from tuninglink.matching.extents import ANYTHING, Box, contains, static_box
 from tuninglink.matching.predicates import Dimension, Extent
 
 _FEW: Final = 8
-"""Up to how many boxes are tried one by one."""
+"""The maximum number of boxes that are tried one by one."""
 
 _CONTAINING_AXES: Final = 8
-"""By how many fixed sizes boxes that contain another one are found; it is tried with and without each of them."""
+"""The number of fixed sizes by which boxes that contain another one are found; it is tried with and without each of them."""
 
 _MEETING_AXES: Final = 4
-"""By how many fixed sizes boxes that meet another one are found: fewer, as any of both may have none."""
+"""The number of fixed sizes by which boxes that meet another one are found: fewer, as any of both may have none."""
 
 _STRIDE: Final = 64
-"""Every how many bounds the set of all boxes up to there is kept."""
+"""The number of bounds between two stored sets of all boxes up to a bound."""
 
 
 class SizeIndex:

@@ -5,23 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import z3
+from iree.compiler import ir as mlir
 
 from tuninglink.matching.extents import box, static_box, static_sizes
 from tuninglink.matching.predicates import Dimension, Extent, HasExtent, representative
+from tuninglink.payloads.op_templates import Template, Value
 from tuninglink.payloads.size_relations import SizeRelations, UnsizedError
 from tuninglink.payloads.unsized_ops import UnsizedOp, preferred_sizes, usual_sizes
 from tuninglink.solver import evaluate
 from tuninglink.solver.answers import DEFAULT_LIMITS, Verdict
 from tuninglink.solver.expressions import Expression, all_of, number, unknown
 from tuninglink.solver.z3_solver import TermWriter
-
-if TYPE_CHECKING:
-    from iree.compiler import ir as mlir
-
-    from tuninglink.payloads.op_templates import Template, Value
 
 _USUAL: Final = 64
 

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from iree.compiler import ir as mlir
 
 from tuninglink.iree.targets import Target
-from tuninglink.matching.conditions import Opaque
+from tuninglink.matching.conditions import Condition, Opaque
 from tuninglink.matching.entry_conditions import MatcherConditions
 from tuninglink.payloads.drafts import Configured, Draft, configured_together
 from tuninglink.payloads.interpretation import configured_if_matched, matches
 from tuninglink.payloads.operations import UnknownArithmeticError
 from tuninglink.payloads.payload import Payload, PayloadError
 from tuninglink.payloads.sizing import NoSizes, Sized, find_contradiction, find_sizes
-from tuninglink.payloads.unsized_ops import UnsizedOps, constants
+from tuninglink.payloads.unsized_ops import UnsizedOp, UnsizedOps, constants
 from tuninglink.solver.answers import Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from tuninglink.matching.conditions import Condition
-    from tuninglink.payloads.unsized_ops import UnsizedOp
-    from tuninglink.specs.sequences import SequenceTable
-    from tuninglink.specs.structure import Entry
+from tuninglink.specs.sequences import SequenceTable
+from tuninglink.specs.structure import Entry
 
 _MOST_CANDIDATES: Final = 100
 """The number of operations to try for a matcher with few conditions."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from math import isqrt
 from typing import TYPE_CHECKING
@@ -12,8 +13,6 @@ from tuninglink.solver.compiled_terms import conjunction
 from tuninglink.solver.intervals import Interval
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     from tuninglink.solver.answers import Deadline
 
 MOST_VALUES = 1 << 17
@@ -65,6 +64,7 @@ def find_domains(
         """Return what the domain of a variable depends on."""
         return tuple((bounds[partner], len(domains.get(partner, ()))) for partner in partners[name])
 
+    # Tighten bounds and domains in turn until neither changes.
     while True:
         bounds.tighten(assertions, deadline)
         if bounds.impossible:

@@ -38,7 +38,7 @@ class Configuration:
 
     Attributes:
         lowering_config: how the op is tiled and distributed.
-        translation_info: pipeline, workgroup size and the like, None if the function has none.
+        translation_info: pipeline, workgroup size and others, None if the function has none.
         decomposition_config: the configuration of the parts of an attention, if present.
     """
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Hashable
 from importlib import import_module
-from typing import TYPE_CHECKING, Final, TypeVar, TypeVarTuple
+from typing import Final, TypeVar, TypeVarTuple
+
+from iree.compiler import ir as mlir
 
 from tuninglink.solver.answers import UndecidedError
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
-
-if TYPE_CHECKING:
-    from iree.compiler import ir as mlir
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")

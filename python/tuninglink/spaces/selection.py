@@ -7,25 +7,23 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from iree.compiler import ir as mlir
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.solver import Assertion
 from tuninglink.solver.answers import CheckAnswer, Limits, UndecidedError, Verdict
 from tuninglink.solver.expressions import unknown
+from tuninglink.spaces.configuration import Configuration
 from tuninglink.spaces.constraint_set import ConstraintSet
+from tuninglink.spaces.gpu.code_options import CodeOption
 from tuninglink.spaces.knob_reference import knob_place
 from tuninglink.spaces.knob_values import values_worth_trying
 from tuninglink.spaces.knobs import FixedKnob, Knob, OneOfKnob
 from tuninglink.spaces.providers import Space
 from tuninglink.spelling import did_you_mean
-
-if TYPE_CHECKING:
-    from iree.compiler import ir as mlir
-
-    from tuninglink.spaces.configuration import Configuration
-    from tuninglink.spaces.gpu.code_options import CodeOption
 
 _LIMITS: Final = Limits(seconds=2.0, solver_seconds=1.0)
 """The limits of a query whether a value is possible."""

@@ -10,21 +10,18 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from iree.compiler import ir as mlir
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.iree.targets import Target
 from tuninglink.mlir.diagnostics import DiagnosticSink, error, thread_context
 from tuninglink.specs.entry_settings import provenance_of
 from tuninglink.specs.spec import Spec, load_spec
-
-if TYPE_CHECKING:
-    from importlib.resources.abc import Traversable
-
-    from iree.compiler import ir as mlir
-
-    from tuninglink.specs.structure import Entry
+from tuninglink.specs.structure import Entry
 
 _SHIPPED: Final = "tuninglink/shipped/default"
 """The name of the directory in diagnostics and reports, independent of the place of installation."""

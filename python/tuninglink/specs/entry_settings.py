@@ -26,7 +26,7 @@ DERIVED: Final = "derived"
 """Its key for the original of a derived entry, and the changes."""
 
 FLAGS: Final = "flags"
-"""Its key with the flags of the compiler that the configuration was tuned under, beside those of the target."""
+"""Its key for the flags of the compiler that the configuration was tuned under, besides those of the target."""
 
 
 def provenance_attribute(values: Mapping[str, object]) -> mlir.Attribute:

@@ -14,14 +14,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import metadata, resources
+from importlib.resources.abc import Traversable
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tuninglink.errors import SpecError
 from tuninglink.mlir.diagnostics import error, note
-
-if TYPE_CHECKING:
-    from importlib.resources.abc import Traversable
 
 LIBRARY: Final = "library:"
 """The prefix of names of libraries on a command line."""

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.explaining.profiles import Profile
 from tuninglink.mlir.diagnostics import error, note
+from tuninglink.tuning.devices import Settings
 from tuninglink.tuning.devices.device_process import DeviceProcess
 from tuninglink.tuning.devices.local import may_run
 from tuninglink.tuning.programs.dispatches import DispatchedProgram, Omission, TuningTask
 from tuninglink.tuning.results import Failure
-
-if TYPE_CHECKING:
-    from tuninglink.tuning.devices import Settings
 
 _SECONDS = 0.2
 """The time for samples of a dispatch."""

@@ -57,7 +57,12 @@ def _chains(kind: str, cores: Sequence[int]) -> str:
             constant = _op("arith.constant", element.type, value=start)
             chains.append(_op("arith.addf", element.type, [element, constant]))
         for _ in range(_CHAIN_LENGTH):
-            chains = [_op("math.fma", element.type, [chain, element, element]) for chain in chains]
+            # Each reads the next one: LLVM would run one chain after another for CPUs with few registers.
+            others = [*chains[1:], chains[0]]
+            chains = [
+                _op("math.fma", element.type, [chain, element, other])
+                for chain, other in zip(chains, others, strict=True)
+            ]
         return _sum(chains)
 
     return _elementwise(kind, len(cores) * _CHAIN_ELEMENTS, 1, body)

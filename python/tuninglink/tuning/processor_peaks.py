@@ -150,7 +150,7 @@ def stored_peaks() -> list[ProcessorPeaks]:
 
 
 def _path(device: DeviceDescription, compiler: str) -> Path:
-    """Return the file of a processor, whose name is what the rates depend on."""
+    """Return the file of a processor, named after all that the rates depend on."""
     text = f"{device.name} {device.cores} {compiler}"
     return cache_directory() / _DIRECTORY / f"{re.sub(r'[^A-Za-z0-9.]+', '-', text)}.json"
 
@@ -228,7 +228,7 @@ _BUSY: Final = 0.2
 
 
 def _waiting_seconds() -> float:
-    """Return how long some process has waited for a processor; 0 if the kernel does not report it."""
+    """Return the time that some process has waited for a processor; 0 if the kernel does not report it."""
     with suppress(OSError, ValueError):
         some = Path("/proc/pressure/cpu").read_text().partition("\n")[0]
         return int(some.rpartition("total=")[2]) / 1e6

@@ -154,7 +154,7 @@ class RangeTuner:
         Args:
             ranged: the range.
             default: the compiler's choice for all sizes.
-            open_: what is best for all sizes so far.
+            open_: the best so far for all sizes.
         """
         assert ranged.winner is not None
         assert ranged.winner.benchmark is not None

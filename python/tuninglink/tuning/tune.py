@@ -48,7 +48,7 @@ def tune(
         sizes: the sizes at which dynamic dispatches are tuned, in the syntax of `--dim`: `0.0=1,8:2,64`.
         calls: the functions of the program to call, and their arguments.
         listener: receives progress events.
-        database: the file that keeps all results; what is there is not measured again. Empty for none.
+        database: the file that keeps all results; its contents are not measured again. Empty for none.
 
     Raises:
         ValueError: a text gives no sizes.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.iree.op_kinds import loops_in
+from tuninglink.iree.op_kinds import ProductLoops, loops_in
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import parse_attribute
 from tuninglink.mlir.diagnostics import thread_context
@@ -44,8 +44,8 @@ Dimensions = tuple[frozenset[int], ...]
 class IterationSpace:
     """The loops of an operation.
 
-    loops: the number of loops.
-        loops: how many there are.
+    Attributes:
+        loops: the number of loops.
         maps: for each operand, inputs first, the loops that index each of its dimensions.
         is_attention: whether it is an attention, whose operands are query, key, value, optionally scale and mask, and
             output.
@@ -63,6 +63,10 @@ class IterationSpace:
         return tuple(frozenset().union(*results) for results in self.maps)
 
     @cached_property
+    def _product(self) -> ProductLoops:
+        return ProductLoops.of(self._used[0], self._used[1], self._used[-1])
+
+    @cached_property
     def is_contraction_like(self) -> bool:
         """Whether it is a sum of products of two operands: a contraction or a convolution."""
         return len(self.maps) == _OPERANDS and bool(self.m and self.n and self.reductions)
@@ -75,12 +79,12 @@ class IterationSpace:
     @cached_property
     def m(self) -> tuple[int, ...]:
         """The loops of only the left-hand side and the result; for a convolution, those of the image."""
-        return tuple(sorted((self._used[0] & self._used[-1]) - self._used[1]))
+        return self._product.rows
 
     @cached_property
     def n(self) -> tuple[int, ...]:
         """The loops of only the right-hand side and the result."""
-        return tuple(sorted((self._used[1] & self._used[-1]) - self._used[0]))
+        return self._product.columns
 
     @cached_property
     def query_key(self) -> tuple[int, ...]:

@@ -27,7 +27,7 @@ from tuninglink.specs import Spec, link_specs, load_spec
 
 
 def without_unreachable(spec: Spec) -> tuple[Spec, int]:
-    """Return a copy of a spec without its dead entries, and how many those were."""
+    """Return a copy of a spec without its dead entries, and the number of these."""
     module = spec.module.clone()
     dropped = len(drop_shadowed(module).entries)
     assert module.verify()

@@ -288,6 +288,6 @@ def test_the_same_sample_comes_in_every_process() -> None:
             cwd=Path(__file__).parent,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONHASHSEED": seed},
         ).stdout
-        for seed in "123"
+        for seed in "12"
     }
     assert len(outputs) == 1

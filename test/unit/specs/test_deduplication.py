@@ -15,7 +15,7 @@ from tuninglink.passes.dedupe_sequences import deduplicate_sequences
 from tuninglink.specs import Spec, link_specs, load_spec
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(spec_lists(can_fail=True, reaches=True), payloads())
 def test_same_configuration(specs: list[GeneratedSpec], payload: str) -> None:
     """Linked twice with itself, a spec has a copy of everything, and some of them are merged."""
@@ -33,7 +33,7 @@ def test_same_configuration(specs: list[GeneratedSpec], payload: str) -> None:
 
 def test_long_chain_of_copies() -> None:
     """Copies of copies are found to the end of a chain that recursion could not follow."""
-    count = 3000
+    count = 1500
     lines = ["module attributes {transform.with_named_sequence} {"]
     for side in "ab":
         for index in range(count):

@@ -1,4 +1,4 @@
-"""Materializing: what each dispatch carries, and how often it is linked."""
+"""Materializing: the embedded spec of each dispatch, and the number of links."""
 
 from collections import Counter
 from collections.abc import Iterator

@@ -22,7 +22,7 @@ from tuninglink.passes.verify_specs import VerifySpecs, report_unreachable
 from tuninglink.specs import Spec, link_specs, load_spec
 from tuninglink.specs.verification import verify_spec
 
-CAMPAIGN = settings(max_examples=50)
+CAMPAIGN = settings(max_examples=30)
 PAYLOAD = """
 func.func @payload(%in: tensor<4x4xf32>, %c: f32) -> tensor<4x4xf32> {
   %0 = linalg.fill {number = 0 : i64} ins(%c : f32) outs(%in : tensor<4x4xf32>) -> tensor<4x4xf32>

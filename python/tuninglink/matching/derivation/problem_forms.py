@@ -7,20 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from iree.compiler import ir as mlir
 from iree.compiler.passmanager import PassManager
 
 from tuninglink.iree.dispatches import Dispatch, find_root_ops
 from tuninglink.iree.op_kinds import OpKind, Role, indexing_loops
+from tuninglink.iree.structured_op import Sizes
 from tuninglink.matching.op_info import OpInfo
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.serialization import to_bytecode
-
-if TYPE_CHECKING:
-    from tuninglink.iree.structured_op import Sizes
 
 COMPARED: Final[Mapping[OpKind, tuple[int, ...]]] = {
     OpKind.CONTRACTION: (0, 1, 2),

@@ -51,7 +51,7 @@ _MOST_DISTRIBUTED: Final = 1024
 """A larger tile of a workgroup is not tried."""
 
 _VECTOR_TILES: Final = tuple(1 << power for power in range(9))
-"""The sizes of vector tiles that are tried, beside the whole loop."""
+"""The sizes of vector tiles that are tried, besides the whole loop."""
 
 _CACHE_REDUCTIONS: Final = (32, 64, 128, 256)
 """The steps of a reduction that are tried between the tile of a workgroup and the vector tile, beside all of them: of a

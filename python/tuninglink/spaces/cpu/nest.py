@@ -36,7 +36,7 @@ PACKED_LOOPS: Final[Mapping[str, int]] = {
     "linalg.batch_mmt4d": 3,
     "iree_codegen.inner_tiled": 0,
 }
-"""For each data-tiled product, how many loops run within a packed tile: the last ones."""
+"""The number of loops within a packed tile, for each data-tiled product: the last ones."""
 
 _SELECTIONS: Final = frozenset({"iree_linalg_ext.topk", "iree_linalg_ext.arg_compare"})
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from iree.compiler import ir as mlir
 
 from tuninglink.iree.lowering_configs import MMA_KIND, REDUCTION, SUBGROUP_BASIS, WORKGROUP
 from tuninglink.iree.op_kinds import Role
@@ -12,6 +13,7 @@ from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.mlir.names import DECOMPOSITION_CONFIG
 from tuninglink.solver.answers import UndecidedError
 from tuninglink.solver.expressions import all_of, any_of, negation, number, select
+from tuninglink.spaces.gpu import Gpu, Intrinsic
 from tuninglink.spaces.gpu.contractions import (
     FOR_FEW_ROWS,
     Operand,
@@ -22,14 +24,9 @@ from tuninglink.spaces.gpu.gpu_rules import MOST_INTRINSICS, GpuRules, Number, c
 from tuninglink.spaces.gpu.gpu_space import FormRules, GpuSpace, Outline
 from tuninglink.spaces.gpu.knob_table import gpu_template, knob_name
 from tuninglink.spaces.gpu.promotion import promotion_slots, require_derivable, tile_bits
+from tuninglink.spaces.knob_templates import KnobTemplate
 from tuninglink.spaces.slots import OptionSlot, Slot
-
-if TYPE_CHECKING:
-    from iree.compiler import ir as mlir
-
-    from tuninglink.spaces.gpu import Gpu, Intrinsic
-    from tuninglink.spaces.knob_templates import KnobTemplate
-    from tuninglink.spaces.workload import Problem, Workload
+from tuninglink.spaces.workload import Problem, Workload
 
 _ACCUMULATED = "f32"
 """The type in which attention accumulates."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from iree.compiler import ir as mlir
 
 from tuninglink.iree.lowering_configs import (
     LANE_BASIS,
@@ -16,23 +18,19 @@ from tuninglink.iree.op_kinds import Role
 from tuninglink.mlir.names import DECOMPOSITION_CONFIG
 from tuninglink.solver.answers import UndecidedError
 from tuninglink.solver.expressions import number
+from tuninglink.spaces.gpu import Gpu
 from tuninglink.spaces.gpu.contractions import static_sizes
+from tuninglink.spaces.gpu.gpu_rules import Number
 from tuninglink.spaces.gpu.gpu_space import FormRules, GpuSpace, Outline
 from tuninglink.spaces.gpu.knob_table import BasisSlot, gpu_template, knob_name
 from tuninglink.spaces.gpu.promotion import promotion_slots
+from tuninglink.spaces.knob_templates import KnobTemplate
 from tuninglink.spaces.slots import ArraySlot, IntegerSlot, Slot
-
-if TYPE_CHECKING:
-    from iree.compiler import ir as mlir
-
-    from tuninglink.spaces.gpu import Gpu
-    from tuninglink.spaces.gpu.gpu_rules import Number
-    from tuninglink.spaces.knob_templates import KnobTemplate
-    from tuninglink.spaces.workload import Problem, Workload
+from tuninglink.spaces.workload import Problem, Workload
 
 _MOST_WIDTH: Final = 16
 _MOST_ELEMENTS: Final = 256
-"""More elements at a time, or of an operand, for one thread are not covered."""
+"""The maximum number of elements at a time, or of an operand, for one thread; more are not covered."""
 
 _SUBGROUPS: Final = "sg_cnt"
 

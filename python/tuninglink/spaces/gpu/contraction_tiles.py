@@ -84,7 +84,8 @@ class ExactIntrinsicSlot(OptionSlot):
             types = element_types(actual)
             if types != self.types:
                 raise InvalidFormError(
-                    f"'{path}' is {actual}, which is for {'x'.join(types)}, not {'x'.join(self.types)}"
+                    f"'{path}' is {actual}, which is for {'x'.join(types)}, not {'x'.join(self.types)}",
+                    path,
                 )
         super().read(path, actual, assignment)
 

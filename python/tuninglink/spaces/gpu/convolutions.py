@@ -8,16 +8,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
 
 from tuninglink.iree.lowering_configs import MMA_KIND, REDUCTION, SUBGROUP_BASIS, WORKGROUP
-from tuninglink.iree.op_kinds import Role, loops_in
+from tuninglink.iree.op_kinds import ProductLoops, Role, loops_in
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.solver.answers import UndecidedError
 from tuninglink.solver.expressions import any_of, number
+from tuninglink.spaces.gpu import Gpu, Intrinsic
 from tuninglink.spaces.gpu.contraction_tiles import intrinsic_slot
 from tuninglink.spaces.gpu.contractions import (
     Contraction,
@@ -29,15 +30,12 @@ from tuninglink.spaces.gpu.contractions import (
     starts_from_fill,
     static_sizes,
 )
+from tuninglink.spaces.gpu.gpu_rules import Number
 from tuninglink.spaces.gpu.gpu_space import FormRules, GpuSpace
 from tuninglink.spaces.gpu.promotion import promotion_slots, require_derivable
 from tuninglink.spaces.gpu.vector_distribute import WITH_INTRINSIC
-
-if TYPE_CHECKING:
-    from tuninglink.spaces.gpu import Gpu, Intrinsic
-    from tuninglink.spaces.gpu.gpu_rules import Number
-    from tuninglink.spaces.slots import Slot
-    from tuninglink.spaces.workload import Problem, Workload
+from tuninglink.spaces.slots import Slot
+from tuninglink.spaces.workload import Problem, Workload
 
 _KNOWN = {
     *(Role.BATCH, Role.OUTPUT_IMAGE, Role.OUTPUT_CHANNEL),
@@ -66,20 +64,17 @@ def read_igemm(workload: Workload) -> Contraction:
         mlir.AffineMapAttr(each).value for each in mlir.ArrayAttr(details.igemm_contraction_maps)
     ]
     lhs, rhs, result = map(read_operand, operands, maps)
-    # Classify its loops by the operands that they index.
-    parallel, left, right = (set(each.loops) for each in (result, lhs, rhs))
-    rows, columns = sorted(left & parallel - right), sorted(right & parallel - left)
-    reductions, groups = sorted(left & right - parallel), left & right & parallel
-    if not rows or not columns or len(reductions) != 1:
+    loops = ProductLoops.of(lhs.loops, rhs.loops, result.loops)
+    if not loops.rows or not loops.columns or len(loops.reductions) != 1:
         raise UndecidedError(f"the contraction that {problem} becomes is of another form")
-    (*outer_m, m), (*outer_n, n) = rows, columns
+    (*outer_m, m), (*outer_n, n) = loops.rows, loops.columns
     return Contraction(
         tuple(details.igemm_loop_bounds),
-        tuple(sorted((*outer_m, *outer_n, *groups))),
+        tuple(sorted((*outer_m, *outer_n, *loops.batches))),
         (),
         m,
         n,
-        reductions[0],
+        loops.reductions[0],
         lhs,
         rhs,
         result,

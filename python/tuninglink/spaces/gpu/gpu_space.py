@@ -6,7 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
+
+from iree.compiler import ir as mlir
 
 from tuninglink.iree.lowering_configs import (
     PIPELINE_OPTIONS,
@@ -17,18 +19,14 @@ from tuninglink.iree.lowering_configs import (
 )
 from tuninglink.solver.expressions import Assumptions, SizeParameter
 from tuninglink.spaces.configuration import CachedReading, Configuration, with_defaults
+from tuninglink.spaces.constraint_set import ConstraintSet
+from tuninglink.spaces.gpu import Gpu
 from tuninglink.spaces.gpu.gpu_rules import PROVIDER, GpuRules, Number
 from tuninglink.spaces.gpu.knob_table import KnobTable, gpu_template
+from tuninglink.spaces.knob_templates import KnobTemplate
 from tuninglink.spaces.providers import Space
 from tuninglink.spaces.slots import DictionarySlot, Slot, zero_knobs
 from tuninglink.spaces.workload import Dimension, Problem
-
-if TYPE_CHECKING:
-    from iree.compiler import ir as mlir
-
-    from tuninglink.spaces.constraint_set import ConstraintSet
-    from tuninglink.spaces.gpu import Gpu
-    from tuninglink.spaces.knob_templates import KnobTemplate
 
 
 @dataclass(frozen=True)

@@ -43,18 +43,18 @@ if TYPE_CHECKING:
 _FEW_ROWS: Final = 16
 _MOST_TILE: Final = 1 << 14
 _MOST_WIDTH: Final = 32
-"""More elements at a time are not covered; the compiler takes as many of 4 bits."""
+"""The maximum number of elements at a time, as many as the compiler takes of 4 bits; more are not covered."""
 _MOST_PROPOSED: Final = 16
 
 _MOST_LANES_BITS: Final = 6
 """No subgroup has more than 64 threads."""
 
 _STEPS: Final = (PARTIAL_REDUCTION, SERIAL)
-"""The entries with the tiles of an op beside the root op."""
+"""The entries with the tiles of an op next to the root op."""
 
 _MOST_ELEMENTS: Final = 512
 _MOST_BESIDE: Final = 256
-"""More elements of an operand for one thread are not covered: alone, and with other ops beside the root op."""
+"""The maximum number of elements of an operand for one thread, alone and with other ops next to the root op; more are not covered."""
 
 
 def lanes_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> list[GpuSpace]:
@@ -163,7 +163,7 @@ class _LanesRules(FormRules):
     def _share(self, loop: int, tile: Number, step: Number, width: Number) -> None:
         """Require the threads to take a tile in whole steps, or in a part of one step.
 
-        `setGPULoweringConfigLayout` rounds up to whole steps. An op beside that shares a result then gets another size
+        `setGPULoweringConfigLayout` rounds up to whole steps. A neighboring op that shares a result then gets another size
         (`MaterializeVectorTileSizesPass`).
         """
         self._vectors[loop] = select(tile < step, step, tile)

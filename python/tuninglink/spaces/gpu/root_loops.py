@@ -90,7 +90,7 @@ _BYTE = 8
 
 
 _MOST_ITERATIONS = 1 << 31
-"""No op on a GPU has sizes from here on."""
+"""The exclusive upper bound of sizes of ops on a GPU."""
 
 
 @dataclass(frozen=True)

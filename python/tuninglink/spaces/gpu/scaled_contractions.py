@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import product as combinations
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from iree.compiler import ir as mlir
 
@@ -21,6 +21,7 @@ from tuninglink.solver.expressions import any_of, negation, number, select
 from tuninglink.spaces.configuration import integer
 from tuninglink.spaces.gpu import Gpu, Intrinsic
 from tuninglink.spaces.gpu.contraction_tiles import intrinsic_slot
+from tuninglink.spaces.gpu.contractions import Operand
 from tuninglink.spaces.gpu.copies import TRANSFER_BITS
 from tuninglink.spaces.gpu.gpu_rules import MOST_INTRINSICS, MOST_STAGES, Number, product
 from tuninglink.spaces.gpu.gpu_space import FormRules, GpuSpace, Outline
@@ -34,6 +35,7 @@ from tuninglink.spaces.gpu.scaled_operands import (
     scaled_intrinsics,
 )
 from tuninglink.spaces.gpu.tile_and_fuse_tiles import TileAndFuseTiles, padding_slots
+from tuninglink.spaces.knob_templates import KnobTemplate
 from tuninglink.spaces.slots import (
     ArraySlot,
     ConstantSlot,
@@ -42,11 +44,7 @@ from tuninglink.spaces.slots import (
     OptionSlot,
     Slot,
 )
-
-if TYPE_CHECKING:
-    from tuninglink.spaces.gpu.contractions import Operand
-    from tuninglink.spaces.knob_templates import KnobTemplate
-    from tuninglink.spaces.workload import Problem, Workload
+from tuninglink.spaces.workload import Problem, Workload
 
 _BYTE: Final = 8
 _GAP_BITS: Final = 64

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
+from tuninglink.iree.op_kinds import ProductLoops
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.mlir import names
 from tuninglink.solver.answers import UndecidedError
@@ -75,28 +76,27 @@ def read_scaled_contraction(workload: Workload) -> ScaledContraction:
     body = [operation.name for operation in workload.root.regions[0].blocks[0].operations]
     if body != _BODY or len(op.maps) != _OPERANDS:
         raise other_form
-    # Classify the loops by the operands that they index; scales have one element for each block.
+    # Scales have one element for each block: the loops of reductions that they lack are those inside of blocks.
     lhs, rhs, *scales, result = map(read_operand, op.operation.operands, op.maps)
-    left, right, parallel = (set(operand.loops) for operand in (lhs, rhs, result))
-    reductions = left & right - parallel
-    blocks = sorted(reductions & set(scales[0].loops))
-    elements = sorted(reductions - set(scales[0].loops))
-    rows, columns = sorted(left & parallel - right), sorted(right & parallel - left)
+    loops = ProductLoops.of(lhs.loops, rhs.loops, result.loops)
+    blocks = [loop for loop in loops.reductions if loop in scales[0].loops]
+    elements = [loop for loop in loops.reductions if loop not in scales[0].loops]
     # Check the form of the scales, and the size of a block.
     sizes = static_sizes(workload)
-    if not (rows and columns and len(blocks) == len(elements) == 1) or [
-        set(scale.loops) for scale in scales
-    ] != [left - {*elements}, right - {*elements}]:
+    expected = [set(operand.loops) - {*elements} for operand in (lhs, rhs)]
+    is_product = loops.rows and loops.columns and len(blocks) == len(elements) == 1
+    if not is_product or [set(scale.loops) for scale in scales] != expected:
         raise other_form
     if sizes[elements[0]] != BLOCK:
         raise UndecidedError(f"intrinsics take blocks of {BLOCK}, not of {sizes[elements[0]]}")
-    outer = sorted(parallel - {rows[-1], columns[-1]})
+    m, n = loops.rows[-1], loops.columns[-1]
+    outer = sorted(set(result.loops) - {m, n})
     contraction = Contraction(
         sizes,
         tuple(outer),
         (),
-        rows[-1],
-        columns[-1],
+        m,
+        n,
         blocks[0],
         lhs,
         rhs,

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from iree.compiler import ir as mlir
 
 from tuninglink.iree.lowering_configs import REDUCTION, THREAD, WORKGROUP
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.solver import Grade
 from tuninglink.solver.answers import UndecidedError
 from tuninglink.solver.expressions import all_of, any_of, number, select
+from tuninglink.spaces.gpu import Gpu
 from tuninglink.spaces.gpu.contractions import Contraction, read_contraction
 from tuninglink.spaces.gpu.gpu_rules import Number, clip, product
 from tuninglink.spaces.gpu.gpu_space import FormRules, GpuSpace, Outline
@@ -23,19 +26,14 @@ from tuninglink.spaces.gpu.root_loops import (
     ops_beside,
     read_loops,
 )
-
-if TYPE_CHECKING:
-    from iree.compiler import ir as mlir
-
-    from tuninglink.spaces.gpu import Gpu
-    from tuninglink.spaces.knob_templates import KnobTemplate
-    from tuninglink.spaces.slots import Slot
-    from tuninglink.spaces.workload import Problem, Workload
+from tuninglink.spaces.knob_templates import KnobTemplate
+from tuninglink.spaces.slots import Slot
+from tuninglink.spaces.workload import Problem, Workload
 
 _LEAST_BOUND: Final = 128
 _MOST_SUMS: Final = 128
 _LEAST_STAGES: Final = 2
-"""Fewer prefetch nothing."""
+"""The least number of stages that prefetch."""
 _MOST_BESIDE: Final = 1 << 12
 """The time that the compiler takes grows with the square: 8,006 elements took a minute."""
 _MOST_TILE: Final = 1024

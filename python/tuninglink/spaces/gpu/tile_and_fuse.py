@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product as combinations
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from iree.compiler import ir as mlir
 
@@ -21,12 +22,18 @@ from tuninglink.iree.lowering_configs import (
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.solver.expressions import all_of, any_of, number, select
+from tuninglink.spaces.gpu import Gpu, Intrinsic
 from tuninglink.spaces.gpu.contraction_tiles import (
     ExactIntrinsicSlot,
     intrinsic_slot,
     tile_and_fuse_limits,
 )
-from tuninglink.spaces.gpu.contractions import FOR_FEW_ROWS, intrinsics_for, read_open_contraction
+from tuninglink.spaces.gpu.contractions import (
+    FOR_FEW_ROWS,
+    Contraction,
+    intrinsics_for,
+    read_open_contraction,
+)
 from tuninglink.spaces.gpu.convolutions import (
     has_innermost_channels,
     read_direct_convolution,
@@ -42,16 +49,9 @@ from tuninglink.spaces.gpu.tile_and_fuse_tiles import (
     convolution_padding_slot,
     padding_slot,
 )
-from tuninglink.spaces.slots import ConstantSlot, IgnoredSlot
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from tuninglink.spaces.gpu import Gpu, Intrinsic
-    from tuninglink.spaces.gpu.contractions import Contraction
-    from tuninglink.spaces.knob_templates import KnobTemplate
-    from tuninglink.spaces.slots import Slot
-    from tuninglink.spaces.workload import Problem, Workload
+from tuninglink.spaces.knob_templates import KnobTemplate
+from tuninglink.spaces.slots import ConstantSlot, IgnoredSlot, Slot
+from tuninglink.spaces.workload import Problem, Workload
 
 _FEW_ROWS: Final = 8
 """The number of rows that `FOR_FEW_ROWS` is for."""

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tuninglink.iree.lowering_configs import REDUCTION, SUBGROUP, WORKGROUP
 from tuninglink.solver.expressions import all_of, any_of, number, select
+from tuninglink.spaces.gpu import Intrinsic
 from tuninglink.spaces.gpu.contraction_tiles import ContractionTiles
 from tuninglink.spaces.gpu.gpu_rules import GpuRules, Number, clip, round_up
 from tuninglink.spaces.slots import ArraySlot, IntegerSlot, Slot
-
-if TYPE_CHECKING:
-    from tuninglink.spaces.gpu import Intrinsic
 
 _MOST_DYNAMIC: Final = 1024
 _MOST_PADDED: Final = 512

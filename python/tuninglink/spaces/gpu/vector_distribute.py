@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from iree.compiler import ir as mlir
 
 from tuninglink.iree.lowering_configs import MMA_KIND, REDUCTION, SUBGROUP_BASIS, WORKGROUP
 from tuninglink.solver.expressions import all_of, any_of, negation, number
+from tuninglink.spaces.gpu import Gpu, Intrinsic
 from tuninglink.spaces.gpu.contraction_tiles import ContractionTiles, vector_distribute_limits
 from tuninglink.spaces.gpu.contractions import (
     Contraction,
@@ -20,13 +23,8 @@ from tuninglink.spaces.gpu.gpu_space import FormRules, GpuSpace, Outline
 from tuninglink.spaces.gpu.knob_table import knob_name
 from tuninglink.spaces.gpu.promotion import Promotion, is_derivable, require_derivable
 from tuninglink.spaces.gpu.root_loops import has_consumers
-
-if TYPE_CHECKING:
-    from iree.compiler import ir as mlir
-
-    from tuninglink.spaces.gpu import Gpu, Intrinsic
-    from tuninglink.spaces.slots import Slot
-    from tuninglink.spaces.workload import Problem, Workload
+from tuninglink.spaces.slots import Slot
+from tuninglink.spaces.workload import Problem, Workload
 
 _BYTE: Final = 8
 _MOST_PIECES: Final = 32

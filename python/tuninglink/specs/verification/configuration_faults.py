@@ -28,9 +28,9 @@ from tuninglink.specs.applicability import is_bound_for
 from tuninglink.specs.entry_settings import settings_of
 from tuninglink.specs.spec import Spec
 from tuninglink.specs.verification.faults import Fault, KnobPlaces, level_faults, misspelt
-from tuninglink.specs.verification.gpu_knobs import (
+from tuninglink.specs.verification.gpu_knobs import knob_faults, load_faults
+from tuninglink.specs.verification.gpu_threads import (
     intrinsic_faults,
-    knob_faults,
     subgroup_faults,
     thread_faults,
 )
@@ -145,6 +145,7 @@ def _findings(
     parallel = None if matched is None or uses_igemm(translation) else matched.parallel
     knobs = entries_of(lowering.attributes)
     yield from knob_faults(knobs, pipeline, parallel)
+    yield from load_faults(knobs, target)
     if isinstance(translation, iree_codegen.TranslationInfoAttr):
         sizes = list(translation.workgroup_size or ())
         subgroup_size = translation.subgroup_size or 0

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from math import prod
 from typing import Final
 
 from iree.compiler import ir as mlir
 
 from tuninglink.iree import lowering_configs as gpu
-from tuninglink.iree.intrinsics import instruction_set
 from tuninglink.iree.targets import Target
 from tuninglink.mlir.attributes import is_dialect_attribute
 from tuninglink.specs.verification.faults import Fault, misspelt, similar_integers
@@ -26,7 +24,7 @@ _READ_BY: Final = {
     gpu.SUBGROUP_BASIS: ("VectorDistribute", gpu.SUBGROUP),
     gpu.LANE_BASIS: ("VectorDistribute", gpu.THREAD),
 }
-"""For knobs of one pipeline of two which one that is, and the knob of the other pipeline that comes closest."""
+"""The pipeline of knobs that only one of two has, and the closest knob of the other pipeline."""
 
 _PIPELINES: Final = {
     f"#iree_gpu.pipeline<{name}>": name for name in ("TileAndFuse", "VectorDistribute")
@@ -37,15 +35,6 @@ _OPERANDS: Final = 3
 
 _INTRINSIC: Final = "such as mma_kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>"
 _WITHOUT: Final = "where no intrinsic multiplies"
-
-_MOST_THREADS: Final = 1024
-"""The threads of a workgroup on any GPU that the compiler knows: `max_thread_count_per_workgroup`."""
-
-_INTRINSIC_THREADS: Final = {"MFMA": 64, "WMMAR3": 32, "WMMAR4": 32, "WMMA": 32}
-"""The threads of a subgroup that execute an AMD intrinsic together, by instruction set."""
-
-_SUBGROUP_SIZES: Final = {"gfx9": (64,), "gfx1": gpu.AMD_SUBGROUP_SIZES, "sm_": (32,)}
-"""The threads of a subgroup, for what names of architectures start with: the `subgroup_size_choices` of targets."""
 
 
 def knob_faults(
@@ -69,6 +58,24 @@ def knob_faults(
         yield from (replace(fault, knob=name) for fault in faults)
     read = {name: value for name, value in knobs.items() if gpu.is_read(name, value)}
     yield from _missing(read, _PIPELINES.get(pipeline, ""), is_product=parallel is not None)
+
+
+def load_faults(knobs: Mapping[str, mlir.Attribute], target: Target | None) -> Iterator[Fault]:
+    """Yield a fault for loads straight into shared memory that the target does not have.
+
+    Args:
+        knobs: the entries of the lowering config.
+        target: the compilation target, None if unknown.
+    """
+    types = knobs.get(gpu.PROMOTION_TYPES)
+    if target is None or not target.architecture or not isinstance(types, mlir.ArrayAttr):
+        return
+    if target.architecture not in gpu.DIRECTLY_LOADING and gpu.DIRECT_LOAD in str(types):
+        yield Fault(
+            f"'{gpu.DIRECT_LOAD}' has no effect on {target}, which does not load straight into shared memory",
+            "write #iree_gpu.derived_thread_config",
+            knob=gpu.PROMOTION_TYPES,
+        )
 
 
 def _unread(name: str) -> Fault:
@@ -106,90 +113,6 @@ def _missing(
             faults.append((intrinsic, f"{_INTRINSIC}; or 'thread', {_WITHOUT}"))
     for message, remedy in faults:
         yield Fault(f"{pipeline} {message}", remedy, is_error=True)
-
-
-def thread_faults(
-    workgroup_size: Sequence[int], subgroup_size: int, target: Target | None
-) -> Iterator[Fault]:
-    """Yield faults of the thread counts of a `translation_info`.
-
-    Args:
-        workgroup_size: the threads of a workgroup in each dimension; empty if missing.
-        subgroup_size: the threads of a subgroup, 0 if missing.
-        target: the compilation target, None if unknown.
-    """
-    if not workgroup_size:
-        yield Fault(
-            "its 'translation_info' has no 'workgroup_size'",
-            "write the number of threads in each dimension, such as workgroup_size = [256, 1, 1]",
-            knob="translation_info",
-        )
-    elif prod(workgroup_size) > _MOST_THREADS:
-        yield Fault(
-            f"a workgroup of {prod(workgroup_size):,} threads is more than GPUs run",
-            f"they run {_MOST_THREADS:,} at most",
-            knob=gpu.WORKGROUP_SIZE,
-        )
-    subgroup_sizes = _subgroup_sizes(target)
-    if subgroup_sizes and subgroup_size and subgroup_size not in subgroup_sizes:
-        is_amd = target is not None and target.backend == "rocm"
-        yield Fault(
-            f"a subgroup of {target} has {' or '.join(map(str, subgroup_sizes))} threads, not {subgroup_size}",
-            f"write subgroup_size = {min(subgroup_sizes, key=lambda each: abs(each - subgroup_size))}",
-            is_error=is_amd and subgroup_size not in gpu.AMD_SUBGROUP_SIZES,
-            knob=gpu.SUBGROUP_SIZE,
-        )
-
-
-def subgroup_faults(
-    knobs: Mapping[str, mlir.Attribute], workgroup_size: Sequence[int], subgroup_size: int
-) -> Iterator[Fault]:
-    """Yield a fault if the size of a workgroup differs from that of the subgroups in its basis.
-
-    Args:
-        knobs: the entries of the lowering config.
-        workgroup_size: the threads of a workgroup in each dimension.
-        subgroup_size: the threads of a subgroup, 0 if missing.
-    """
-    basis = gpu.read_basis(knobs.get(gpu.SUBGROUP_BASIS))
-    if basis is None or not workgroup_size or not subgroup_size or min(basis.counts, default=0) < 1:
-        return
-    threads = prod(basis.counts) * subgroup_size
-    if threads != prod(workgroup_size):
-        yield Fault(
-            f"'subgroup_basis' has {prod(basis.counts)} subgroups of {subgroup_size} threads, and the workgroup has "
-            f"{prod(workgroup_size):,} threads, not {threads:,}",
-            f"write workgroup_size = [{threads}, 1, 1], or other counts"
-            if threads <= _MOST_THREADS
-            else f"write counts with a product of {max(1, prod(workgroup_size) // subgroup_size)}",
-            knob=gpu.SUBGROUP_BASIS,
-        )
-
-
-def intrinsic_faults(name: str | None, pipeline: str, subgroup_size: int) -> Iterator[Fault]:
-    """Yield a fault if VectorDistribute cannot distribute an AMD intrinsic to subgroups of this size.
-
-    Args:
-        name: the intrinsic, None if unknown.
-        pipeline: the configured pipeline, as MLIR prints it; empty if unknown.
-        subgroup_size: the threads of a subgroup, 0 if missing.
-    """
-    threads = 0 if name is None else _INTRINSIC_THREADS.get(instruction_set(name), 0)
-    is_distributed = _PIPELINES.get(pipeline) == "VectorDistribute"
-    if threads and is_distributed and subgroup_size and subgroup_size != threads:
-        yield Fault(
-            f"'{name}' takes a subgroup of {threads} threads, not {subgroup_size}",
-            f"write subgroup_size = {threads}",
-            is_error=True,
-            knob=gpu.SUBGROUP_SIZE,
-        )
-
-
-def _subgroup_sizes(target: Target | None) -> tuple[int, ...]:
-    """Return the possible subgroup sizes of a target; empty if unknown."""
-    architecture = target.architecture or "" if target is not None else ""
-    sizes = (sizes for start, sizes in _SUBGROUP_SIZES.items() if architecture.startswith(start))
-    return next(sizes, ())
 
 
 def _malformed(name: str, value: mlir.Attribute) -> Iterator[Fault]:
@@ -252,11 +175,14 @@ def _of_wrong_loops(name: str, value: mlir.Attribute, parallel: Sequence[bool]) 
 def _of_other_loops(name: str, value: mlir.Attribute, loops: int) -> Iterator[Fault]:
     """Yield the faults of a knob that is written for another number of loops or operands."""
     asked = f"for the {_count(loops, 'loop')} that the matcher requires"
-    if name in gpu.TILES and isinstance(value, mlir.ArrayAttr) and len(value) != loops:
+    has_sizes = name in (*gpu.TILES, gpu.PADDING)
+    if has_sizes and isinstance(value, mlir.ArrayAttr) and len(value) != loops:
         zeros = [0] * max(0, loops - len(value))
         sizes = [*(gpu.read_integers(value) or ())][:loops]
         right = [*zeros, *sizes] if name in gpu.REDUCING else [*sizes, *zeros]
         remedy = f"there is one size for each loop, 0 for one that is not tiled, such as {right}"
+        if name == gpu.PADDING:
+            remedy = "there is one size for each loop, that of its tile"
         cannot_tile = name == gpu.REDUCTION and len(value) > loops
         message = f"'{name}' has {_count(len(value), 'size')} {asked}"
         yield Fault(message, remedy, is_error=cannot_tile)
@@ -288,9 +214,25 @@ def _of_basis(name: str, value: mlir.Attribute, loops: int, asked: str) -> Itera
         message = f"'{name}' is {value}, whose second list names more than its {of_counts}"
         remedy = f"an index is less than {len(counts)}, such as [{counts}, {right}]"
         yield Fault(message, remedy, is_error=True)
+    elif (repeated := _shared_count(counts, mapping)) is not None:
+        free = [
+            position if mapping.index(position) == at else len(counts)
+            for at, position in enumerate(mapping)
+        ]
+        message = f"'{name}' is {value}: two loops cannot share its count {counts[repeated]}"
+        remedy = (
+            f"a loop that no subgroups share has a count of 1, such as [{[*counts, 1]}, {free}]"
+        )
+        yield Fault(message, remedy, is_error=name == gpu.SUBGROUP_BASIS)
     elif min(counts, default=1) < 1:
         remedy = f"write [{[max(1, count) for count in counts]}, {mapping}]"
         yield Fault(f"'{name}' is {value}, and a count must be positive", remedy, is_error=True)
+
+
+def _shared_count(counts: Sequence[int], mapping: Sequence[int]) -> int | None:
+    """Return the index of a count greater than 1 that is along several loops, None if there is none."""
+    shared = (index for index in mapping if counts[index] > 1 and mapping.count(index) > 1)
+    return next(shared, None)
 
 
 def _count(number: int, noun: str) -> str:

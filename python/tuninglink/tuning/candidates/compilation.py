@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeVar, TypeVarTuple
+from typing import Any, Final, Protocol, Self, TypeVar, TypeVarTuple
 
 from iree.compiler import ir as mlir
 
 from tuninglink.compiler.applying import SpecChoice
 from tuninglink.compiler.compilation import Compiler
 from tuninglink.compiler.compile_options import CompileOptions, Phase
-from tuninglink.compiler.program_sources import compiler_run
+from tuninglink.compiler.program_sources import SavedProgram, compiler_run
 from tuninglink.compiler.session import set_up_command_line
 from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.iree.worker_stack import stack_overflow, stack_report_flag
 from tuninglink.matching.specialization_ranges import has_ranges
 from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.serialization import to_text
-from tuninglink.specs.spec import load_spec
-from tuninglink.tuning.candidates import CandidateOrigin
+from tuninglink.specs.spec import Spec, load_spec
+from tuninglink.tuning.candidates import Candidate, CandidateOrigin
 from tuninglink.tuning.candidates.templates import apply_candidate
-from tuninglink.tuning.programs.benchmark import Benchmark
+from tuninglink.tuning.programs.benchmark import Benchmark, BufferLayout, SizedFunction
 from tuninglink.tuning.programs.specialized_dispatches import select_exports
 from tuninglink.tuning.results import Failure, FailureKind
 from tuninglink.workers import (
@@ -32,15 +33,6 @@ from tuninglink.workers import (
     do_nothing,
     processor_count,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from tuninglink.compiler.program_sources import SavedProgram
-    from tuninglink.specs.spec import Spec
-    from tuninglink.tuning.candidates import Candidate
-    from tuninglink.tuning.programs.benchmark import BufferLayout, SizedFunction
-
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")

@@ -156,9 +156,14 @@ def prepare(
         raise NotTunableError("its sizes are dynamic; --dim gives sizes at which it is tuned")
     given = []
     for spec in specs:
-        other = configure(task.source, flags, spec).configuration
-        if other is not None and other.pipeline is not None:
-            given.append(other)
+        other = configure(task.source, flags, spec)
+        # A configuration of what an op was rewritten into does not fit the op.
+        is_same_op = (
+            other.dispatch is not None
+            and other.dispatch.problem.dimensions == dispatch.problem.dimensions
+        )
+        if is_same_op and other.configuration is not None and other.configuration.pipeline:
+            given.append(other.configuration)
     workload = with_sizes(dispatch, task)
     rewriting = None if selection else _rewriting(task, flags)
     if rewriting is not None and rewriting.replaces_scalar_code:

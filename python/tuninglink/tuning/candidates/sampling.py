@@ -151,7 +151,7 @@ class SpaceSampler:
         return self._drawn[n, seed]
 
     def begin(self, n: int, seed: int) -> None:
-        """Begin a draw for a later call of `sample`: in another process if there is one, else all of it now."""
+        """Begin a draw for a later call of `sample`: in another process if one exists, else immediately."""
         if (n, seed) in self._drawn or (n, seed) in self._begun:
             return
         if self.begin_elsewhere is None:

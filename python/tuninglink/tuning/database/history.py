@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal, TypeVar
+from typing import Final, Literal, TypeVar
 
 from tuninglink.comparing.changes import LEAST_CHANGE, ChangeKind, Estimate, time_change
 from tuninglink.plain_data import FLAT, written
 from tuninglink.tuning.database.database import RIGHT, ranked_among, results_of
+from tuninglink.tuning.database.records import EnvironmentRecord, Trial
 from tuninglink.tuning.deciding import interval
-
-if TYPE_CHECKING:
-    from tuninglink.tuning.database.records import EnvironmentRecord, Trial
 
 
 @dataclass(frozen=True)
@@ -148,7 +146,7 @@ class History:
 
     Attributes:
         problems: the problems, in the order of their first trials.
-        hidden: how many selected problems are not shown, since they have one environment or no change.
+        hidden: the number of selected problems that are not shown, since they have one environment or no change.
         format: the kind of the document.
         version: the version of its form.
     """
@@ -270,7 +268,7 @@ def _point(
 
 
 _FEWEST: Final = 3
-"""Fewer samples have no interval."""
+"""The least number of samples with an interval."""
 
 
 def _estimate(trial: Trial) -> Estimate:

@@ -32,7 +32,7 @@ class RecordedTrial:
     """A trial of a table.
 
     Attributes:
-        candidate: what was tried.
+        candidate: the tried candidate.
         microseconds: its time, None if it failed.
         failure: the kind of failure, None if there is a time.
     """
@@ -169,7 +169,7 @@ class RecordedPool:
         """Do nothing: a draw takes no time."""
 
     def neighbors(self, candidate: Candidate) -> Sequence[Candidate]:
-        """Return the candidates of the same pipeline in the order of how many knobs differ, up to two."""
+        """Return the candidates of the same pipeline in the order of the number of different knobs, up to two."""
         result = [
             (distance, other)
             for other in self._candidates

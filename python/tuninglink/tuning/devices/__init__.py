@@ -23,7 +23,7 @@ class Caches(Enum):
     WARM = "warm"
     COLD = "cold"
     PROGRAM = "program"
-    """As the program leaves them: it uses other data between two calls of a dispatch."""
+    """Caches as the program leaves them: it uses other data between two calls of a dispatch."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Settings:
     Attributes:
         caches: whether the data stays in the caches.
         seed: fixes the inputs.
-        sample_seconds: how long one sample takes, if more than one iteration fits in.
+        sample_seconds: the duration of a sample, if more than one iteration fits in.
         last_level_bytes: the last-level cache; found out by default.
     """
 
@@ -45,7 +45,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class DeviceReading:
-    """The state of a device beside a measurement; None for what its driver does not report.
+    """The state of a device during a measurement; None for values that its driver does not report.
 
     Attributes:
         clock_mhz: its clock.

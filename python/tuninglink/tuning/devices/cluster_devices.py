@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from queue import Empty, SimpleQueue
 from threading import Lock
-from typing import TYPE_CHECKING, Final, Self, TypeVar
+from typing import Final, Self, TypeVar
 
 from distributed import KilledWorker
 
 from tuninglink.mlir.diagnostics import error, note
+from tuninglink.tuning.devices import Settings
 from tuninglink.tuning.devices.cluster_workers import (
     Cluster,
     DeviceKey,
@@ -21,13 +22,9 @@ from tuninglink.tuning.devices.cluster_workers import (
 from tuninglink.tuning.devices.device import DeviceDescription, DeviceError
 from tuninglink.tuning.devices.device_process import Answer, Device, Request
 from tuninglink.tuning.devices.device_set import REPEATS, DefaultTimes, Measurement, screen
+from tuninglink.tuning.programs.benchmark import Benchmark
 from tuninglink.tuning.results import Failure
 from tuninglink.tuning.scheduling import DeviceUse, UseMeter, mean_use
-
-if TYPE_CHECKING:
-    from tuninglink.tuning.devices import Settings
-    from tuninglink.tuning.programs.benchmark import Benchmark
-
 
 Returned = TypeVar("Returned")
 

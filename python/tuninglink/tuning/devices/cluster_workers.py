@@ -10,20 +10,17 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib import metadata
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, TypeVarTuple
+from typing import Any, Final, Self, TypeVar, TypeVarTuple
 
 from distributed import Client, get_worker
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error, note
+from tuninglink.tuning.devices import Settings
 from tuninglink.tuning.devices.device import DeviceDescription, driver_of
 from tuninglink.tuning.devices.device_process import Answer, DeviceProcess, Request
+from tuninglink.tuning.results import Failure
 from tuninglink.workers import Pool
-
-if TYPE_CHECKING:
-    from tuninglink.tuning.devices import Settings
-    from tuninglink.tuning.results import Failure
-
 
 _PACKAGES: Final = ("tuninglink", "iree-base-compiler", "iree-base-runtime")
 

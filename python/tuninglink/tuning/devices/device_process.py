@@ -25,10 +25,9 @@ from tuninglink.tuning.scheduling import DeviceUse, UseMeter
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from tuninglink.tuning.devices import Rounds, Settings, Timing
     from tuninglink.tuning.devices.numerics import Outputs
+    from tuninglink.tuning.devices.program_running import CallOutputs
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.programs.compiled_program import CompiledProgram
 
@@ -49,7 +48,7 @@ class Request(Generic[Answer]):
     Attributes:
         work: a function that can be imported by its name; its first argument is the `Measurer` of the process.
         arguments: its other arguments.
-        expected_seconds: how long the work takes where that depends on the arguments; it extends the time limit.
+        expected_seconds: the duration of the work where it depends on the arguments; it extends the time limit.
     """
 
     work: Callable[..., Answer]
@@ -105,7 +104,7 @@ class Device(ABC):
         arguments = (tuple(programs), count, seed, seconds)
         return self.ask(Request(Measurer.program_rounds, arguments, seconds))
 
-    def program_outputs(self, program: CompiledProgram) -> tuple[NDArray[Any], ...] | Failure:
+    def program_outputs(self, program: CompiledProgram) -> CallOutputs | Failure:
         """Return the outputs of a call of a program; see `ProgramRunner.outputs`."""
         return self.ask(Request(Measurer.program_outputs, (program,), _ROUNDS_SECONDS))
 
@@ -125,7 +124,7 @@ _OPENING_SECONDS: Final = 60.0
 
 
 _BROKEN: Final = frozenset({FailureKind.RUN, FailureKind.CRASH, FailureKind.TIMEOUT})
-"""Failures that leave a process that is gone, or a context on a GPU in which everything fails from then on."""
+"""Failures after which the process is gone, or all further work in its context on a GPU fails."""
 
 
 class DeviceProcess(Device):

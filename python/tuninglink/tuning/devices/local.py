@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import suppress
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
 from tuninglink.errors import TuninglinkError
 from tuninglink.mlir.diagnostics import error
+from tuninglink.tuning.devices import Settings
 from tuninglink.tuning.devices.device import (
     THREADED_DRIVER,
     DeviceDescription,
@@ -24,14 +25,10 @@ from tuninglink.tuning.devices.device import (
 from tuninglink.tuning.devices.device_process import DeviceProcess
 from tuninglink.tuning.devices.device_set import REPEATS, DefaultTimes, Measurement, screen
 from tuninglink.tuning.devices.running import Loader, MeasurementError
+from tuninglink.tuning.programs.benchmark import Benchmark
 from tuninglink.tuning.results import Failure, FailureKind
 from tuninglink.tuning.scheduling import DeviceUse, mean_use
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError, do_nothing
-
-if TYPE_CHECKING:
-    from tuninglink.tuning.devices import Settings
-    from tuninglink.tuning.programs.benchmark import Benchmark
-
 
 COMPILING_DRIVERS: Final = frozenset({"cuda"})
 """The drivers that compile loaded modules, and keep the result in a cache that other processes use."""
@@ -167,7 +164,7 @@ class Devices:
 
     Attributes:
         first: the device that races are run on.
-        at_once: how many benchmarks may be given to them at once; see `DeviceSet`.
+        at_once: the number of benchmarks that they accept at once; see `DeviceSet`.
 
     Raises:
         DeviceError: a device is missing or cannot be opened.

@@ -37,9 +37,9 @@ class ElementDifferences:
     Attributes:
         agrees: whether all are within the tolerance.
         index: the element that is the farthest from its tolerance; this and the next three only where one is outside.
-        expected: what it should be.
-        actual: what it is.
-        tolerance: how far it may be off.
+        expected: its expected value.
+        actual: its value.
+        tolerance: its tolerance.
         wrong: the number of elements that are outside.
         count: the number of elements.
     """
@@ -87,7 +87,7 @@ def difference(
         reduction: the number of products in an element of an output.
 
     Returns:
-        None if they agree; else what is wrong and where.
+        None if they agree; else the difference and its place.
     """
     if actual.violation is not None:
         return Failure(FailureKind.OUT_OF_BOUNDS, actual.violation)

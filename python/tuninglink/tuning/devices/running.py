@@ -156,7 +156,7 @@ class Loader:
 
     Attributes:
         instance: what modules of the runtime are made in.
-        seconds: how long loading took so far.
+        seconds: the time spent on loading so far.
     """
 
     def __init__(

@@ -32,7 +32,7 @@ class Subject:
 
     Args:
         copies: the loaded copies.
-        sample_seconds: how long a sample takes, if more than one iteration fits in.
+        sample_seconds: the duration of a sample, if more than one iteration fits in.
     """
 
     def __init__(self, copies: Sequence[Runnable], sample_seconds: float) -> None:
@@ -141,7 +141,7 @@ class SizedPart:
 
     Attributes:
         benchmark: the benchmark.
-        weight: how much its time counts.
+        weight: the weight of its time.
         repeats: its iterations for each iteration of the whole; more where an iteration is short.
     """
 
@@ -189,7 +189,7 @@ def repetition(times: Sequence[float], weights: Sequence[int], sample_seconds: f
 
     Args:
         times: its times, in microseconds.
-        weights: how much the times count.
+        weights: the weights of the times.
         sample_seconds: the time after which more repetitions do not help.
     """
     longest = min(max(times), sample_seconds * 1e6)

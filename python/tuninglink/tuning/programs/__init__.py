@@ -22,7 +22,7 @@ class FunctionWeight:
 
     Attributes:
         name: its name.
-        weight: how many calls of it count, for one of a function with weight 1.
+        weight: the number of its calls for one of a function with weight 1.
     """
 
     name: str
@@ -116,7 +116,7 @@ class CallOptions:
     expected: tuple[GivenInput, ...] = ()
 
     def weights(self) -> Mapping[str, int] | None:
-        """Return the functions that count with their weights; None if all do, once each."""
+        """Return the functions that count with their weights; None if all count once."""
         if not self.functions:
             return None
         return {function.name: function.weight for function in self.functions}

@@ -59,8 +59,8 @@ class Binding:
         shape: the static sizes.
         offset: where the binding starts in its set, in bytes.
         byte_length: its length in bytes.
-        largest_integer: the largest integer that it may hold: what is drawn may be an index.
-        parts: what is read as another type, such as indices beside weights.
+        largest_integer: the largest integer that it may hold: a drawn one may be an index.
+        parts: the parts that are read as another type, such as indices next to weights.
     """
 
     access: Access
@@ -104,7 +104,7 @@ class SizedFunction:
         name: its name.
         layout: the buffer that it expects.
         sizes: the sizes, as a user writes them.
-        weight: how much its time counts; 0 if only its outputs count.
+        weight: the weight of its time; 0 if only its outputs count.
         loops: the sizes of the loops of the root op, None where they are not known.
         is_between: whether the size lies between the given ones, and nothing may be much slower there.
     """

@@ -5,17 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import ml_dtypes
 import numpy as np
 from iree.compiler import ir as mlir
 
 from tuninglink.mlir.walk import body
-
-if TYPE_CHECKING:
-    from tuninglink.tuning.programs import ParameterFile
-
+from tuninglink.tuning.programs import ParameterFile
 
 _GLOBAL: Final = "util.global"
 _INITIAL_VALUE: Final = "initial_value"

@@ -53,7 +53,7 @@ class TuningTask:
             its target.
         dispatches: the dispatches, such as `@executable::@variant`.
         functions: the names of their functions, in the same order, which describe their computations.
-        calls: how often the functions of the program call them; 0 if only its initialization does. See `count_calls`.
+        calls: the number of calls by the functions of the program; 0 if only its initialization does. See `count_calls`.
         target: what they are compiled for.
         source: the benchmark at `executable-sources`, as bytecode.
         function: the name of its function.
@@ -141,7 +141,7 @@ class DispatchedProgram:
         saved: the program itself.
         calls: the calls that the time of the program is made of; None if its functions cannot be read.
         tasks: its problems, in the order of their first dispatches.
-        omissions: the dispatches for which there is no benchmark.
+        omissions: the dispatches without a benchmark.
     """
 
     saved: SavedProgram
@@ -213,7 +213,7 @@ def _tasks(
 
     Args:
         benchmarks: what the compiler dumped of static dispatches.
-        calls: how often dispatches are called; None for once each.
+        calls: the number of calls of dispatches; None for one each.
         arguments: the constants that each call passes, by dispatch.
         dynamic: returns the benchmarks of dynamic dispatches, given the names of the others.
     """

@@ -34,7 +34,7 @@ class StoredTensor:
     """A tensor that is stored, whole or in part.
 
     Attributes:
-        binding: the binding that it lies in.
+        binding: the binding that contains it.
         part: the part of the binding that it takes; its offset is from the start of the binding.
     """
 

@@ -260,7 +260,7 @@ def indices_at(query: PointQuery, operand: int, batch: Sequence[Array], depth: i
         query: the question.
         operand: the number of the operand; its last dimension may be left out where it has size 1.
         batch: the positions.
-        depth: how many indices there are at each.
+        depth: the number of indices at each.
     """
     if len(query.shape(operand)) == len(batch):
         return [query.operand(operand, batch)]

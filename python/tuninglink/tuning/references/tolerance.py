@@ -81,7 +81,7 @@ def tolerance(binding: Binding, expected: Expected, summation: float) -> np.ndar
     Args:
         binding: the binding.
         expected: what it should hold.
-        summation: how far sums may be off relative to their magnitude; see `summation_error`.
+        summation: the tolerance of sums relative to their magnitude; see `summation_error`.
     """
     dtype = element_type(binding.element_type)
     values, perturbed = elements(binding, expected.values), elements(binding, expected.perturbed)
@@ -114,7 +114,7 @@ def compare_with(
         binding: what the bytes hold.
         actual: what a kernel wrote.
         expected: what it should have written.
-        summation: how far sums may be off relative to their magnitude; see `summation_error`.
+        summation: the tolerance of sums relative to their magnitude; see `summation_error`.
     """
     allowed = tolerance(binding, expected, summation)
     count = math.prod(binding.shape)

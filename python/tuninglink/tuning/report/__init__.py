@@ -7,21 +7,19 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from tuninglink.files import make_directory, write_file
 from tuninglink.iree.peak_rates import PeakRates, peaks_of_device
 from tuninglink.pages import render_page
 from tuninglink.plain_data import FLAT, named, plain, to_json, written
 from tuninglink.tuning.devices import Conditions
+from tuninglink.tuning.devices.device import DeviceDescription
 from tuninglink.tuning.flag_sets.results import FlagsResult, SetResult
 from tuninglink.tuning.report.problem_report import ProblemReport, problem_report
 from tuninglink.tuning.results import OutputComparison
 from tuninglink.tuning.results.task_result import ModelComparison, TuningResult
 from tuninglink.tuning.scheduling import Stage, StageTime
-
-if TYPE_CHECKING:
-    from tuninglink.tuning.devices.device import DeviceDescription
 
 
 @dataclass(frozen=True)
@@ -180,7 +178,7 @@ def write_report(report: TuningReport, directory: Path) -> None:
     """Write `report.json` and `index.html`.
 
     Args:
-        report: what is written.
+        report: the report.
         directory: where; made if there is none.
 
     Raises:

@@ -76,7 +76,7 @@ class ProblemReport:
             are the geometric means.
         default_interval: the bounds of `default_us` by the race; None without one.
         tuned_interval: the bounds of `tuned_us`.
-        calls: how often the functions of the program call the dispatches in all; 0 if only its initialization does.
+        calls: the number of calls of the dispatches by the functions of the program, in all; 0 if only its initialization does.
         cost: the cost of a call; unknown for a dynamic dispatch.
         profiled_us: the time of all its calls in a run of the program, by the profile that weighs dispatches, in
             microseconds; None if no profile has it, and its time alone counts.

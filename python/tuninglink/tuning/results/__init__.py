@@ -38,7 +38,7 @@ class Failure:
 
     Attributes:
         kind: at which step, and how.
-        message: the diagnostic, or what was observed.
+        message: the diagnostic, or the observation.
         is_external: whether the machine is the cause, and not the trial: a process was killed, or a time limit was reached
             while other processes had the processors. Such a failure is not kept for later runs.
     """

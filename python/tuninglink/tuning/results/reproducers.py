@@ -129,7 +129,7 @@ class Reproducers:
 
         Args:
             task: the dispatch.
-            judgement: what is wrong.
+            judgement: the finding.
             device: the device that ran it.
 
         Returns:

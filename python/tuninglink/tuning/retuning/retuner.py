@@ -63,7 +63,7 @@ def target_of(flags: Sequence[str]) -> Target:
 class Retuner:
     """Measures the entries of specs against the compiler's choices, and improves those that win.
 
-    All entries are measured first; what is left of the budget goes into the search for better configurations.
+    All entries are measured first; the rest of the budget goes into the search for better configurations.
 
     Attributes:
         specs: the specs.
@@ -99,7 +99,7 @@ class Retuner:
         """Decide until the budget is over or stopped. Remaining entries stay unchanged.
 
         Raises:
-            TuninglinkError: the devices do not run what is compiled for the target.
+            TuninglinkError: the devices do not run code for the target.
         """
         driver = self.tuner.devices.first.description.driver
         if not may_run(driver, self.target.backend):

@@ -1,4 +1,4 @@
-"""Scheduling: budgets, exploration of candidates, and where the time of a run goes: its stages, and the device use in each."""
+"""Scheduling: budgets, exploration of candidates, and the use of a run's time: its stages, and the device use in each."""
 
 from __future__ import annotations
 

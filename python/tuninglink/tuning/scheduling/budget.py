@@ -233,7 +233,7 @@ _START_SECONDS: Final = 3.0
 
 
 def least_seconds(ledger: Ledger, heaviest: MeasuredTask, rules: RaceRules) -> float:
-    """Return the least duration of a run: what was spent, one race of the heaviest task, and the whole program.
+    """Return the least duration of a run: the spent time, one race of the heaviest task, and the whole program.
 
     Args:
         ledger: the time of the run, with the reservation for the whole program.

@@ -82,7 +82,7 @@ class Search(ABC):
         default_microseconds: the time of the compiler's own choice, where it is known.
         known: candidates worth trying first, such as winners of similar problems, with their times on this problem
             where they were measured before.
-        measured: what was measured of other problems.
+        measured: the measurements of other problems.
 
     Attributes:
         name: what the command line calls it.
@@ -158,7 +158,7 @@ class Search(ABC):
         """Return candidates, best first. Candidates returned before are skipped.
 
         Args:
-            count: how many are wanted. More cost nothing, fewer mean to be asked again; if all are old, the search
+            count: the requested number. More cost nothing, fewer mean to be asked again; if all are old, the search
                 is over.
         """
 

@@ -36,7 +36,7 @@ class CpuShape:
     Attributes:
         size: the whole problem: batch and m together, n and k.
         task: what a workgroup takes: rows and columns.
-        vector: what is computed at once: rows, columns, and steps of the reduction.
+        vector: the part that is computed at once: rows, columns, and steps of the reduction.
         lanes: the elements of a vector.
         block: the steps of the reduction between which other tiles of the task are computed.
     """
@@ -134,7 +134,7 @@ _BASE_REGISTERS: Final = 40
 """Registers of a thread that hold neither operands nor results: addresses, indices, loads in flight."""
 
 _SPILLING: Final = 130
-"""More accumulators of a thread than this leave no room for operands: they are spilled, at a heavy price."""
+"""The number of accumulators of a thread that leaves no room for operands: more are spilled, at a heavy price."""
 
 _WITHOUT_INTRINSICS: Final = 8
 """The slowdown of plain multiply-adds against intrinsics; 8 to 16 for 16-bit operands in data sheets."""
@@ -154,7 +154,7 @@ class Shape:
         threads: of a workgroup.
         subgroups: of a workgroup.
         operand_bytes: of one element.
-        intermediates: what a workgroup keeps beside its results: the scores of an attention.
+        intermediates: the data that a workgroup keeps besides its results: the scores of an attention.
         units: the compute units of the device.
         has_intrinsics: whether matrix intrinsics compute it.
     """

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tuninglink.mlir import names
 from tuninglink.upgrading.iteration_space import read_affine_map
+from tuninglink.upgrading.outline_parts import Dag
 from tuninglink.upgrading.rule_definition import OperationSite, Refusal, operation_rule
 from tuninglink.upgrading.spec_text import VALUE, SpecText, Token
-
-if TYPE_CHECKING:
-    from tuninglink.upgrading.outline_parts import Dag
-
 
 _OPERANDS: Final = ("query", "key", "value", "scale", "output")
 _PARAMETER: Final = "!transform.param<i64>"

@@ -60,7 +60,7 @@ class MarkFunction(Mark):
 
 @dataclass(frozen=True)
 class Complain(Pass):
-    """Say something about each operation in a module, and fail if it is an error."""
+    """Emit a diagnostic for each operation in a module, and fail if it is an error."""
 
     name: ClassVar[str] = "example-complain"
 

@@ -1,0 +1,109 @@
+"""Faults of the numbers of threads in a GPU configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import prod
+from typing import Final
+
+from iree.compiler import ir as mlir
+
+from tuninglink.iree import lowering_configs as gpu
+from tuninglink.iree.intrinsics import instruction_set
+from tuninglink.iree.targets import Target
+from tuninglink.specs.verification.faults import Fault
+
+_DISTRIBUTING: Final = "#iree_gpu.pipeline<VectorDistribute>"
+
+_MOST_THREADS: Final = 1024
+"""The threads of a workgroup on any GPU that the compiler knows: `max_thread_count_per_workgroup`."""
+
+_INTRINSIC_THREADS: Final = {"MFMA": 64, "WMMAR3": 32, "WMMAR4": 32, "WMMA": 32}
+"""The threads of a subgroup that execute an AMD intrinsic together, by instruction set."""
+
+_SUBGROUP_SIZES: Final = {"gfx9": (64,), "gfx1": gpu.AMD_SUBGROUP_SIZES, "sm_": (32,)}
+"""The threads of a subgroup, by the prefix of the name of an architecture: the `subgroup_size_choices` of targets."""
+
+
+def thread_faults(
+    workgroup_size: Sequence[int], subgroup_size: int, target: Target | None
+) -> Iterator[Fault]:
+    """Yield faults of the thread counts of a `translation_info`.
+
+    Args:
+        workgroup_size: the threads of a workgroup in each dimension; empty if missing.
+        subgroup_size: the threads of a subgroup, 0 if missing.
+        target: the compilation target, None if unknown.
+    """
+    if not workgroup_size:
+        yield Fault(
+            "its 'translation_info' has no 'workgroup_size'",
+            "write the number of threads in each dimension, such as workgroup_size = [256, 1, 1]",
+            knob="translation_info",
+        )
+    elif prod(workgroup_size) > _MOST_THREADS:
+        yield Fault(
+            f"a workgroup of {prod(workgroup_size):,} threads is more than GPUs run",
+            f"they run {_MOST_THREADS:,} at most",
+            knob=gpu.WORKGROUP_SIZE,
+        )
+    subgroup_sizes = _subgroup_sizes(target)
+    if subgroup_sizes and subgroup_size and subgroup_size not in subgroup_sizes:
+        is_amd = target is not None and target.backend == "rocm"
+        yield Fault(
+            f"a subgroup of {target} has {' or '.join(map(str, subgroup_sizes))} threads, not {subgroup_size}",
+            f"write subgroup_size = {min(subgroup_sizes, key=lambda each: abs(each - subgroup_size))}",
+            is_error=is_amd and subgroup_size not in gpu.AMD_SUBGROUP_SIZES,
+            knob=gpu.SUBGROUP_SIZE,
+        )
+
+
+def subgroup_faults(
+    knobs: Mapping[str, mlir.Attribute], workgroup_size: Sequence[int], subgroup_size: int
+) -> Iterator[Fault]:
+    """Yield a fault if the size of a workgroup differs from that of the subgroups in its basis.
+
+    Args:
+        knobs: the entries of the lowering config.
+        workgroup_size: the threads of a workgroup in each dimension.
+        subgroup_size: the threads of a subgroup, 0 if missing.
+    """
+    basis = gpu.read_basis(knobs.get(gpu.SUBGROUP_BASIS))
+    if basis is None or not workgroup_size or not subgroup_size or min(basis.counts, default=0) < 1:
+        return
+    threads = prod(basis.counts) * subgroup_size
+    if threads != prod(workgroup_size):
+        yield Fault(
+            f"'subgroup_basis' has {prod(basis.counts)} subgroups of {subgroup_size} threads, and the workgroup has "
+            f"{prod(workgroup_size):,} threads, not {threads:,}",
+            f"write workgroup_size = [{threads}, 1, 1], or other counts"
+            if threads <= _MOST_THREADS
+            else f"write counts with a product of {max(1, prod(workgroup_size) // subgroup_size)}",
+            knob=gpu.SUBGROUP_BASIS,
+        )
+
+
+def intrinsic_faults(name: str | None, pipeline: str, subgroup_size: int) -> Iterator[Fault]:
+    """Yield a fault if VectorDistribute cannot distribute an AMD intrinsic to subgroups of this size.
+
+    Args:
+        name: the intrinsic, None if unknown.
+        pipeline: the configured pipeline, as MLIR prints it; empty if unknown.
+        subgroup_size: the threads of a subgroup, 0 if missing.
+    """
+    threads = 0 if name is None else _INTRINSIC_THREADS.get(instruction_set(name), 0)
+    is_distributed = pipeline == _DISTRIBUTING
+    if threads and is_distributed and subgroup_size and subgroup_size != threads:
+        yield Fault(
+            f"'{name}' takes a subgroup of {threads} threads, not {subgroup_size}",
+            f"write subgroup_size = {threads}",
+            is_error=True,
+            knob=gpu.SUBGROUP_SIZE,
+        )
+
+
+def _subgroup_sizes(target: Target | None) -> tuple[int, ...]:
+    """Return the possible subgroup sizes of a target; empty if unknown."""
+    architecture = target.architecture or "" if target is not None else ""
+    sizes = (sizes for start, sizes in _SUBGROUP_SIZES.items() if architecture.startswith(start))
+    return next(sizes, ())
