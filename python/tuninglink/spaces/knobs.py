@@ -96,8 +96,8 @@ def read_partial_assignment(
     """
     for name in given:
         if name not in names:
-            known = ", ".join(names) or "it has none"
-            message = f"pipeline {pipeline} has no knob '{name}'; its knobs: {known}"
+            knobs = ", ".join(names) or "it has none"
+            message = f"pipeline {pipeline} has no knob '{name}'; its knobs: {knobs}"
             raise AssignmentError(error(message))
     return {name: _integer(name, value) for name, value in given.items()}
 

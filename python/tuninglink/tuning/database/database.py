@@ -32,7 +32,7 @@ _ENVIRONMENT_COLUMNS: Final = tuple(field.name for field in fields(EnvironmentRe
 _ENVIRONMENT: Final = " AND ".join(f"e.{column} = ?" for column in _ENVIRONMENT_COLUMNS)
 
 _STAGES: Final = ("screen", "race", "final")
-"""From the cheapest figures to the best."""
+"""The stages, from the cheapest figures to the best."""
 
 RIGHT: Final = "right"
 NOT_CHECKED: Final = "not checked"
