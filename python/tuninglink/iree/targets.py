@@ -21,7 +21,7 @@ from tuninglink.iree import known_targets
 from tuninglink.iree.cpu_vectors import CpuVectors, vectors_of
 from tuninglink.iree.peak_rates import PeakRates, peaks_of_chip
 from tuninglink.mlir.attributes import entries_of, integer_value, parameters, parse_attribute
-from tuninglink.mlir.diagnostics import Anchor, error
+from tuninglink.mlir.diagnostics import Anchor, error, thread_context
 from tuninglink.spelling import nearest
 
 _GPU_TARGET = "iree_codegen.target_info"
@@ -61,9 +61,19 @@ class ExecutableTarget:
     gpu: GpuTarget | None
 
 
-@lru_cache(maxsize=4)  # Many dispatches have one target. An attribute keeps its context in memory.
 def read_executable_target(attribute: mlir.Attribute) -> ExecutableTarget | None:
     """Read a `#hal.executable.target`. Return None for another attribute."""
+    # An attribute keeps a context of Python in memory, but none of a compilation: another one may get its place.
+    is_kept = attribute.context is thread_context()
+    return _read_kept(attribute) if is_kept else _read(attribute)
+
+
+@lru_cache(maxsize=4)  # Many dispatches have one target.
+def _read_kept(attribute: mlir.Attribute) -> ExecutableTarget | None:
+    return _read(attribute)
+
+
+def _read(attribute: mlir.Attribute) -> ExecutableTarget | None:
     with attribute.context:
         if attribute.typeid != mlir.Attribute.parse('#hal.executable.target<"", "">').typeid:
             return None
