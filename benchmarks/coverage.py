@@ -114,6 +114,7 @@ def main() -> None:
         "| model | time covered | of what tuning wins | library alone | tuned | part of the gain |"
     )
     print("| --- | --- | --- | --- | --- | --- |", flush=True)
+    # A model that fails is a row of the table, too.
     with tempfile.TemporaryDirectory() as scratch:
         for name in arguments.only:
             try:

@@ -144,6 +144,7 @@ def main() -> int:
         constraints = read_constraints(operation, knob_template(operation), PROBLEM)
         knobs = [each.name for each in constraints.knobs]
         times: tuple[list[float], list[float]] = ([], [])
+        # Both must find the same solutions.
         for _ in range(runs):
             our_time, our_set = timed(ours, operation, knobs)
             their_time, their_set = timed(theirs, operation, knobs)
@@ -151,6 +152,7 @@ def main() -> int:
                 sys.exit(f"{constraints.pipeline}: {len(our_set ^ their_set)} solutions differ")
             times[0].append(our_time)
             times[1].append(their_time)
+        # Compare the times, and the histograms of samples with that of the space.
         medians = [statistics.median(each) for each in times]
         ratio = medians[0] / medians[1]
         is_met &= ratio <= TARGET

@@ -128,6 +128,7 @@ def _spec(entries: int, seed: int) -> Iterator[str]:
     transform.annotate %op "compilation_info" = %configuration : {handle}, !transform.any_param
     transform.yield
   }}"""
+    # A matcher for each entry, and one entry point for all.
     for index, sizes in enumerate(_sizes(entries, seed)):
         checks = "\n".join(
             f"    transform.iree.match.dims_equal %{name}, [{size}] : !transform.param<i64>"

@@ -73,6 +73,7 @@ _NHWC: Final = ("NHWC", "HWIO", "NHWC")
 
 def convnext() -> JaxFunction:
     """Return a small ConvNeXt, one image: depthwise 7x7 convolutions and linear layers (Liu et al. 2022)."""
+    # The weights: stem, three stages, the convolutions between them, and head.
     weight = _Weights()
     widths, depth = (48, 96, 192), 2
     stem = weight(4, 4, 3, widths[0])

@@ -234,6 +234,7 @@ def main() -> None:
     )
     parser.add_argument("flags", nargs="*", help="flags of iree-compile, behind --")
     arguments = parser.parse_args()
+    # A model that fails is a row of the table, too.
     print(_HEADER, flush=True)
     rows = []
     with tempfile.TemporaryDirectory() as scratch:

@@ -70,6 +70,7 @@ def write_bounded_spec(path: Path, entries: int) -> Path:
             " iree_codegen.tuning_spec_with_default_entrypoint } {"
         )
     ]
+    # Matchers with random bounds, and actions with the number of the entry.
     for index in range(entries):
         checks = []
         for operand, dimension in (("lhs", 0), ("rhs", 0), ("lhs", 1)):
@@ -98,6 +99,7 @@ def write_bounded_spec(path: Path, entries: int) -> Path:
             f'transform.annotate %op "choice" = %value : {handle}, !transform.any_param',
             "transform.yield }",
         ]
+    # The entry point.
     pairs = ", ".join(f"@match_{index} -> @apply_{index}" for index in range(entries))
     lines += [
         f"transform.named_sequence @__kernel_config(%root: {handle} {{transform.consumed}}) -> {handle}",

@@ -151,6 +151,7 @@ def leave_one_out(tables: Sequence[Judged], alone: Mapping[Path, Replays], seeds
         others = [other for other in tables if other is not each and each.is_like(other)]
         if not others:
             continue
+        # The database holds the other tables of the same kind of problem.
         with Database() as database:
             for other in others:
                 database.record_all(read_trials(other.path))
@@ -201,6 +202,7 @@ def main() -> None:
     print(
         f"{'table':34} {'trials':>6}  " + "".join(f"{name + ' median (p90)':>24}" for name in names)
     )
+    # A row for each table.
     for each in tables:
         cells = []
         for name in names:
@@ -212,6 +214,7 @@ def main() -> None:
     if arguments.leave_one_out:
         leave_one_out(tables, found["model"], arguments.seeds)
         print()
+    # Summaries over all tables.
     for name in names:
         share = statistics.median(each.first for each in found[name].values())
         least = min(each.first for each in found[name].values())

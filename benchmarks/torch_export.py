@@ -113,6 +113,7 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
+    # Export the program.
     directory, dtype = arguments.directory, TYPES[arguments.dtype]
     directory.mkdir(parents=True, exist_ok=True)
     functions = build(models[arguments.model], dtype)
@@ -120,6 +121,7 @@ def main() -> None:
         export_onnx(functions["main"], directory / "program.mlir")
     else:
         export(functions, directory / "program.mlirbc")
+    # Run the model in the given type, and in f32 for the expected outputs.
     runs = {}
     for name, function in functions.items():
         inputs = [value.numpy() for value in function.inputs]

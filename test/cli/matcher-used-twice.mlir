@@ -7,6 +7,17 @@
 // RUN:   --iree-hal-target-device=hip --iree-rocm-target=gfx942 -o %t.vmfb 2>&1 | filecheck %s
 // RUN: not %python -c 'import tuninglink; tuninglink.load_spec("%s")' 2>&1 | filecheck %s
 
+// The parser accepts it in the generic form and in bytecode.
+// RUN: iree-opt %S/Inputs/later.mlir --mlir-print-op-generic -o %t.plain.mlir
+// RUN: sed 's/matchers = \[@matmul, @fill/matchers = [@matmul, @matmul/' %t.plain.mlir > %t.mlir
+// RUN: iree-opt %t.mlir --mlir-print-op-on-diagnostic=false --emit-bytecode -o %t.mlirbc
+// RUN: not tuninglink-opt %t.mlir --tuninglink-verify-specs 2>&1 | filecheck %s --check-prefix=PARSED
+// RUN: not tuninglink-opt %t.mlirbc --tuninglink-verify-specs 2>&1 | filecheck %s --check-prefix=PARSED
+// RUN: not tuninglink link %t.mlirbc 2>&1 | filecheck %s --check-prefix=PARSED
+// RUN: not %python -c 'import tuninglink; tuninglink.load_spec("%t.mlir")' 2>&1 | filecheck %s --check-prefix=PARSED
+
+// PARSED: error: matcher '@matmul' is used more than once
+
 // CHECK: matcher-used-twice.mlir:{{[0-9]+}}:58: error: matcher '@match' is used more than once: only its first entry can apply, and the compiler crashes on this operation; remove the later entries
 module attributes { transform.with_named_sequence } {
   transform.named_sequence @match(%op: !transform.any_op {transform.readonly}) -> !transform.any_op {

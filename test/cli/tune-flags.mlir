@@ -4,7 +4,7 @@
 // RUN: rm -rf %t && mkdir -p %t && echo "stale" > %t/tuned.flags
 // RUN: echo "broken: --iree-llvmcpu-vector-pproc-strategy=nonsense" > %t/sets
 // RUN: echo "same: --iree-opt-aggressively-propagate-transposes" >> %t/sets
-// RUN: tuninglink tune %s -o %t/tuned.mlir --only-flags --flag-sets %t/sets --budget 10m --device local-sync --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host 2>&1 | filecheck %s
+// RUN: tuninglink tune %s -o %t/tuned.mlir --jobs 1 --only-flags --flag-sets %t/sets --budget 10m --device local-sync --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host 2>&1 | filecheck %s
 // CHECK: comparing sets of flags
 // CHECK-NEXT: broken: the compiler does not take the flags
 // CHECK-NEXT: same: the same code as the default

@@ -1,13 +1,13 @@
 // From a program to a spec that wins: the compiler is told to choose badly, so that anything else is better.
 
 // RUN: rm -rf %t && mkdir -p %t
-// RUN: tuninglink tune %s --jobs 1 -o %t/tuned.mlir --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --iree-llvmcpu-distribution-size=1 --device local-sync --only matmul --trials 6 --search random --database %t/tuning.db --report %t/report 2>%t/progress
+// RUN: tuninglink tune %s --jobs 1 -o %t/tuned.mlir --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --iree-llvmcpu-distribution-size=1 --device local-sync --only matmul --trials 3 --search random --database %t/tuning.db --report %t/report 2>%t/progress
 // RUN: filecheck %s --input-file=%t/progress --check-prefix=PROGRESS
 // PROGRESS: 2 problems in 3 calls, on {{.+}} (local-sync)
 // PROGRESS-NEXT: @main_dispatch_0: contraction 4x256x256 f32xf32xf32: {{.+}}s, 100% of the time
 // PROGRESS: best {{.+}}s ({{.+}}x)
-// PROGRESS: comparing {{[1-6]}} candidate
-// PROGRESS-NEXT: @main_dispatch_0: won: {{.+}}s to {{.+}}s{{.*}}; 100% of the time, 6 candidates tried (trials)
+// PROGRESS: comparing {{[1-3]}} candidate
+// PROGRESS-NEXT: @main_dispatch_0: won: {{.+}}s to {{.+}}s{{.*}}; 100% of the time, 3 candidates tried (trials)
 // PROGRESS: running the whole program with the spec and without
 // PROGRESS-NEXT: relative error of the outputs against llvm-cpu for a generic processor: {{.+}} by default, {{.+}} with the spec
 // PROGRESS-NEXT: {{.+}} ms, with the spec {{.+}} ms
@@ -15,7 +15,7 @@
 // RUN: filecheck %s --input-file=%t/tuned.mlir --check-prefix=SPEC
 // SPEC: module @tuned attributes {iree_codegen.tuning_spec_with_default_entrypoint, transform.with_named_sequence}
 // SPEC: transform.named_sequence @match_main_dispatch_0_matmul_4x256x256_f32
-// SPEC-SAME: tuninglink.provenance = {compiler = "{{.+}}", date = "{{.+}}", default_us = {{.+}} : f64, device = "{{.+}}", driver = "local-sync{{.*}}", interval = [{{.+}}, {{.+}}], target = "{{.+}}", trials = 6 : i64, tuned_us = {{.+}} : f64}, tuninglink.targets = ["{{.+}}"]}
+// SPEC-SAME: tuninglink.provenance = {compiler = "{{.+}}", date = "{{.+}}", default_us = {{.+}} : f64, device = "{{.+}}", driver = "local-sync{{.*}}", interval = [{{.+}}, {{.+}}], target = "{{.+}}", trials = 3 : i64, tuned_us = {{.+}} : f64}, tuninglink.targets = ["{{.+}}"]}
 // SPEC: transform.iree.match.contraction
 // SPEC: transform.iree.match.dims_equal %m_dims, [4]
 
@@ -37,7 +37,7 @@
 // REPORT: "default_is_wrong": false,
 
 // What is in the database is not measured again, and wins again.
-// RUN: tuninglink tune %s --jobs 1 -o %t/again.mlir --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --iree-llvmcpu-distribution-size=1 --device local-sync --only matmul --trials 6 --search random --database %t/tuning.db --no-model 2>%t/progress
+// RUN: tuninglink tune %s --jobs 1 -o %t/again.mlir --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --iree-llvmcpu-distribution-size=1 --device local-sync --only matmul --trials 3 --search random --database %t/tuning.db --no-model 2>%t/progress
 // RUN: filecheck %s --input-file=%t/progress --check-prefix=AGAIN
 // AGAIN-NOT: comparing
 // AGAIN: won:
@@ -47,7 +47,7 @@
 // A search can be judged by what was recorded: the table is read with its program.
 // RUN: tuninglink database export %t/tuning.db --format tables -o %t/tables
 // RUN: tuninglink database import %t/table.db %t/tables/contraction_4x256x256_f32xf32xf32.json | filecheck %s --check-prefix=TABLE
-// TABLE: 7 trials added
+// TABLE: 4 trials added
 
 func.func @main(%a: tensor<4x256xf32>, %b: tensor<256x256xf32>, %x: tensor<64x256xf32>) -> (tensor<4x256xf32>, tensor<64xf32>) {
   %zero = arith.constant 0.0 : f32

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -27,11 +27,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
     from tuninglink.tuning.candidates.compilation import CandidateCompiler
     from tuninglink.tuning.devices.device import DeviceDescription
     from tuninglink.tuning.devices.device_process import Answer, DeviceProcess, Request
+    from tuninglink.tuning.devices.program_running import CallOutputs
     from tuninglink.tuning.programs.compiled_program import CompiledProgram
 
 FLAGS = TARGETS["llvm-cpu"]
@@ -78,12 +77,12 @@ class WrongDevice(Device):
     def ask(self, request: Request[Answer]) -> Answer | Failure:
         return self.process.ask(request)
 
-    def program_outputs(self, program: CompiledProgram) -> tuple[NDArray[Any], ...] | Failure:
+    def program_outputs(self, program: CompiledProgram) -> CallOutputs | Failure:
         outputs = self.process.program_outputs(program)
         if isinstance(outputs, Failure):
             return outputs
         factor = np.float32(1 + self.error(program.image))
-        return tuple(output * factor for output in outputs)
+        return replace(outputs, arrays=tuple(array * factor for array in outputs.arrays))
 
 
 @pytest.fixture(scope="module")

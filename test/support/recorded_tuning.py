@@ -32,6 +32,7 @@ from tuninglink.tuning.deciding.model_run import ModelRuns
 from tuninglink.tuning.devices import Rounds, Timing
 from tuninglink.tuning.devices.device import DeviceDescription, DeviceError
 from tuninglink.tuning.devices.device_set import Measurement
+from tuninglink.tuning.devices.program_running import CallOutputs
 from tuninglink.tuning.programs.dispatches import read_program
 from tuninglink.tuning.results.journal import Journal
 from tuninglink.tuning.scheduling import task_tuner
@@ -106,8 +107,8 @@ class RecordedDevices:
     def program_rounds(self, programs: Sequence[CompiledProgram], count: int, *_: object) -> Rounds:
         return self._rounds(map(self.program_us, programs), count)
 
-    def program_outputs(self, _: CompiledProgram) -> tuple[()]:
-        return ()
+    def program_outputs(self, _: CompiledProgram) -> CallOutputs:
+        return CallOutputs((), 0.001)
 
     def _rounds(self, microseconds: Iterable[float], count: int) -> Rounds:
         times = tuple(microseconds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from hashlib import blake2b
@@ -12,18 +13,17 @@ from iree.compiler import ir as mlir
 from tuninglink.checking.entry_answers import Answer, Details
 from tuninglink.mlir import names
 from tuninglink.payloads import configured
-from tuninglink.solver.answers import Verdict
-from tuninglink.spaces.configuration import read_configuration
-from tuninglink.spaces.configuration_answers import miscompilation, replaced_entries
+from tuninglink.solver.answers import Limits, Verdict
+from tuninglink.spaces.configuration import Configuration, read_configuration
+from tuninglink.spaces.configuration_answers import (
+    ConfigurationAnswer,
+    miscompilation,
+    replaced_entries,
+)
 from tuninglink.spaces.verification import verify_configuration
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
-
     from tuninglink.payloads import Payload
-    from tuninglink.solver.answers import Limits
-    from tuninglink.spaces.configuration import Configuration
-    from tuninglink.spaces.configuration_answers import ConfigurationAnswer
     from tuninglink.spaces.provider_registry import ProviderRegistry
     from tuninglink.spaces.workload import Workload
 

@@ -5,7 +5,7 @@ A program with a fused elementwise op shows how much stack the code of an entry 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
@@ -16,25 +16,21 @@ from tuninglink.checking.configuration_checks import ConfigurationChecks, Judged
 from tuninglink.checking.entry_answers import Answer, Details
 from tuninglink.iree.op_kinds import OpKind
 from tuninglink.iree.structured_op import StructuredOp
-from tuninglink.mlir.diagnostics import thread_context
+from tuninglink.mlir.diagnostics import Diagnostic, thread_context
 from tuninglink.mlir.serialization import parse_module
 from tuninglink.mlir.walk import collect, visit
 from tuninglink.payloads import PayloadError, Synthesizer
 from tuninglink.payloads.interpretation import apply_alone
-from tuninglink.solver.answers import Verdict
+from tuninglink.solver.answers import Limits, Verdict
 from tuninglink.spaces.cpu import BACKEND as CPU_BACKEND
 from tuninglink.spaces.provider_registry import ProviderRegistry
 from tuninglink.specs.entry_settings import unrolled_loops
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tuninglink.iree.targets import Target
     from tuninglink.matching.entry_conditions import MatcherConditions
-    from tuninglink.mlir.diagnostics import Diagnostic
     from tuninglink.payloads import Payload
     from tuninglink.payloads.drafts import Configured
-    from tuninglink.solver.answers import Limits
     from tuninglink.spaces.workload import Workload
     from tuninglink.specs.structure import Entry
 

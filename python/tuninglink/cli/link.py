@@ -22,6 +22,7 @@ from tuninglink.specs.default_library import default_spec
 from tuninglink.specs.libraries import spec_names
 from tuninglink.specs.linking.link_form import LinkForm
 from tuninglink.specs.linking.linker import LINKED_SPEC_NAME, link_specs
+from tuninglink.specs.module_scan import check_markers
 from tuninglink.specs.sources import SpecFiles, read_specs
 from tuninglink.specs.spec import Spec, load_spec
 
@@ -173,7 +174,9 @@ def _linked(inputs: list[Spec], name: str, *, index: bool) -> Spec:
     """Return the linked spec, with its entries arranged in a tree if an index is to be made."""
     diagnostics = process.shown_diagnostics()
     for spec in inputs:
-        check_bindings([spec.module, *spec.anatomy.table.scan.symbols.values()], diagnostics)
+        scan = spec.anatomy.table.scan
+        check_bindings([spec.module, *scan.symbols.values()], diagnostics)
+        check_markers([spec.module, *scan.entry_points], diagnostics)
     linked = link_specs(inputs, name=name, diagnostics=diagnostics)
     process.keep(inputs, linked)
     if linked.form is LinkForm.UNTOUCHED and linked.spec.anatomy.table.scan.has_nested:

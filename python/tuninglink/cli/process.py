@@ -39,7 +39,7 @@ def run(body: Callable[[], int]) -> int:
         show(*failure.diagnostics)
     except BrokenPipeError:
         pass
-    except RuntimeError as failure:
+    except (RuntimeError, UnicodeDecodeError) as failure:
         if not is_undecodable(failure):
             raise
         show(error("an input has a string that is not UTF-8"))

@@ -25,7 +25,7 @@ from tuninglink.tuning.deciding.verdicts import ProgramVerdict, judge_program
 from tuninglink.tuning.devices import Settings
 from tuninglink.tuning.devices.device import check_devices
 from tuninglink.tuning.devices.local import Devices, default_device, may_run
-from tuninglink.tuning.programs.dispatches import read_program
+from tuninglink.tuning.programs.dispatches import DispatchedProgram, TuningTask, read_program
 from tuninglink.tuning.references.program_reference import (
     ProgramReference,
     ProgramVerification,
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tuninglink.cli.verify_options import VerifyOptions
-    from tuninglink.tuning.programs.dispatches import DispatchedProgram, TuningTask
 
 
 def verify(options: VerifyOptions) -> bool:

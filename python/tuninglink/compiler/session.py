@@ -15,6 +15,7 @@ from tuninglink.compiler import native
 from tuninglink.errors import CompileError
 from tuninglink.mlir.c_interface import attach, object_at, read_diagnostic
 from tuninglink.mlir.diagnostics import Diagnostic, callers
+from tuninglink.mlir.serialization import QUOTE_OPERATIONS
 
 if TYPE_CHECKING:
     from tuninglink.compiler.compile_options import Phase
@@ -102,9 +103,6 @@ class Session(NativeHandle):
         return _source(source.value, keep=data)
 
 
-_QUOTE_OPERATIONS = "--mlir-print-op-on-diagnostic"
-
-
 def set_up_command_line(program: str, flags: Sequence[str]) -> None:
     """Set process-wide flags, as the compiler's own tools do at their start; any flag is allowed.
 
@@ -117,8 +115,8 @@ def set_up_command_line(program: str, flags: Sequence[str]) -> None:
         program: the name of the program in messages.
         flags: flags of the compiler, each `--name=value` or `--name`.
     """
-    if not any(flag.startswith(_QUOTE_OPERATIONS) for flag in flags):
-        flags = (f"{_QUOTE_OPERATIONS}=false", *flags)
+    if not any(flag.startswith(QUOTE_OPERATIONS) for flag in flags):
+        flags = (f"{QUOTE_OPERATIONS}=false", *flags)
     arguments = [text.encode() for text in (program, *flags)]
     native.set_up_command_line(
         len(arguments),

@@ -162,16 +162,21 @@ class _Scope:
         self.module = anatomy.module
         self.table: SequenceTable = anatomy.table
         self._entry_points = entry_points
-        self.every_pair = [
-            _Pair(foreach_match, action, not self.table.is_bookkeeping(matcher))
-            for entry_point in entry_points
-            for foreach_match in self.table.lists(entry_point.sequence)
-            for matcher, action in self.table.pairs(foreach_match)
-        ]
-        self.pairs = [pair for pair in self.every_pair if pair.is_entry]
         self.origins = [
             Origin(position, part.spec, entry) for position, part in parts for entry in part.entries
         ]
+        # The entries of a chain that was linked before share an origin.
+        lists = (
+            foreach_match
+            for entry_point in (entry_points if self.origins else ())
+            for foreach_match in self.table.lists(entry_point.sequence)
+        )
+        self.every_pair = [
+            _Pair(foreach_match, action, not self.table.is_bookkeeping(matcher))
+            for foreach_match in lists
+            for matcher, action in self.table.pairs(foreach_match)
+        ]
+        self.pairs = [pair for pair in self.every_pair if pair.is_entry]
         self._whole = Origin(parts[0][0], parts[0][1].spec, None) if len(parts) == 1 else None
 
     def origin(self, entries: Sequence[int]) -> Origin | None:

@@ -6,31 +6,34 @@ compiler preserves rule out a match, so that a program is configured exactly as 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 
-from tuninglink.matching.derivation.deriver import Deriver, EntryList
+from tuninglink.matching.derivation.deriver import DerivedEntry, Deriver, EntryList
 from tuninglink.matching.dispatch_signature import ANYTHING, DispatchSignature
 from tuninglink.matching.prunable import STRUCTURAL, PrunableSpec, Pruning
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import visit
 from tuninglink.specs.linking.chains import split
 from tuninglink.specs.linking.link_form import LinkForm, choose_form
-from tuninglink.specs.linking.linker import LINKED_SPEC_NAME, Part, link_nothing, link_parts
+from tuninglink.specs.linking.linker import (
+    LINKED_SPEC_NAME,
+    LinkedSpec,
+    Part,
+    link_nothing,
+    link_parts,
+)
 from tuninglink.specs.side_effects import only_reads
 from tuninglink.specs.spec import Spec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from tuninglink.matching.derivation.deriver import DerivedEntry
     from tuninglink.matching.derivation.problem_forms import RootForm
     from tuninglink.mlir.diagnostics import DiagnosticSink
     from tuninglink.specs.applicability import Selection
-    from tuninglink.specs.linking.linker import LinkedSpec
 
 _RUNNING: Final = frozenset(
     {

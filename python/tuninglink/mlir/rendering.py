@@ -5,15 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
-from tuninglink.mlir.diagnostics import Severity
+from tuninglink.mlir.diagnostics import Diagnostic, Place, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import TextIO
-
-    from tuninglink.mlir.diagnostics import Diagnostic, Place
 
 TAB_STOP = 8
 """The width of a tab in a printed source line."""

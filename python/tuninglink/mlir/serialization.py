@@ -6,6 +6,7 @@ import codecs
 import io
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
@@ -102,7 +103,8 @@ def without_byte_order_mark(data: bytes) -> bytes:
 
 def is_undecodable(failure: BaseException) -> bool:
     """Return whether the bindings raised an exception because a string in the IR is not UTF-8."""
-    return isinstance(failure, RuntimeError) and "conversion error" in str(failure)
+    is_refused = isinstance(failure, RuntimeError) and "conversion error" in str(failure)
+    return is_refused or isinstance(failure, UnicodeDecodeError)
 
 
 def _text(data: bytes, start: Place) -> str:
@@ -168,7 +170,14 @@ def to_bytecode(operation: mlir.Operation | mlir.OpView) -> bytes:
 
 def to_text(operation: mlir.Operation | mlir.OpView) -> str:
     """Return `operation` as text without locations, ending with a newline."""
-    return str(operation).rstrip("\n") + "\n"
+    from tempfile import TemporaryDirectory  # noqa: PLC0415 - most commands print no module
+
+    # The bindings append to a string piece by piece, which takes twice as long as printing to a file.
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "module.mlir")
+        operation.print(file=str(path))
+        text = path.read_bytes().decode()
+    return text.rstrip("\n") + "\n"
 
 
 _LARGE: Final = 1 << 20
@@ -203,6 +212,17 @@ _VALUES: Final = (
 
 _WORD: Final = re.compile(r"\s*(\w+)")
 _SEQUENCE: Final = re.compile(r"transform\.named_sequence\s+(?:\w+\s+)?@([\w$.\-]+)")
+
+
+QUOTE_OPERATIONS: Final = "--mlir-print-op-on-diagnostic"
+"""The flag whether the compiler's diagnostics quote their operation, for which it verifies the operation again."""
+
+_GENERIC_LIST: Final = b'"transform.foreach_match"'
+
+
+def may_repeat_matchers(data: bytes) -> bool:
+    """Return whether a list in text or bytecode may use a matcher twice, which the parser accepts in these forms."""
+    return is_bytecode(data) or _GENERIC_LIST in data
 
 
 def repeated_matcher(matcher: str, at: Anchor) -> Diagnostic:

@@ -17,7 +17,11 @@ from tuninglink.llvm_flags import UsageError
 from tuninglink.mlir.c_interface import handled
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink, Place, Severity, error
 from tuninglink.mlir.rendering import Sources, render, wants_color
-from tuninglink.mlir.serialization import without_byte_order_mark
+from tuninglink.mlir.serialization import (
+    QUOTE_OPERATIONS,
+    may_repeat_matchers,
+    without_byte_order_mark,
+)
 from tuninglink.opt.arguments import OptRequest, dump, resolve
 from tuninglink.opt.execution import Execution, set_up_process
 from tuninglink.opt.expectations import Expectations
@@ -61,13 +65,18 @@ def run(arguments: Sequence[str]) -> int:
             # The compiler's programs expect a signal when the reader of their output closes the pipe.
             signal.signal(signal.SIGPIPE, signal.SIG_DFL)
             os.execv(request.handed_over[0], list(request.handed_over))  # noqa: S606
+        data = without_byte_order_mark(_read(request.input))
         flags = list(request.compiler_flags)
-        if options.expectations:
-            # Expectations do not cover the note with the operation at a diagnostic.
-            flags.insert(0, "--mlir-print-op-on-diagnostic=false")
+        # Expectations do not cover the note with the operation at a diagnostic.
+        if (options.expectations or may_repeat_matchers(data)) and not any(
+            flag.startswith(QUOTE_OPERATIONS) for flag in flags
+        ):
+            flags.insert(0, f"{QUOTE_OPERATIONS}=false")
         # Run the passes.
         set_up_process(program, flags, target_backends=request.needs_target_backends)
-        return _Run(options, request, registry, reporter).process()
+        # A context that was created before the compiler received its flags is usable only without any.
+        spare = None if flags else request.context
+        return _Run(options, request, registry, reporter, spare).process(data)
     except UsageError as failure:
         sys.stderr.write(f"{program}: {failure}\n")
     except TuninglinkError as failure:
@@ -108,21 +117,24 @@ class _Run:
     """A run over one input."""
 
     def __init__(
-        self, options: Options, request: OptRequest, registry: PassRegistry, reporter: _Reporter
+        self,
+        options: Options,
+        request: OptRequest,
+        registry: PassRegistry,
+        reporter: _Reporter,
+        spare: mlir.Context | None,
     ) -> None:
         self._options = options
         self._request = request
         self._registry = registry
         self._reporter = reporter
         self._expectations: Expectations | None = None
-        # This context was created before the compiler received its flags, so it is usable only without any.
-        self._spare = None if request.compiler_flags or options.expectations else request.context
+        self._spare = spare
 
-    def process(self) -> int:
+    def process(self, data: bytes) -> int:
         """Process the input and write the output. Return the exit code."""
         options, path = self._options, self._request.input
-        # Read the input and its expectations.
-        data = without_byte_order_mark(_read(path))
+        # Read the expectations of the input.
         name = _STANDARD_INPUT if path == STANDARD_STREAM else path
         self._reporter.sources.add(name, data)
         if not data.strip():

@@ -5,6 +5,7 @@ The compiler's interpreter runs once for the drafts of several entries.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -22,8 +23,6 @@ from tuninglink.spaces.workload import Workload, read_workload
 from tuninglink.specs.module_scan import is_any_op, signature
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
-
     from tuninglink.iree.op_kinds import OpKind
     from tuninglink.iree.targets import Target
     from tuninglink.payloads.op_templates import Template

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -13,7 +14,7 @@ from tuninglink.mlir.diagnostics import collected_diagnostics
 from tuninglink.mlir.serialization import to_bytecode
 from tuninglink.mlir.symbols import FreshNames, split_path, symbols
 from tuninglink.mlir.walk import body, collect
-from tuninglink.payloads.payload import root_of
+from tuninglink.payloads.payload import Payload, root_of
 from tuninglink.specs.module_scan import is_any_op, signature
 from tuninglink.specs.transform_ops import (
     FAILURES_PROPAGATE,
@@ -26,9 +27,6 @@ from tuninglink.specs.transform_ops import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-
-    from tuninglink.payloads.payload import Payload
     from tuninglink.spaces.workload import Workload
     from tuninglink.specs.structure import Anatomy, Entry
 

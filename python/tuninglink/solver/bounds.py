@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 from typing import TYPE_CHECKING, Final
 
@@ -9,8 +10,6 @@ from tuninglink.solver import Kind, Term
 from tuninglink.solver.intervals import ANY, FALSE, RESULTS, TRUE, Interval, divide_down, product
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from tuninglink.solver.answers import Deadline
 
 _CONSTANT: Final = Kind.CONSTANT

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from math import isqrt
 from typing import TYPE_CHECKING
@@ -12,15 +13,13 @@ from tuninglink.solver.compiled_terms import conjunction
 from tuninglink.solver.intervals import Interval
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     from tuninglink.solver.answers import Deadline
 
 MOST_VALUES = 1 << 17
 """A variable that may have more values than this is not searched."""
 
 _FEW = 16
-"""The values of one variable are all tried while the values of another are looked for if they are this few."""
+"""The maximum number of values of one variable that are all tried in the search for the values of another."""
 
 _WORTH_COMPILING = 512
 """The number of evaluations from which compiling an assertion to a function saves time."""
@@ -65,6 +64,7 @@ def find_domains(
         """Return what the domain of a variable depends on."""
         return tuple((bounds[partner], len(domains.get(partner, ()))) for partner in partners[name])
 
+    # Tighten bounds and domains in turn until neither changes.
     while True:
         bounds.tighten(assertions, deadline)
         if bounds.impossible:

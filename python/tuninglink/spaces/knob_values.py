@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from iree.compiler import ir as mlir
@@ -21,7 +22,7 @@ from tuninglink.iree.op_kinds import OpKind
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import named_parameters
 from tuninglink.solver.answers import AssignmentError, Limits, UndecidedError, Verdict
-from tuninglink.spaces.configuration import MismatchError, dictionary_of
+from tuninglink.spaces.configuration import Configuration, MismatchError, dictionary_of
 from tuninglink.spaces.gpu.code_options import (
     DENORMALS,
     FUNCTION_ATTRIBUTES,
@@ -29,15 +30,11 @@ from tuninglink.spaces.gpu.code_options import (
     code_options,
 )
 from tuninglink.spaces.knob_reference import PIPELINE, knob_place
-from tuninglink.spaces.knobs import OneOfKnob
+from tuninglink.spaces.knobs import Knob, OneOfKnob
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from iree.compiler.dialects import iree_codegen
 
-    from tuninglink.spaces.configuration import Configuration
-    from tuninglink.spaces.knobs import Knob
     from tuninglink.spaces.provider_registry import ProviderRegistry
     from tuninglink.spaces.providers import Space
     from tuninglink.spaces.workload import Problem, Workload

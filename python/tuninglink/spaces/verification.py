@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -10,12 +11,15 @@ from tuninglink.solver import Grade
 from tuninglink.solver.answers import (
     DEFAULT_LIMITS,
     AssignmentError,
+    CheckAnswer,
+    Limits,
     UndecidedError,
     Verdict,
     Violation,
 )
 from tuninglink.spaces.compiler_provider import CompilerProvider, CompilerSpace
 from tuninglink.spaces.configuration import (
+    Configuration,
     InvalidFormError,
     MismatchError,
     MissingEntryError,
@@ -25,10 +29,6 @@ from tuninglink.spaces.configuration import (
 from tuninglink.spaces.configuration_answers import ConfigurationAnswer, Proposal, of_zero
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from tuninglink.solver.answers import CheckAnswer, Limits
-    from tuninglink.spaces.configuration import Configuration
     from tuninglink.spaces.provider_registry import ProviderRegistry
     from tuninglink.spaces.providers import Space
     from tuninglink.spaces.workload import Workload
@@ -101,10 +101,9 @@ def verify_like_compiler(
     provider = CompilerProvider()
     nothing = f"the compiler has no constraints for {workload.problem} in {pipeline}"
     try:
-        known = configuration.pipeline is not None and provider.knows(
-            pipeline, workload.problem.kind
-        )
-        spaces = provider.spaces(workload, pipeline) if known else []
+        kind = workload.problem.kind
+        is_known = configuration.pipeline is not None and provider.knows(pipeline, kind)
+        spaces = provider.spaces(workload, pipeline) if is_known else []
     except UndecidedError as failure:
         return ConfigurationAnswer(Verdict.NOT_DECIDED, pipeline, reason=failure.reason)
     findings = [_Finding.of(space, configuration, pipeline, limits) for space in spaces]

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import Final
 
 from iree.compiler import ir as mlir
 
 from tuninglink.errors import SpecError
+from tuninglink.mlir import names
 from tuninglink.mlir.serialization import repeated_matcher
 from tuninglink.mlir.symbols import reference
+from tuninglink.mlir.walk import body
+from tuninglink.specs.module_scan import is_any_op
+
+_PREPARATIONS: Final = frozenset({names.ADD_BATCH_LOOP, names.MATERIALIZE_ENCODINGS})
+"""Passes that a readable spec may run before its entries."""
 
 Pair = tuple[mlir.Attribute, mlir.Attribute]
 """References to a matcher and an action."""
@@ -58,3 +65,31 @@ def check_matchers_differ(foreach_match: mlir.Operation) -> None:
     if len(set(matchers)) < len(matchers):
         matcher = next(matcher for matcher, uses in Counter(matchers).items() if uses > 1)
         raise SpecError(repeated_matcher(reference(matcher), foreach_match))
+
+
+def is_prepared_foreach_match(sequence: mlir.Operation) -> bool:
+    """Return whether a sequence runs passes that the compiler would run later, and then one list."""
+    operations = list(body(sequence))
+    last = [operation.name for operation in operations[-2:]]
+    return last == [names.FOREACH_MATCH, names.YIELD] and all(map(_prepares, operations[:-2]))
+
+
+def _prepares(operation: mlir.Operation) -> bool:
+    name = operation.attributes.get("pass_name")
+    if operation.name != names.RUN_REGISTERED or not isinstance(name, mlir.StringAttr):
+        return False
+    return name.value in _PREPARATIONS
+
+
+def is_plain_foreach_match(sequence: mlir.Operation) -> bool:
+    """Return whether a sequence is one list without options, and a yield."""
+    operations = list(body(sequence))
+    if [op.name for op in operations] != [names.FOREACH_MATCH, names.YIELD]:
+        return False
+    foreach_match, terminator = operations
+    has_options = {"restrict_root", "flatten_results"} & set(foreach_match.attributes.keys())
+    if has_options or len(foreach_match.operands) != 1 or len(foreach_match.results) != 1:
+        return False
+    (result,) = foreach_match.results
+    # Older specs have no result and yield nothing.
+    return list(terminator.operands) in ([], [result]) and is_any_op(result.type)

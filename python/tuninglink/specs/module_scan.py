@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Final
@@ -13,6 +13,7 @@ from iree.compiler import ir as mlir
 from iree.compiler._mlir_libs._mlirDialectsTransform import AnyOpType
 
 from tuninglink.mlir import names
+from tuninglink.mlir.diagnostics import DiagnosticSink
 from tuninglink.mlir.symbols import (
     SymbolRenaming,
     reference,
@@ -21,6 +22,7 @@ from tuninglink.mlir.symbols import (
     symbol_name,
 )
 from tuninglink.mlir.walk import body, visit
+from tuninglink.spelling import nearest
 
 _BLIND = frozenset(
     {
@@ -239,6 +241,20 @@ def is_entry_point(operation: mlir.Operation) -> bool:
 def has_entry_point(module: mlir.Operation) -> bool:
     """Return whether `module` is a spec: whether one of its sequences is an entry point."""
     return any(map(is_entry_point, body(module)))
+
+
+_MARKERS: Final = (names.ENTRY_POINT, names.DEFAULT_ENTRY_POINT, names.WITH_NAMED_SEQUENCE)
+_SIMILAR: Final = 0.85
+"""The similarity of a misspelt marker to a marker; these have at most 0.76 to each other."""
+
+
+def check_markers(operations: Iterable[mlir.Operation], diagnostics: DiagnosticSink) -> None:
+    """Warn about attributes of specs and entry points that are misspelt markers, which the compiler ignores."""
+    for operation in operations:
+        for name in set(operation.attributes.keys()).difference(_MARKERS):
+            if marker := nearest(name, _MARKERS, _SIMILAR):
+                message = f"unknown attribute '{name}' is ignored; did you mean '{marker}'?"
+                diagnostics.warning(message, operation)
 
 
 def is_any_op(kind: mlir.Type) -> bool:

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from typing import Final
 
 from iree.compiler import ir as mlir
 
@@ -19,12 +18,10 @@ from tuninglink.mlir.diagnostics import Diagnostic, Place, error, note, place_of
 from tuninglink.mlir.symbols import reference, symbol_name
 from tuninglink.mlir.walk import body
 from tuninglink.plain_data import HIDDEN
+from tuninglink.specs.foreach_match import is_plain_foreach_match, is_prepared_foreach_match
 from tuninglink.specs.module_scan import has_entry_point, is_any_op, signature
 from tuninglink.specs.sequences import Annotation, Handle, SequenceTable
 from tuninglink.specs.side_effects import SideEffects
-
-_PREPARATIONS: Final = frozenset({names.ADD_BATCH_LOOP, names.MATERIALIZE_ENCODINGS})
-"""Passes that a readable spec may run before its entries."""
 
 
 class SpecKind(Enum):
@@ -102,7 +99,7 @@ class Anatomy:
         if len(self.entry_points) != 1:
             return note("it has more than one entry point", self.entry_points[1].sequence)
         sequence = self.entry_points[0].sequence
-        if not _is_plain_foreach_match(sequence):
+        if not is_plain_foreach_match(sequence):
             return note(
                 "its entry point is more than one plain 'foreach_match' and a yield", sequence
             )
@@ -115,7 +112,7 @@ class Anatomy:
             return True
         return (
             len(self.entry_points) == 1
-            and _is_prepared_foreach_match(self.entry_points[0].sequence)
+            and is_prepared_foreach_match(self.entry_points[0].sequence)
             and self._unreadable_because is None
         )
 
@@ -167,18 +164,19 @@ class Anatomy:
 
     @cached_property
     def pairs(self) -> list[tuple[str, str]]:
-        """The `(matcher, action)` pairs of all entries, in order of precedence."""
-        lists = [
-            self.table.pairs(foreach_match)
-            for entry_point in self.entry_points
-            for foreach_match in self.table.lists(entry_point.sequence)
-        ]
+        """The `(matcher, action)` pairs of all entries, in order of precedence; none for a chain that is guarded.
+
+        The parts of a guarded chain have them.
+        """
         # Only guards add pairs that are not entries.
         are_guarded = is_guarded(self.entry_points[0].sequence)
+        if are_guarded and self.driver is not None:
+            return []
         return [
             pair
-            for pairs in lists
-            for pair in pairs
+            for entry_point in self.entry_points
+            for foreach_match in self.table.lists(entry_point.sequence)
+            for pair in self.table.pairs(foreach_match)
             if not (are_guarded and self.table.is_bookkeeping(pair[0]))
         ]
 
@@ -289,30 +287,3 @@ def pair_problem(
     if not is_any_op(signature(sequence).inputs[0]):
         return note(f"its matcher '{matcher}' takes a typed operation", sequence)
     return None
-
-
-def _is_prepared_foreach_match(sequence: mlir.Operation) -> bool:
-    """Return whether a sequence runs passes that the compiler would run later, and then one list."""
-    operations = list(body(sequence))
-    last = [operation.name for operation in operations[-2:]]
-    return last == [names.FOREACH_MATCH, names.YIELD] and all(map(_prepares, operations[:-2]))
-
-
-def _prepares(operation: mlir.Operation) -> bool:
-    name = operation.attributes.get("pass_name")
-    if operation.name != names.RUN_REGISTERED or not isinstance(name, mlir.StringAttr):
-        return False
-    return name.value in _PREPARATIONS
-
-
-def _is_plain_foreach_match(sequence: mlir.Operation) -> bool:
-    operations = list(body(sequence))
-    if [op.name for op in operations] != [names.FOREACH_MATCH, names.YIELD]:
-        return False
-    foreach_match, terminator = operations
-    has_options = {"restrict_root", "flatten_results"} & set(foreach_match.attributes.keys())
-    if has_options or len(foreach_match.operands) != 1 or len(foreach_match.results) != 1:
-        return False
-    (result,) = foreach_match.results
-    # Older specs have no result and yield nothing.
-    return list(terminator.operands) in ([], [result]) and is_any_op(result.type)

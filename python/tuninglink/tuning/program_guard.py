@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Self
@@ -11,14 +12,11 @@ from tuninglink.tuning.deciding.model_run import ModelRuns
 from tuninglink.tuning.deciding.output_judge import OutputJudge
 from tuninglink.tuning.deciding.verdicts import ModelVerdict, judge_default, judge_entries
 from tuninglink.tuning.references.program_reference import ProgramReference
-from tuninglink.tuning.results.task_result import TaskOutcome
+from tuninglink.tuning.results.task_result import TaskOutcome, TaskResult
 from tuninglink.tuning.scheduling.budget import FEWEST_MODEL_ROUNDS, Account, Ledger, guard_seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from tuninglink.tuning.programs.dispatches import DispatchedProgram
-    from tuninglink.tuning.results.task_result import TaskResult
     from tuninglink.tuning.scheduling.default_queue import DefaultQueue
     from tuninglink.tuning.scheduling.task_tuner import TaskTuner
 

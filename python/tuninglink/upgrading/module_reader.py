@@ -29,6 +29,9 @@ _OLD_NAMES: Final = (
 _MATCHERS: Final = re.compile(rb'@((?:[\w$.:@-]|"[^"\n]*")+)\s*->\s*@')
 """The matchers of a `foreach_match`, as it is usually written."""
 
+_GENERIC_LIST: Final = re.compile(rb'"transform\.foreach_match"[^\n]*?\bmatchers = \[([^\]]*)\]')
+"""The matchers of a `foreach_match` in the generic form."""
+
 
 def read_module(
     data: bytes,
@@ -81,6 +84,13 @@ def _check_matchers_differ(data: bytes, name: str) -> None:
     Raises:
         SpecError: a list does.
     """
+    for generic in _GENERIC_LIST.finditer(data):
+        matchers = [matcher.strip() for matcher in generic[1].split(b",")]
+        if len(set(matchers)) < len(matchers):
+            before = data[: generic.start()]
+            place = Place(name, before.count(b"\n") + 1, len(before) - before.rfind(b"\n"))
+            repeated = next(matcher for matcher in matchers if matchers.count(matcher) > 1)
+            raise SpecError(repeated_matcher(repeated.decode().removeprefix("@"), place))
     lists = map(_MATCHERS.findall, data.split(b"foreach_match")[1:])
     if all(len(set(matchers)) == len(matchers) for matchers in lists):
         return

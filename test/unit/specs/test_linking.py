@@ -13,6 +13,7 @@ from iree.compiler.passmanager import PassManager
 from steps import count_calls
 
 from tuninglink.errors import SpecError
+from tuninglink.matching.entry_conditions import EntryConditions
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Diagnostic, DiagnosticSink
 from tuninglink.mlir.walk import collect
@@ -115,7 +116,6 @@ def test_parts_tell_where_the_inputs_are() -> None:
     assert [member.name for member in members] == ["a", "b", "a_0"]
     entries = [len(member.entries) for member in members]
     assert entries == [len(part.entries) for part in chained.parts] == [2, 1, 2]
-    assert len(chained.spec.entries) == sum(entries)
 
 
 def test_specs_of_other_threads_are_copied() -> None:
@@ -244,6 +244,25 @@ def test_kinds() -> None:
     assert kinds == {
         shape: SpecKind.MATCHER_LIST if shape.is_list else SpecKind.OPAQUE for shape in Shape
     }
+
+
+def test_a_matcher_that_is_used_twice_in_the_generic_form() -> None:
+    spec = load(generated("a", Shape.DEFAULT, 1, 2))[0]
+    text = str(spec.module.get_asm(print_generic_op_form=True))
+    assert len(load_spec(text.encode()).entries) == 2
+    repeated = text.replace("[@m0, @m1]", "[@m0, @m0]")
+    with pytest.raises(SpecError, match="matcher '@m0' is used more than once"):
+        load_spec(repeated.encode())
+
+
+def test_chains_have_the_entries_that_are_compared() -> None:
+    """Those of guarded chains have guards, which `check` does not read."""
+    specs = load(generated("a", Shape.TWO_LOOPS, 1, 2), generated("b", Shape.DEFAULT, 3))
+    guarded, plain = link_specs(specs).spec, link_specs(specs[:1]).spec
+    assert not guarded.entries
+    assert not EntryConditions(guarded).lists
+    assert len(plain.entries) == 2
+    assert [entries.start for entries in EntryConditions(plain).lists] == [0, 1]
 
 
 @pytest.mark.parametrize("comment", [False, True])

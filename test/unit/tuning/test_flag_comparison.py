@@ -15,6 +15,7 @@ from tuninglink.tuning.deciding import ConfidenceInterval
 from tuninglink.tuning.deciding.output_judge import OutputJudge
 from tuninglink.tuning.devices import Rounds
 from tuninglink.tuning.devices.device import DeviceDescription
+from tuninglink.tuning.devices.program_running import CallOutputs
 from tuninglink.tuning.flag_sets import DEFAULT, FlagSet
 from tuninglink.tuning.flag_sets.comparison import FlagComparison
 from tuninglink.tuning.flag_sets.compilation import CompiledSource, ProgramSource
@@ -64,12 +65,12 @@ class RecordedCompiler:
 
 
 class RecordedDevice:
-    def program_outputs(self, program: CompiledProgram) -> tuple[np.ndarray, ...] | Failure:
+    def program_outputs(self, program: CompiledProgram) -> CallOutputs | Failure:
         if program.image == b"hang":
             return Failure(FailureKind.TIMEOUT, "no answer")
         value = 1.01 if program.image.startswith(b"wrong") else 1.0
         value = 1.00005 if program.image == b"less exact" else value
-        return (np.full(4, value, np.float32),)
+        return CallOutputs((np.full(4, value, np.float32),), 0.001)
 
     def program_rounds(self, programs: Sequence[CompiledProgram], count: int, *_: object) -> Rounds:
         times = tuple(TIMES[each.image][each.function == "decode"] for each in programs)
@@ -214,9 +215,13 @@ class SlowDevice(RecordedDevice):
         self.timed: set[bytes] = set()
         self.description = DeviceDescription(f"{driver}://0", "a device", driver, "", "", 1)
 
-    def program_outputs(self, program: CompiledProgram) -> tuple[np.ndarray, ...] | Failure:
-        self.seconds += 0.5 if program.image == b"both fast" else 6.0
-        return super().program_outputs(program)
+    def program_outputs(self, program: CompiledProgram) -> CallOutputs | Failure:
+        return self._call(program, 0.5 if program.image == b"both fast" else 6.0)
+
+    def _call(self, program: CompiledProgram, seconds: float) -> CallOutputs | Failure:
+        self.seconds += seconds
+        outputs = super().program_outputs(program)
+        return outputs if isinstance(outputs, Failure) else replace(outputs, seconds=seconds)
 
     def program_rounds(self, programs: Sequence[CompiledProgram], count: int, *_: object) -> Rounds:
         self.timed |= {program.image for program in programs}
@@ -245,6 +250,27 @@ def test_programs_far_behind_after_their_first_call_are_not_timed_again(
     behind, fast = times.speedups
     assert (behind.low, behind.median, behind.high) == pytest.approx((1 / 1.3, 1.0, 1.3))
     assert fast.median == pytest.approx(2.0)
+
+
+def test_loading_a_program_is_not_part_of_its_first_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    device = LoadingDevice()
+    clock = SimpleNamespace(monotonic=lambda: device.seconds)
+    monkeypatch.setattr("tuninglink.tuning.flag_sets.program_times.time", clock)
+    timer = ProgramTimer(device, CALLS, 0)
+    for image in (b"default", b"both fast"):
+        timer.outputs(image)
+    times = timer.compare(b"default", [b"both fast"], 60.0)
+    assert not isinstance(times, Failure)
+    assert not times.are_rough
+    assert times.speedups[0].median == pytest.approx(2.0)
+
+
+class LoadingDevice(SlowDevice):
+    """A device on which weights take long to load, and calls are short."""
+
+    def program_outputs(self, program: CompiledProgram) -> CallOutputs | Failure:
+        self.seconds += 20.0
+        return self._call(program, 0.001)
 
 
 def test_first_calls_on_gpus_tell_less_as_drivers_compile_in_them(
@@ -332,9 +358,8 @@ def test_first_calls_beside_compilations_are_repeated(monkeypatch: pytest.Monkey
 class QuietDevice(SlowDevice):
     """The same device when nothing is compiled."""
 
-    def program_outputs(self, program: CompiledProgram) -> tuple[np.ndarray, ...] | Failure:
-        self.seconds += 0.5
-        return RecordedDevice.program_outputs(self, program)
+    def program_outputs(self, program: CompiledProgram) -> CallOutputs | Failure:
+        return self._call(program, 0.5)
 
 
 @pytest.mark.parametrize("name", ["both fast", "decodes fast"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -13,8 +14,6 @@ from tuninglink.solver.expressions import any_of
 from tuninglink.spaces.gpu import Gpu, read_device
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tuninglink.spaces.gpu.gpu_rules import Number
     from tuninglink.spaces.workload import Workload
 

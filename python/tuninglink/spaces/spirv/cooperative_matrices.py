@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
@@ -16,9 +17,9 @@ from tuninglink.iree.lowering_configs import (
 from tuninglink.solver.answers import UndecidedError
 from tuninglink.solver.expressions import all_of, any_of, negation, number, select
 from tuninglink.spaces.configuration import integer
-from tuninglink.spaces.gpu.contractions import static_sizes
-from tuninglink.spaces.gpu.gpu_rules import product
-from tuninglink.spaces.slots import IntegerSlot, OptionSlot
+from tuninglink.spaces.gpu.contractions import Contraction, static_sizes
+from tuninglink.spaces.gpu.gpu_rules import Number, product
+from tuninglink.spaces.slots import IntegerSlot, OptionSlot, Slot
 from tuninglink.spaces.spirv.promoted_products import (
     BYTE,
     copied_bits,
@@ -28,11 +29,6 @@ from tuninglink.spaces.spirv.promoted_products import (
 from tuninglink.spaces.spirv.spirv_space import SpirvRules, SpirvSpace, divisors
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tuninglink.spaces.gpu.contractions import Contraction
-    from tuninglink.spaces.gpu.gpu_rules import Number
-    from tuninglink.spaces.slots import Slot
     from tuninglink.spaces.spirv import SpirvGpu
     from tuninglink.spaces.workload import Workload
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from tuninglink.iree.lowering_configs import PIPELINE_DEPTH, REDUCTION, STORE_STAGE, WORKGROUP
@@ -9,9 +10,9 @@ from tuninglink.iree.root_ops import function_ops
 from tuninglink.mlir import names
 from tuninglink.solver.answers import UndecidedError
 from tuninglink.solver.expressions import all_of, any_of, negation, select
-from tuninglink.spaces.gpu.contractions import read_contraction, static_sizes
-from tuninglink.spaces.gpu.gpu_rules import product
-from tuninglink.spaces.slots import IntegerSlot
+from tuninglink.spaces.gpu.contractions import Contraction, read_contraction, static_sizes
+from tuninglink.spaces.gpu.gpu_rules import Number, product
+from tuninglink.spaces.slots import IntegerSlot, Slot
 from tuninglink.spaces.spirv.spirv_space import (
     THREADS_KNOBS,
     VECTOR_BITS,
@@ -21,13 +22,8 @@ from tuninglink.spaces.spirv.spirv_space import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from iree.compiler import ir as mlir
 
-    from tuninglink.spaces.gpu.contractions import Contraction
-    from tuninglink.spaces.gpu.gpu_rules import Number
-    from tuninglink.spaces.slots import Slot
     from tuninglink.spaces.spirv import SpirvGpu
     from tuninglink.spaces.workload import Workload
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
@@ -10,11 +11,7 @@ from typing import TYPE_CHECKING, Final
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
 
-from tuninglink.iree.lowering_configs import (
-    SPIRV_LEVELS,
-    read_tile_levels,
-    tile_levels_config,
-)
+from tuninglink.iree.lowering_configs import SPIRV_LEVELS, read_tile_levels, tile_levels_config
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import entries_of, integers_of
 from tuninglink.mlir.diagnostics import error
@@ -22,21 +19,18 @@ from tuninglink.solver.answers import AssignmentError
 from tuninglink.solver.expressions import any_of
 from tuninglink.spaces.configuration import (
     CachedReading,
+    Configuration,
     MismatchError,
     MissingEntryError,
     integer,
 )
-from tuninglink.spaces.gpu.gpu_rules import SUBGROUP_SIZE_KNOB, GpuRules, product
+from tuninglink.spaces.gpu.gpu_rules import SUBGROUP_SIZE_KNOB, GpuRules, Number, product
 from tuninglink.spaces.gpu.knob_table import knob_name
 from tuninglink.spaces.providers import Space
 from tuninglink.spaces.slots import ArraySlot, ConstantSlot, DictionarySlot, IntegerSlot, Slot
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from tuninglink.spaces.configuration import Configuration
     from tuninglink.spaces.constraint_set import ConstraintSet
-    from tuninglink.spaces.gpu.gpu_rules import Number
     from tuninglink.spaces.spirv import SpirvGpu
     from tuninglink.spaces.workload import Problem
 
@@ -265,9 +259,8 @@ class SpirvRules(ABC):
         gpu, rules = self.device.gpu, self.rules
         self.threads = tuple(rules.knob(name, 1, gpu.threads) for name in THREADS_KNOBS)
         self.subgroup_size = rules.knob(SUBGROUP_SIZE_KNOB, 0, max(gpu.subgroup_sizes))
-        for name, count, most in zip(
-            THREADS_KNOBS, self.threads, self.device.workgroup_sizes, strict=False
-        ):
+        limits = zip(THREADS_KNOBS, self.threads, self.device.workgroup_sizes, strict=False)
+        for name, count, most in limits:
             rules.unsafe(count <= most, f"{name} must be at most {most}, not {{}}", count)
         total = product(self.threads)
         rules.unsafe(

@@ -5,6 +5,7 @@ Threads reduce vectors, then subgroups with shuffles, and one subgroup the resul
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING, Final
 
@@ -12,22 +13,18 @@ from tuninglink.iree.lowering_configs import REDUCTION, WORKGROUP
 from tuninglink.solver.answers import UndecidedError
 from tuninglink.solver.expressions import all_of, any_of, select
 from tuninglink.spaces.gpu.contractions import static_sizes
-from tuninglink.spaces.gpu.gpu_rules import product
-from tuninglink.spaces.gpu.root_loops import read_loops
+from tuninglink.spaces.gpu.gpu_rules import Number, product
+from tuninglink.spaces.gpu.root_loops import RootLoops, read_loops
 from tuninglink.spaces.spirv.spirv_space import VECTOR_BITS, SpirvRules, SpirvSpace, divisors
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from iree.compiler import ir as mlir
 
-    from tuninglink.spaces.gpu.gpu_rules import Number
-    from tuninglink.spaces.gpu.root_loops import RootLoops
     from tuninglink.spaces.spirv import SpirvGpu
     from tuninglink.spaces.workload import Problem, Workload
 
 _MOST_RESULTS: Final = 1 << 16
-"""More results than workgroups of their own are worth are left to other pipelines."""
+"""The maximum number of results, each of which takes a workgroup; more are left to other pipelines."""
 
 
 def subgroup_spaces(

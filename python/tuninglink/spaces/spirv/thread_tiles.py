@@ -6,6 +6,7 @@ operands by permutations of the loops.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING, Final
 
@@ -14,8 +15,8 @@ from tuninglink.iree.op_kinds import OpKind
 from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.solver.expressions import all_of, any_of, negation, select
 from tuninglink.spaces.gpu.contractions import static_sizes
-from tuninglink.spaces.gpu.gpu_rules import product
-from tuninglink.spaces.gpu.root_loops import read_loops
+from tuninglink.spaces.gpu.gpu_rules import Number, product
+from tuninglink.spaces.gpu.root_loops import RootLoops, read_loops
 from tuninglink.spaces.spirv.spirv_space import (
     THREADS_KNOBS,
     SpirvRules,
@@ -24,12 +25,8 @@ from tuninglink.spaces.spirv.spirv_space import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from iree.compiler import ir as mlir
 
-    from tuninglink.spaces.gpu.gpu_rules import Number
-    from tuninglink.spaces.gpu.root_loops import RootLoops
     from tuninglink.spaces.spirv import SpirvGpu
     from tuninglink.spaces.workload import Workload
 
@@ -47,7 +44,7 @@ _MOST_TILE: Final = 1024
 """The largest tile of a workgroup along a loop that is proposed."""
 
 _USEFUL: Final = range(8, 257)
-"""Where a size has no divisor among these, tiles that do not divide it are proposed, too, though code for them has no vectors."""
+"""The useful tiles: for a size without a divisor among these, other tiles are proposed, too, though code for them has no vectors."""
 
 _MOST_RESULTS: Final = 4
 """The results of a thread of a reduction: vectors of more are not legalized."""

@@ -154,6 +154,8 @@ def check_entry_points(
     children = list(body(module))
     marked = [op for op in children if is_entry_point(op) and _is_marked(op)]
     for operation in children:
+        if names.CHAINED_ENTRY_POINT in operation.attributes:
+            continue  # The entry point of the chain runs it.
         if is_entry_point(operation):
             if _check_entry_point(operation, marked, table, diagnostics):
                 usable.append(operation)

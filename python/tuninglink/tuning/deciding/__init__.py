@@ -6,6 +6,7 @@ of whole programs, and verification of winners.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Final
@@ -15,8 +16,6 @@ import numpy as np
 from tuninglink.plain_data import FLAT, HIDDEN, named, written
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from numpy.typing import ArrayLike, NDArray
 
 _RESAMPLES: Final = 2000

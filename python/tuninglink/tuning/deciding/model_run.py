@@ -224,7 +224,7 @@ class ModelRuns:
             computed = self.device.program_outputs(program)
             if isinstance(computed, Failure):
                 raise ModelRunError(f"function '{function.label}': {computed.message}")
-            outputs[function.label] = computed
+            outputs[function.label] = computed.arrays
         return outputs
 
     def _samples(self, programs: Sequence[CompiledProgram], seconds: float) -> Samples:

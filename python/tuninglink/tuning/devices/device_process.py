@@ -25,10 +25,9 @@ from tuninglink.tuning.scheduling import DeviceUse, UseMeter
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from tuninglink.tuning.devices import Rounds, Settings, Timing
     from tuninglink.tuning.devices.numerics import Outputs
+    from tuninglink.tuning.devices.program_running import CallOutputs
     from tuninglink.tuning.programs.benchmark import Benchmark
     from tuninglink.tuning.programs.compiled_program import CompiledProgram
 
@@ -105,7 +104,7 @@ class Device(ABC):
         arguments = (tuple(programs), count, seed, seconds)
         return self.ask(Request(Measurer.program_rounds, arguments, seconds))
 
-    def program_outputs(self, program: CompiledProgram) -> tuple[NDArray[Any], ...] | Failure:
+    def program_outputs(self, program: CompiledProgram) -> CallOutputs | Failure:
         """Return the outputs of a call of a program; see `ProgramRunner.outputs`."""
         return self.ask(Request(Measurer.program_outputs, (program,), _ROUNDS_SECONDS))
 

@@ -29,7 +29,7 @@ from tuninglink.tuning.devices.inputs import (
     outputs_of,
 )
 from tuninglink.tuning.devices.numerics import Outputs, difference
-from tuninglink.tuning.devices.program_running import ProgramRunner
+from tuninglink.tuning.devices.program_running import CallOutputs, ProgramRunner
 from tuninglink.tuning.devices.running import (
     Loader,
 )
@@ -62,7 +62,7 @@ class Measurer:
     Args:
         uri: the device.
         cores: the processors for a threaded CPU device; see `open_device`.
-        settings: how.
+        settings: the settings of measurements.
 
     Raises:
         DeviceError: the device cannot be opened.
@@ -151,7 +151,7 @@ class Measurer:
         subjects = [Subject(copy, self._settings.sample_seconds) for copy in copies]
         return self._rounds(subjects, Interleaving(count, seed, seconds))
 
-    def program_outputs(self, program: CompiledProgram) -> tuple[NDArray[Any], ...]:
+    def program_outputs(self, program: CompiledProgram) -> CallOutputs:
         """Return the outputs of a call of a program; see `ProgramRunner.outputs`.
 
         Raises:
@@ -209,7 +209,7 @@ class Measurer:
 
         Args:
             benchmark: the benchmark.
-            inputs: what the buffer holds before; by default, what `make_inputs` returns.
+            inputs: the initial content of the buffer; by default, that of `make_inputs`.
 
         Raises:
             MeasurementError: it cannot be loaded or run.

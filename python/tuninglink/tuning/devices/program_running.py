@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -130,11 +131,8 @@ class ProgramRunner:
         """The time spent on loading modules so far, in seconds."""
         return self._loader.seconds
 
-    def outputs(self, program: CompiledProgram) -> tuple[Array, ...]:
+    def outputs(self, program: CompiledProgram) -> CallOutputs:
         """Run a program once from its initial state.
-
-        Returns:
-            Its results, and then the arguments that it writes to, in order.
 
         Raises:
             MeasurementError: it cannot be loaded or run.
@@ -161,7 +159,7 @@ class ProgramRunner:
         loader = Loader(self._device, 1, sink=tracer.sink)
         place = self._place(program, loader)
         loaded = LoadedProgram(self._device, loader, program, place, self._seed)
-        return loaded.outputs(), tracer.dispatches()
+        return loaded.outputs().arrays, tracer.dispatches()
 
     def load(self, program: CompiledProgram, copies: Sequence[Hashable]) -> list[LoadedProgram]:
         """Return a program ready to run, in several places in memory.
@@ -189,6 +187,19 @@ class ProgramRunner:
         if program.parameters.parameters or program.parameters.files:
             libraries = (self._parameters(loader.instance, program.parameters, self._seed),)
         return program.image, copy, libraries
+
+
+@dataclass(frozen=True, eq=False)
+class CallOutputs:
+    """What a call of a program computed.
+
+    Attributes:
+        arrays: its results, and then the arguments that it writes to, in order.
+        seconds: the time of the call, without loading the program.
+    """
+
+    arrays: tuple[Array, ...]
+    seconds: float
 
 
 class LoadedProgram:
@@ -225,21 +236,22 @@ class LoadedProgram:
             self._inputs = self._arguments()
         return sum(self._call(self._function, self._inputs)[0] for _ in range(batch)) / batch * 1e6
 
-    def outputs(self) -> tuple[Array, ...]:
+    def outputs(self) -> CallOutputs:
         """Return the outputs of a call in a fresh context."""
         module = self._loader.load_anew(*self._place)
         inputs = self._arguments()
-        _, results = self._call(module.function(self._program.function), inputs)
+        seconds, results = self._call(module.function(self._program.function), inputs)
         updated = [
             value
             for value, argument in zip(inputs, self._program.inputs, strict=True)
             if argument.is_updated
         ]
         views = [_value(results, number) for number in range(results.size)]
-        return tuple(
+        arrays = (
             to_host(self._device, view) if isinstance(view, rt.HalBufferView) else np.asarray(view)
             for view in (*views, *updated)
         )
+        return CallOutputs(tuple(arrays), seconds)
 
     def _sample_anew(self) -> float:
         function = self._loader.load_anew(*self._place).function(self._program.function)

@@ -205,7 +205,7 @@ class FlagComparison:
                 continue
             names[image] = f"'{result.flag_set.name}'"
             # Run the others if there is time, and judge their outputs.
-            if images and self._left < timer.call_seconds(default.image):
+            if images and self._left < timer.run_seconds(default.image):
                 results[number] = replace(result, note="it was not run: there was no time left")
                 continue
             expected = outputs.expected

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self, TypeVar, TypeVarTuple
 
@@ -13,19 +14,15 @@ from tuninglink.compiler.program_sources import SavedProgram, compiler_run
 from tuninglink.errors import CompileError
 from tuninglink.iree.dispatches import find_dispatches
 from tuninglink.tuning.candidates.compilation import compile_program, prepare_worker
-from tuninglink.tuning.programs.program_calls import form_dispatches
+from tuninglink.tuning.programs.program_calls import FunctionCall, ProgramCalls, form_dispatches
 from tuninglink.tuning.references.program_reference import ProgramReference
 from tuninglink.workers import JobTimeoutError, Pool, WorkerCrashedError, do_nothing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from concurrent.futures import Future
-
     from numpy.typing import NDArray
 
     from tuninglink.iree.given_sizes import GivenSizes
     from tuninglink.tuning.programs import CallOptions
-    from tuninglink.tuning.programs.program_calls import FunctionCall, ProgramCalls
 
     Outputs = Mapping[str, tuple[NDArray[Any], ...]]
 

@@ -29,10 +29,10 @@ _ROUNDS: Final = 25
 
 _MOST_ROUNDS: Final = 1000
 _LOADING_CALL: Final = 0.2
-"""The time of a first call, in seconds, below which it is not used: most of it may be loading."""
+"""The time of a first call, in seconds, below which it is not used: most of it may be for weights that are read from files."""
 
 _LONG_CALL: Final = 1.0
-"""The time of a first call on a CPU, in seconds, from which loading is a small part of it. Drivers of GPUs may compile
+"""The time of a first call on a CPU, in seconds, from which that is a small part of it. Drivers of GPUs may compile
 for longer."""
 
 _ROUGH: Final = 3.0
@@ -87,18 +87,21 @@ class ProgramTimer:
         self._functions = callable_functions(calls)
         self._seed = seed
         self._call_seconds: dict[bytes, float] = {}
+        self._run_seconds: dict[bytes, float] = {}
 
     def outputs(self, image: bytes) -> Outputs | Failure:
         """Return the outputs of all functions, or the failure of a run."""
         arrays: Outputs = {}
-        began = time.monotonic()
+        seconds, began = 0.0, time.monotonic()
         for function in self._functions:
             program = self._calls.compiled(function, image, PLAIN_INTEGERS)
             computed = self._device.program_outputs(program)
             if isinstance(computed, Failure):
                 return computed
-            arrays[function.label] = computed
-        self._call_seconds[image] = time.monotonic() - began
+            arrays[function.label] = computed.arrays
+            seconds += computed.seconds
+        self._call_seconds[image] = seconds
+        self._run_seconds[image] = time.monotonic() - began
         return arrays
 
     def compare(
@@ -185,6 +188,10 @@ class ProgramTimer:
         """Return the time of the call of a program for `outputs`; 0 before it."""
         return self._call_seconds.get(image, 0.0)
 
+    def run_seconds(self, image: bytes) -> float:
+        """Return the time that `outputs` took for a program, with loading it; 0 before."""
+        return self._run_seconds.get(image, 0.0)
+
     def _worth_rounds(self, default: bytes, images: Sequence[bytes], seconds: float) -> list[int]:
         """Return the programs to time in rounds: those that may be the fastest, and of these as many as the time allows.
 
@@ -216,8 +223,8 @@ class ProgramTimer:
 
     def _repeat_calls(self, images: Sequence[bytes], seconds: float) -> None:
         """Call programs again on a CPU if the time allows: other sets were being compiled during the first call."""
-        calls = sum(map(self.call_seconds, images))
-        if not images or not self._device.description.is_local or calls > _REPEATING * seconds:
+        runs = sum(map(self.run_seconds, images))
+        if not images or not self._device.description.is_local or runs > _REPEATING * seconds:
             return
         for image in images:
             before = self.call_seconds(image)

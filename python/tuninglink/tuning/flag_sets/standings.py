@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from tuninglink.tuning.deciding import interval, undisturbed_speedup, undisturbed_us
+from tuninglink.tuning.deciding import (
+    ConfidenceInterval,
+    interval,
+    undisturbed_speedup,
+    undisturbed_us,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
     from numpy.typing import NDArray
-
-    from tuninglink.tuning.deciding import ConfidenceInterval
 
 _NARROW: Final = 0.03
 """The width of an interval, relative to the speedup, that is narrow enough."""

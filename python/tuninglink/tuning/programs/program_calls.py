@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from tuninglink.compiler.compile_options import Phase
 from tuninglink.compiler.program_sources import Run, SavedProgram, compiler_run, refuse_spec
 from tuninglink.errors import CompileError
-from tuninglink.iree.given_sizes import combinations
+from tuninglink.iree.given_sizes import GivenSizes, combinations
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import error, note
 from tuninglink.mlir.walk import body
 from tuninglink.passes.strip_configs import strip_configurations
 from tuninglink.spelling import did_you_mean
-from tuninglink.tuning.programs import CallOptions, FunctionWeight
+from tuninglink.tuning.programs import CallOptions, FunctionWeight, GivenInput
 from tuninglink.tuning.programs.compiled_program import (
     CompiledProgram,
     ParameterSource,
@@ -22,18 +23,16 @@ from tuninglink.tuning.programs.compiled_program import (
     element_type,
     read_parameters,
 )
-from tuninglink.tuning.programs.entry_functions import is_stateful, read_entry_functions
+from tuninglink.tuning.programs.entry_functions import (
+    EntryFunction,
+    is_stateful,
+    read_entry_functions,
+)
 from tuninglink.tuning.programs.given_inputs import read_expected, read_input
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from iree.compiler import ir as mlir
     from numpy.typing import NDArray
-
-    from tuninglink.iree.given_sizes import GivenSizes
-    from tuninglink.tuning.programs import GivenInput
-    from tuninglink.tuning.programs.entry_functions import EntryFunction
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,7 @@ class FunctionCall:
 
 @dataclass(frozen=True)
 class ProgramCalls:
-    """The calls that the time of a program is made of.
+    """The calls that make up the time of a program.
 
     Attributes:
         functions: its functions with their inputs.
@@ -194,9 +193,7 @@ def _calls(
 ) -> list[FunctionCall]:
     """Return the calls of a function: one, or one at each combination of sizes on which it depends."""
     dimensions = list(entry.dynamic_dimensions())
-    relevant = [
-        size for size in sizes if any(size.applies_to(*dimension) for dimension in dimensions)
-    ]
+    relevant = [size for size in sizes if any(size.applies_to(*place) for place in dimensions)]
     if not relevant or given:
         return [_call(entry, weight, given)]
     calls = []
@@ -227,13 +224,9 @@ def _call(entry: EntryFunction, weight: int, given: Sequence[GivenInput]) -> Fun
         if element_type(argument.element_type) is None:
             obstacle = f"argument {number} is of type '{argument.element_type}'"
             return FunctionCall(entry.name, weight, obstacle=obstacle)
+        kind, is_scalar = argument.element_type, argument.shape is None
         inputs.append(
-            ProgramInput(
-                sizes,
-                argument.element_type,
-                is_scalar=argument.shape is None,
-                is_updated=argument.is_updated,
-            )
+            ProgramInput(sizes, kind, is_scalar=is_scalar, is_updated=argument.is_updated)
         )
     return FunctionCall(entry.name, weight, tuple(inputs), entry.has_fences)
 
@@ -244,7 +237,7 @@ def form_dispatches(
     """Take a program to `executable-sources`; see `read_program`.
 
     Returns:
-        The calls that its time is made of, None if its functions cannot be read; and the program, saved on the way
+        The calls that make up its time, None if its functions cannot be read; and the program, saved on the way
         where that is cheap.
 
     Raises:
@@ -269,7 +262,7 @@ def form_dispatches(
 def program_calls(
     path: str, *, first: Phase, sizes: Sequence[GivenSizes], options: CallOptions
 ) -> ProgramCalls | None:
-    """Return the calls that the time of a program is made of; None if its functions cannot be read.
+    """Return the calls that make up the time of a program; None if its functions cannot be read.
 
     Raises:
         CompileError: see `read_program`.

@@ -65,7 +65,6 @@ def tensor_function(source: bytes, layout: BufferLayout) -> TensorFunction:
     Raises:
         UnsupportedOperationError: it loads parts of bindings or tensors of dynamic size.
     """
-    # Find the loads and stores of the dispatch: the tensors that it takes and returns.
     benchmark = mlir.Module.parse(source, thread_context())
     (dispatch,) = collect(benchmark.operation, names.FUNCTION)
     loads, stores = collect(dispatch, LOAD), collect(dispatch, STORE)
@@ -82,7 +81,7 @@ def tensor_function(source: bytes, layout: BufferLayout) -> TensorFunction:
             block = function.add_entry_block()
             with mlir.InsertionPoint(block):
                 end = func.ReturnOp([store.operands[0] for store in stores]).operation
-    # Move the body there, without loads, stores and bindings.
+    # Move the body there.
     for load, argument in zip(loads, block.arguments, strict=True):
         load.results[0].replace_all_uses_with(argument)
     for operation in (*stores, *loads):

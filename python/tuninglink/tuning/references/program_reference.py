@@ -159,7 +159,7 @@ def run_reference(
 ) -> tuple[NDArray[Any], ...] | str:
     """Return the outputs of a call of a compiled program, or the reason for its failure."""
     try:
-        return reference_measurer(device, seed).program_outputs(program)
+        return reference_measurer(device, seed).program_outputs(program).arrays
     except MeasurementError as failure:
         return str(failure)
 

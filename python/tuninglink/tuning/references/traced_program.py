@@ -7,6 +7,7 @@ target. Where the error of the outputs is much larger than that of the inputs, t
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -14,17 +15,17 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
-from tuninglink.compiler.program_sources import compiler_run
+from tuninglink.compiler.program_sources import SavedProgram, compiler_run
 from tuninglink.errors import CompileError, TuninglinkError
 from tuninglink.files import temporary_directory
 from tuninglink.mlir.diagnostics import error
 from tuninglink.plain_data import named, written
-from tuninglink.tuning.candidates.compilation import prepare_worker
+from tuninglink.tuning.candidates.compilation import CandidateCompiler, prepare_worker
 from tuninglink.tuning.deciding.output_judge import relative_error, tolerance_of
-from tuninglink.tuning.devices.device_process import Request
+from tuninglink.tuning.devices.device_process import Device, Request
 from tuninglink.tuning.devices.measurement import Measurer
 from tuninglink.tuning.devices.running import MeasurementError
-from tuninglink.tuning.programs.program_calls import form_dispatches
+from tuninglink.tuning.programs.program_calls import FunctionCall, ProgramCalls, form_dispatches
 from tuninglink.tuning.references.compiled_reference import (
     program_reference_target,
     reference_measurer,
@@ -35,19 +36,13 @@ from tuninglink.tuning.results import Failure
 from tuninglink.workers import JobError, JobTimeoutError, Pool, WorkerCrashedError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from tuninglink.compiler.compile_options import Phase
-    from tuninglink.compiler.program_sources import SavedProgram
     from tuninglink.iree.given_sizes import GivenSizes
-    from tuninglink.tuning.candidates.compilation import CandidateCompiler
     from tuninglink.tuning.devices.buffers import DispatchTrace, TracedTensor
-    from tuninglink.tuning.devices.device_process import Device
     from tuninglink.tuning.programs import CallOptions
     from tuninglink.tuning.programs.compiled_program import CompiledProgram
-    from tuninglink.tuning.programs.program_calls import FunctionCall, ProgramCalls
 
     Traced = tuple[tuple[NDArray[Any], ...], list[DispatchTrace]]
 

@@ -16,7 +16,7 @@ from tuninglink.files import temporary_directory
 from tuninglink.payloads import PayloadError, payload_for
 from tuninglink.specs.entry_settings import unrolled_loops
 from tuninglink.specs.revision import Revision, alone
-from tuninglink.tuning.candidates import rewriting_candidate
+from tuninglink.tuning.candidates import Candidate, rewriting_candidate
 from tuninglink.tuning.candidates.candidate_spaces import CandidateSpaces
 from tuninglink.tuning.candidates.compilation import BenchmarkTemplate
 from tuninglink.tuning.candidates.preparation import NotTunableError, TunableTask
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from tuninglink.payloads import Payload
     from tuninglink.spaces.provider_registry import ProviderRegistry
     from tuninglink.specs.spec import Spec
-    from tuninglink.tuning.candidates import Candidate
 
 
 class RefusedError(Exception):
