@@ -1,4 +1,4 @@
-"""Writes what failed in a run of the suite as Markdown, for an issue.
+"""Writes the failures of a run of the suite as Markdown, for an issue.
 
 Usage: failure_report.py LOG... [--run URL]
 """

@@ -70,7 +70,7 @@ def image(columns: int) -> str:
 
 
 INTRINSIC, PADDED, PADDED_LOADS, THREADS = 0, 1, 3, -1
-"""Which of the spaces of TileAndFuse."""
+"""The numbers of the spaces of TileAndFuse."""
 
 LOADS = 1
 """The space of direct loads on gfx950, which come before padding."""

@@ -274,7 +274,7 @@ def test_checks_agree_with_the_compilers_verifier(program: str, target: str) -> 
 def verdict_like_the_compilers(
     dispatch: Workload, space: Space, assignment: dict[str, int]
 ) -> Verdict:
-    """Return the verdict on an assignment, having seen that the compiler's verifier agrees."""
+    """Return the verdict on an assignment, after checking that the compiler's verifier agrees."""
     info = space.compilation_info(assignment)
     isolated = _isolated(dispatch)
     (root,) = (

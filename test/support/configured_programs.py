@@ -28,7 +28,7 @@ EMIT_CONSTRAINTS = "--iree-codegen-emit-pipeline-constraints"
 
 
 _kept: list[mlir.Module] = []
-"""Operations live as long as their module, which tests are not to care about."""
+"""The modules of returned operations, which must outlive these."""
 
 
 def configured(program: str, target: str, *flags: str) -> mlir.Module:

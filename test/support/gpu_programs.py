@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _kept: list[mlir.Module] = []
-"""Operations live as long as their module, which tests are not to care about."""
+"""The modules of returned operations, which must outlive these."""
 
 
 def matmul(

@@ -178,7 +178,7 @@ def _spirv(_: Sequence[mlir.Operation]) -> Sequence[Condition]:
 
 
 _CONDITIONS: Final = {RootOpRule.CPU: _cpu, RootOpRule.GPU: _gpu, RootOpRule.SPIRV: _spirv}
-"""For each rule the conditions on a root op, the strongest first."""
+"""The conditions on a root op of each rule, the strongest first."""
 
 _POSITIONS_OF_SCATTER: Final = 1
 """The operand of a scatter with the positions to write."""

@@ -32,7 +32,7 @@ _PER_FAMILY: Final = 8
 """The number of entries of a family that are examined more closely."""
 
 _FAMILIES: Final = 24
-"""The families that are, those with the fewest differences first."""
+"""The maximum number of examined families, those with the fewest differences first."""
 
 _UNSIZED: Final = 256
 """The entries without fixed sizes that are compared with an op, the first ones."""

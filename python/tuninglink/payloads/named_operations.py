@@ -129,7 +129,7 @@ _BUILDERS: Final[dict[str, tuple[int, Callable[[Sequence[Value], int], None]]]] 
     "linalg.softmax": (1, _build_softmax),
     "linalg.transpose": (1, _build_transpose),
 }
-"""For each op its number of inputs, and its builder."""
+"""The number of inputs and the builder of each op."""
 
 
 def _filled(types: Sequence[mlir.Type | None], count: int) -> list[mlir.Type]:

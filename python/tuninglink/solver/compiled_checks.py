@@ -144,7 +144,7 @@ class _BoundsWriter:
 Result = tuple[list[int], list[int]]
 
 _FEW: Final = 8
-"""So many judgements take less time than the compilation."""
+"""The number of judgements that take less time than the compilation."""
 
 
 class Judgements:

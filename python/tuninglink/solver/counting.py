@@ -22,7 +22,7 @@ Domains = Mapping[str, Sequence[int]]
 
 _NODES_BETWEEN_CHECKS = 2048
 _MOST_REMEMBERED = 1 << 19
-"""If more counts than this are known, they are forgotten: some hundred bytes each."""
+"""The maximum number of stored counts, of some hundred bytes each; beyond it, they are dropped."""
 
 
 @dataclass(frozen=True)

@@ -150,7 +150,7 @@ def stored_peaks() -> list[ProcessorPeaks]:
 
 
 def _path(device: DeviceDescription, compiler: str) -> Path:
-    """Return the file of a processor, whose name is what the rates depend on."""
+    """Return the file of a processor, named after all that the rates depend on."""
     text = f"{device.name} {device.cores} {compiler}"
     return cache_directory() / _DIRECTORY / f"{re.sub(r'[^A-Za-z0-9.]+', '-', text)}.json"
 

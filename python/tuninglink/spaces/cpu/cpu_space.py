@@ -67,6 +67,9 @@ def add_heuristic_rules(rules: CpuRules) -> None:
     if rules.is_data_tiled:
         add_workgroup_rules(rules)
         return
+    if not rules.pipeline.vectorizes:
+        _shape_scalars(rules)
+        return
     if not rules.checks_vectors or rules.pipeline.mixes_levels:
         rules.leave_misplaced_levels()
     for level in (CpuLevel.CACHE_PARALLEL, CpuLevel.VECTOR_INNER_PARALLEL):
@@ -84,6 +87,22 @@ def add_heuristic_rules(rules: CpuRules) -> None:
     if rules.nest.vectors:
         _use_registers(rules)
         _use_cache(rules)
+
+
+def _shape_scalars(rules: CpuRules) -> None:
+    """Vary only the tiles of a workgroup, as the pipeline reads nothing else."""
+    rules.add(rules.tiles.peeling == 0, "loop peeling is not tried, as it changes nothing")
+    for level in CpuLevel:
+        for loop in rules.loops:
+            tile, name = rules.tiles.tile(level, loop), rules.tiles.name(level, loop)
+            size = rules.nest.loops[loop].size
+            is_read = level in rules.pipeline.levels and not rules.nest.loops[loop].reduces
+            sizes = (
+                [1 << power for power in range(_MOST_DISTRIBUTED.bit_length())] if is_read else []
+            )
+            values = [0, *(tile_size for tile_size in sizes if size is None or tile_size < size)]
+            message = f"{name} should be one of {', '.join(map(str, values))} ({{}})"
+            rules.add(any_of(*(tile == value for value in values)), message, tile)
 
 
 def _keep_whole(rules: CpuRules, loop: int) -> None:

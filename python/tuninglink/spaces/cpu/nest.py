@@ -10,7 +10,7 @@ from iree.compiler import ir as mlir
 
 from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.iree.root_ops import function_ops
-from tuninglink.iree.structured_op import REDUCTION, StructuredOp
+from tuninglink.iree.structured_op import REDUCTION, StructuredOp, shape
 from tuninglink.mlir import names
 from tuninglink.mlir.walk import visit
 from tuninglink.solver.answers import UndecidedError
@@ -37,6 +37,8 @@ PACKED_LOOPS: Final[Mapping[str, int]] = {
     "iree_codegen.inner_tiled": 0,
 }
 """The number of loops within a packed tile, for each data-tiled product: the last ones."""
+
+_SELECTIONS: Final = frozenset({"iree_linalg_ext.topk", "iree_linalg_ext.arg_compare"})
 
 _BYTE: Final = 8
 _ACCUMULATED: Final = 32
@@ -123,9 +125,10 @@ def read_nest(workload: Workload) -> LoopNest:
     """
     root, problem = workload.root, workload.problem
     op = StructuredOp(root)
-    if not problem.dimensions or (op.is_relayout and op.packed_elements is None):
+    loops = selection_loops(op)
+    if not (loops or problem.dimensions) or (op.is_relayout and op.packed_elements is None):
         raise UndecidedError(f"which loops '{root.name}' has is not known")
-    loops = tuple(
+    loops = loops or tuple(
         Loop(dimension.size, iterator == REDUCTION)
         for dimension, iterator in zip(problem.dimensions, op.iterator_types, strict=True)
     )
@@ -156,6 +159,15 @@ def read_nest(workload: Workload) -> LoopNest:
         score_loops=op.loops.get(Role.K1, ()),
         live=live_values(root) if op.kind in (OpKind.ELEMENTWISE, OpKind.REDUCTION) else 0,
     )
+
+
+def selection_loops(op: StructuredOp) -> tuple[Loop, ...]:
+    """Return the loops of an op that selects elements of rows: the dimensions of its first operand; none for other ops."""
+    if op.name not in _SELECTIONS:
+        return ()
+    selected = mlir.IntegerAttr(op.operation.attributes["dimension"]).value
+    sizes = shape(op.operation.operands[0].type) or ()
+    return tuple(Loop(size, position == selected) for position, size in enumerate(sizes))
 
 
 def _products(op: StructuredOp) -> tuple[VectorOf, ...]:

@@ -21,7 +21,7 @@ _REDUCTION: Final = (CpuLevel.CACHE_REDUCTION, CpuLevel.VECTOR_REDUCTION)
 _OUTER: Final = (CpuLevel.DISTRIBUTION, CpuLevel.CACHE_PARALLEL)
 
 _UNKNOWN: Final = 1 << 40
-"""More than any loop that is tiled: what a dynamic loop is taken to be before it is tiled."""
+"""The assumed size of a dynamic loop before tiling: more than any tiled loop has."""
 
 
 def knob_name(level: CpuLevel, loop: int) -> str:

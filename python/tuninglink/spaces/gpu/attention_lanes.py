@@ -30,7 +30,7 @@ from tuninglink.spaces.workload import Problem, Workload
 
 _MOST_WIDTH: Final = 16
 _MOST_ELEMENTS: Final = 256
-"""More elements at a time, or of an operand, for one thread are not covered."""
+"""The maximum number of elements at a time, or of an operand, for one thread; more are not covered."""
 
 _SUBGROUPS: Final = "sg_cnt"
 

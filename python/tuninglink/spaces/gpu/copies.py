@@ -23,7 +23,7 @@ TRANSFER_BITS: Final = 32
 _SWIZZLED: Final = 8
 _SWIZZLED_BITS: Final = 16
 _MOST_READS: Final = 1 << 5
-"""51 by 928 threads took a minute to compile."""
+"""The maximum number of masked reads in a step: 51 by 928 threads took a minute to compile."""
 _MOST_PREFETCHED: Final = 1 << 7
 """240 elements in each of two steps took a minute to compile."""
 

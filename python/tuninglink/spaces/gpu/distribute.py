@@ -1,7 +1,7 @@
 """Ops whose threads process their parts of a tile element by element: the pipeline Distribute, and ops at indices.
 
 Elementwise ops and gathers use Distribute. Scatters use TileAndFuse with the same kind of tiles: of 32 configurations
-with random tiles and threads for gfx942 and sm_80, all compiled.
+with random tiles and threads for gfx942 and sm_80, all compiled. An arg_compare is shared by lanes in VectorDistribute.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from tuninglink.solver.answers import AssignmentError, UndecidedError
 from tuninglink.spaces.configuration import Configuration, MismatchError, MissingEntryError
 from tuninglink.spaces.gpu import Gpu, check_element_types
 from tuninglink.spaces.gpu.gpu_rules import SUBGROUP_SIZE_KNOB, GpuRules, product
+from tuninglink.spaces.gpu.lanes import lanes_space
 from tuninglink.spaces.gpu.root_loops import RootLoops, ops_beside, read_loops
 from tuninglink.spaces.gpu.threads import threads_space
 from tuninglink.spaces.providers import Space
@@ -122,6 +123,7 @@ class DistributeSpace(Space):
 _GATHER: Final = "iree_linalg_ext.gather"
 _TOPK: Final = "iree_linalg_ext.topk"
 _SCATTER: Final = "iree_linalg_ext.scatter"
+_ARG_COMPARE: Final = "iree_linalg_ext.arg_compare"
 
 
 def gather_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> Sequence[Space]:
@@ -160,6 +162,27 @@ def scatter_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) ->
         sizes, tuple(range(len(sizes))), (), bits, accumulates=False, mixes_types=False
     )
     return [threads_space(workload.problem, loops, device, pipeline)]
+
+
+def arg_compare_spaces(
+    workload: Workload, device: Gpu, pipeline: mlir.Attribute
+) -> Sequence[Space]:
+    """Return the configurations of an arg_compare, whose loops are the dimensions of the values that it compares.
+
+    Raises:
+        UndecidedError: see `gather_spaces`.
+    """
+    operation = _alone(workload, _ARG_COMPARE)
+    sizes, bits = _sizes(operation.operands[0], device)
+    dimension = mlir.IntegerAttr(operation.attributes["dimension"]).value
+    parallel = tuple(loop for loop in range(len(sizes)) if loop != dimension)
+    loops = RootLoops(
+        *(sizes, parallel, (dimension,), bits),
+        accumulates=False,
+        mixes_types=False,
+        finds_places=True,
+    )
+    return [lanes_space(workload, loops, device, pipeline)]
 
 
 def _alone(workload: Workload, name: str) -> mlir.Operation:

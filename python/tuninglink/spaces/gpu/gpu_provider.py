@@ -23,6 +23,7 @@ from tuninglink.spaces.gpu.attention import attention_spaces
 from tuninglink.spaces.gpu.attention_lanes import attention_lanes_spaces
 from tuninglink.spaces.gpu.convolutions import direct_convolution_spaces
 from tuninglink.spaces.gpu.distribute import (
+    arg_compare_spaces,
     distribute_spaces,
     gather_spaces,
     scatter_spaces,
@@ -210,6 +211,7 @@ _FORMS: Final[Mapping[str, Mapping[OpKind, Sequence[_Form]]]] = {
         OpKind.CONVOLUTION: (direct_convolution_spaces,),
         OpKind.REDUCTION: (lanes_spaces,),
         OpKind.ATTENTION: (attention_spaces, attention_lanes_spaces),
+        OpKind.OTHER: (arg_compare_spaces,),
     },
     DISTRIBUTE: {
         OpKind.ELEMENTWISE: (distribute_spaces,),

@@ -30,7 +30,7 @@ MOST_INTRINSICS: Final = 384
 """The maximum of these in one step of a loop: more take minutes to compile (480 took over a minute)."""
 
 MOST_STAGES: Final = 3
-"""More are not covered, and with as many two steps are under way; one stage is as good as none."""
+"""The maximum number of stages: more are not covered; with this many, two steps are in flight; one is as good as none."""
 
 _MOST_UNROLLED: Final = 1 << 9
 _BITS: Final = 8

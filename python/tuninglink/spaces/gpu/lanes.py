@@ -17,7 +17,7 @@ from tuninglink.iree.lowering_configs import (
 )
 from tuninglink.iree.op_kinds import OpKind, Role
 from tuninglink.iree.root_ops import function_ops
-from tuninglink.iree.structured_op import REDUCTION, StructuredOp
+from tuninglink.iree.structured_op import StructuredOp
 from tuninglink.mlir import names
 from tuninglink.mlir.attributes import integers_of
 from tuninglink.solver.answers import UndecidedError
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 _FEW_ROWS: Final = 16
 _MOST_TILE: Final = 1 << 14
 _MOST_WIDTH: Final = 32
-"""More elements at a time are not covered; the compiler takes as many of 4 bits."""
+"""The maximum number of elements at a time, as many as the compiler takes of 4 bits; more are not covered."""
 _MOST_PROPOSED: Final = 16
 
 _MOST_LANES_BITS: Final = 6
@@ -54,7 +54,7 @@ _STEPS: Final = (PARTIAL_REDUCTION, SERIAL)
 
 _MOST_ELEMENTS: Final = 512
 _MOST_BESIDE: Final = 256
-"""More elements of an operand for one thread are not covered: alone, and with other ops next to the root op."""
+"""The maximum number of elements of an operand for one thread, alone and with other ops next to the root op; more are not covered."""
 
 
 def lanes_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> list[GpuSpace]:
@@ -69,10 +69,21 @@ def lanes_spaces(workload: Workload, device: Gpu, pipeline: mlir.Attribute) -> l
     loops = read_loops(workload, device)
     if not loops.reductions:
         raise UndecidedError(f"{workload.problem} reduces nothing")
-    others = _read_others(workload)
+    return [lanes_space(workload, loops, device, pipeline)]
+
+
+def lanes_space(
+    workload: Workload, loops: RootLoops, device: Gpu, pipeline: mlir.Attribute
+) -> GpuSpace:
+    """Return the configurations of an op with these loops; see `lanes_spaces`.
+
+    Raises:
+        UndecidedError: other ops are next to the root op, with loops of their own.
+    """
+    others = _read_others(workload, len(loops.parallel))
     outline = Outline(frozenset({WORKGROUP, PARTIAL_REDUCTION, THREAD, SUBGROUP_BASIS, LANE_BASIS}))
     rules = _LanesRules(workload.problem, loops, others, device, pipeline)
-    return [GpuSpace(outline, rules.build)]
+    return GpuSpace(outline, rules.build)
 
 
 @dataclass(frozen=True)
@@ -185,7 +196,14 @@ class _LanesRules(FormRules):
             self._agree_with(other)
 
     def _reduce(self, loop: int) -> None:
-        """Require a number of lanes that `gpu.subgroup_reduce` accepts."""
+        """Require numbers of lanes and subgroups that can combine their results."""
+        if self._loops.finds_places:
+            self.rules.necessary(
+                self._subgroups[loop] == 1,
+                f"{_subgroups_knob(loop)} must be 1: subgroups cannot combine indices ({{}})",
+                self._subgroups[loop],
+            )
+        # `gpu.subgroup_reduce` accepts powers of two.
         lanes, sizes = (
             self._lanes[loop],
             [1 << position for position in range(_MOST_LANES_BITS + 1)],
@@ -256,15 +274,17 @@ def _is_large(problem: Problem) -> bool:
     return True
 
 
-def _read_others(workload: Workload) -> list[_Other]:
+def _read_others(workload: Workload, parallel: int) -> list[_Other]:
     """Return the configured ops next to the root op.
+
+    Args:
+        workload: the root op.
+        parallel: the number of its parallel loops.
 
     Raises:
         UndecidedError: an op has further loops without a configuration of their distribution.
     """
     read = []
-    kinds = StructuredOp(workload.root).iterator_types
-    parallel = sum(kind != REDUCTION for kind in kinds)
     for op_beside in function_ops(workload.function).computing:
         attribute = op_beside.attributes.get(names.LOWERING_CONFIG)
         entries = (dictionary_of(attribute) if attribute is not None else None) or {}

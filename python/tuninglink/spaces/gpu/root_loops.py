@@ -90,7 +90,7 @@ _BYTE = 8
 
 
 _MOST_ITERATIONS = 1 << 31
-"""No op on a GPU has sizes from here on."""
+"""The exclusive upper bound of sizes of ops on a GPU."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +118,7 @@ class RootLoops:
         accumulates: whether a reduction starts from given values instead of a constant.
         mixes_types: whether operands of different types are both widened before they are multiplied.
         reuses_sums: whether the body uses an accumulator more than once, as an argmax does.
+        finds_places: whether a reduction returns the index of an element, too.
     """
 
     sizes: Sizes
@@ -127,6 +128,7 @@ class RootLoops:
     accumulates: bool
     mixes_types: bool
     reuses_sums: bool = False
+    finds_places: bool = False
 
     def refuse_reused_sums(self, rules: GpuRules) -> None:
         """Reject bodies without one combining operation for each result, which lanes could apply to partial results."""

@@ -33,7 +33,7 @@ from tuninglink.spaces.workload import Problem, Workload
 _LEAST_BOUND: Final = 128
 _MOST_SUMS: Final = 128
 _LEAST_STAGES: Final = 2
-"""Fewer prefetch nothing."""
+"""The least number of stages that prefetch."""
 _MOST_BESIDE: Final = 1 << 12
 """The time that the compiler takes grows with the square: 8,006 elements took a minute."""
 _MOST_TILE: Final = 1024

@@ -61,4 +61,4 @@ _FORMS: Final[Mapping[str, Mapping[OpKind, _Form]]] = {
         OpKind.REDUCTION: subgroup_spaces,
     },
 }
-"""For each pipeline and kind of root op the function that returns its spaces."""
+"""The functions that return spaces, by pipeline and kind of root op."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tuninglink.spaces.workload import Problem, Workload
 
 _MOST_RESULTS: Final = 1 << 16
-"""More results than workgroups of their own are worth are left to other pipelines."""
+"""The maximum number of results, each of which takes a workgroup; more are left to other pipelines."""
 
 
 def subgroup_spaces(

@@ -44,7 +44,7 @@ _MOST_TILE: Final = 1024
 """The largest tile of a workgroup along a loop that is proposed."""
 
 _USEFUL: Final = range(8, 257)
-"""Where a size has no divisor among these, tiles that do not divide it are proposed, too, though code for them has no vectors."""
+"""The useful tiles: for a size without a divisor among these, other tiles are proposed, too, though code for them has no vectors."""
 
 _MOST_RESULTS: Final = 4
 """The results of a thread of a reduction: vectors of more are not legalized."""

@@ -24,7 +24,7 @@ _READ_BY: Final = {
     gpu.SUBGROUP_BASIS: ("VectorDistribute", gpu.SUBGROUP),
     gpu.LANE_BASIS: ("VectorDistribute", gpu.THREAD),
 }
-"""For knobs of one pipeline of two which one that is, and the knob of the other pipeline that comes closest."""
+"""The pipeline of knobs that only one of two has, and the closest knob of the other pipeline."""
 
 _PIPELINES: Final = {
     f"#iree_gpu.pipeline<{name}>": name for name in ("TileAndFuse", "VectorDistribute")

@@ -268,7 +268,7 @@ def _point(
 
 
 _FEWEST: Final = 3
-"""Fewer samples have no interval."""
+"""The least number of samples with an interval."""
 
 
 def _estimate(trial: Trial) -> Estimate:

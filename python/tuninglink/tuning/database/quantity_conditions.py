@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 MOST_CONDITIONS: Final = 4
 FEWEST: Final = 3
-"""Fewer candidates that share a condition are chance."""
+"""The least number of candidates that share a condition and are not considered chance."""
 
 _PIPELINE: Final = "pipeline "
 _KNOB: Final = "knob "

@@ -23,7 +23,7 @@ class Caches(Enum):
     WARM = "warm"
     COLD = "cold"
     PROGRAM = "program"
-    """As the program leaves them: it uses other data between two calls of a dispatch."""
+    """Caches as the program leaves them: it uses other data between two calls of a dispatch."""
 
 
 @dataclass(frozen=True)

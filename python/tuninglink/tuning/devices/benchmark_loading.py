@@ -27,7 +27,7 @@ _LOCAL_COPIES: Final = 3
 """Copies of a module that take turns on a CPU: byte-equal code differs by several percent from place to place."""
 
 _MOST_COPIED_BYTES: Final = 16 << 20
-"""Larger modules are mostly constants, which need not be in memory several times."""
+"""The maximum size of modules that are copied: larger ones are mostly constants, which need not be in memory several times."""
 
 _MOST_BUFFER_BYTES: Final = 4 << 30
 """The maximum size of a buffer of many sets, in bytes."""
@@ -109,7 +109,7 @@ class BenchmarkLoader:
 
         Args:
             benchmark: the benchmark, at one combination of sizes.
-            copy: which copy of the module.
+            copy: the number of the copy of the module.
             layouts: the layouts whose buffers are kept.
         """
         layout = benchmark.layout

@@ -20,7 +20,7 @@ _CANARY: Final = np.frombuffer(b"\xa5\x5a\xc3\x96", np.uint8)
 """The content of guards. Four different bytes reveal a write that is shifted by one to three bytes."""
 
 _PERIOD: Final = 1_048_583
-"""So many elements are drawn, and repeated: a prime, so that no two rows or columns of a large binding are alike."""
+"""The number of elements that are drawn, and repeated: a prime, so that no two rows or columns of a large binding are alike."""
 
 _LARGEST_INTEGER: Final = 3
 

@@ -62,7 +62,7 @@ class Measurer:
     Args:
         uri: the device.
         cores: the processors for a threaded CPU device; see `open_device`.
-        settings: how.
+        settings: the settings of measurements.
 
     Raises:
         DeviceError: the device cannot be opened.
@@ -209,7 +209,7 @@ class Measurer:
 
         Args:
             benchmark: the benchmark.
-            inputs: what the buffer holds before; by default, what `make_inputs` returns.
+            inputs: the initial content of the buffer; by default, that of `make_inputs`.
 
         Raises:
             MeasurementError: it cannot be loaded or run.

@@ -184,7 +184,7 @@ def _layout(
 
 
 _MOST: Final = 3
-"""Larger integers are not needed for values that differ."""
+"""The largest integer that is drawn; larger ones are not needed for distinct values."""
 
 
 def largest_index(module: mlir.Operation) -> int:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _TREES: Final = 60
 _FEW: Final = 20
-"""With fewer rows, a leaf of a tree may hold a single one."""
+"""The number of rows below which a leaf of a tree may hold a single one."""
 
 _COLUMNS: Final = 0.5
 """The part of the columns that a split chooses from."""
@@ -132,13 +132,13 @@ _DRY: Final = 0.5
 """The fraction of tried candidates from which others are drawn."""
 
 _NEW: Final = 4
-"""So many new times, and a tenth of all, are worth another model, which takes a tenth of a second."""
+"""The number of new times, also a tenth of all, that are worth another model, which takes a tenth of a second."""
 
 _LEAST_PROBABILITY: Final = 1 / 64
 """A candidate that is like those that failed is taken to be this many times slower at most."""
 
 _FEWEST: Final = 2
-"""With fewer times there is nothing to learn from."""
+"""The least number of times that a model learns from."""
 
 _CLIMBERS: Final = 3
 """The neighbors of this number of the best candidates are examined, whether they were sampled or not."""

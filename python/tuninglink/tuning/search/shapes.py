@@ -134,7 +134,7 @@ _BASE_REGISTERS: Final = 40
 """Registers of a thread that hold neither operands nor results: addresses, indices, loads in flight."""
 
 _SPILLING: Final = 130
-"""More accumulators of a thread than this leave no room for operands: they are spilled, at a heavy price."""
+"""The number of accumulators of a thread that leaves no room for operands: more are spilled, at a heavy price."""
 
 _WITHOUT_INTRINSICS: Final = 8
 """The slowdown of plain multiply-adds against intrinsics; 8 to 16 for 16-bit operands in data sheets."""
