@@ -259,12 +259,12 @@ def _finding(
     rule: Rule,
     severity: Severity,
     report: EntryReport,
-    said: str,
+    statement: str,
     details: Iterable[str] = (),
     *,
     place: Place | None = None,
 ) -> Finding:
-    message = f"entry '{report.entry.matcher}' {said}"
+    message = f"entry '{report.entry.matcher}' {statement}"
     notes = tuple(map(note, details))
     diagnostic = Diagnostic(severity, message, place or report.entry.place, notes)
     return Finding(rule, diagnostic, report.fix if place is not None else ())

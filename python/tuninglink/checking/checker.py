@@ -197,9 +197,9 @@ class Checker:
     def _is_for_target(self, entry: Entry) -> bool:
         return self._target is not None and is_bound_for(entry, self._target)
 
-    def _note(self, asked: Asked, found: Judgement) -> None:
+    def _note(self, asked: Asked, judgement: Judgement) -> None:
         """Record the findings about an entry, without the nearest valid configuration."""
-        self.progress.add(unfinished(asked, found))
+        self.progress.add(unfinished(asked, judgement))
 
     def _check_model(
         self, spec: Spec, diagnostics: DiagnosticSink

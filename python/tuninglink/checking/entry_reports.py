@@ -41,16 +41,16 @@ class Completion:
         self._proposals = Proposals()
         self._places = KnobPlaces()
 
-    def report(self, asked: Asked, found: Judgement) -> EntryReport:
+    def report(self, asked: Asked, judgement: Judgement) -> EntryReport:
         """Return the complete findings about an entry."""
         entry, answer = asked.entry, None
-        if found.judged is not None:
-            answer = self._proposals.answer(found.judged, partial(self._judge.details, entry))
+        if judgement.judged is not None:
+            answer = self._proposals.answer(judgement.judged, partial(self._judge.details, entry))
         matches = None
         if self._in_model is not None:
             matches = tuple(self._in_model.get((entry.matcher, entry.action), ()))
         return replace(
-            unfinished(asked, found),
+            unfinished(asked, judgement),
             is_valid=answer,
             knob_place=knob_place(answer, entry.place, self._places),
             fix=fix(answer, entry.place, self._places),
@@ -60,14 +60,14 @@ class Completion:
         )
 
 
-def unfinished(asked: Asked, found: Judgement) -> EntryReport:
+def unfinished(asked: Asked, judgement: Judgement) -> EntryReport:
     """Return the findings about an entry before the spec is checked as a whole."""
     return EntryReport(
         position=asked.position,
         entry=asked.entry,
-        payload=found.payload,
-        matches=found.matches,
-        is_valid=None if found.judged is None else found.judged.answer,
+        payload=judgement.payload,
+        matches=judgement.matches,
+        is_valid=None if judgement.judged is None else judgement.judged.answer,
         compiles=None,
         is_reachable=Answer(Verdict.NOT_DECIDED, "the check was interrupted before"),
         overlap=None,

@@ -202,8 +202,8 @@ def _fix(replacements: Sequence[Replacement]) -> dict[str, Any]:
     }
 
 
-def _related(said: Diagnostic, place: Place) -> dict[str, Any]:
-    return {**_location(place), "message": {"text": said.message}}
+def _related(diagnostic: Diagnostic, place: Place) -> dict[str, Any]:
+    return {**_location(place), "message": {"text": diagnostic.message}}
 
 
 def _location(place: Place) -> dict[str, Any]:

@@ -42,14 +42,14 @@ MIN_CHANGE_FLAG: Final = Flag(
 """The flag of a command that reports changes of times."""
 
 
-def format_for(path: str, wanted: ExplanationFormat | None) -> ExplanationFormat:
+def format_for(path: str, requested: ExplanationFormat | None) -> ExplanationFormat:
     """Return the format of a report: the requested one, or the one for the suffix of its file."""
     by_name = {
         ".json": ExplanationFormat.JSON,
         ".html": ExplanationFormat.HTML,
         ".htm": ExplanationFormat.HTML,
     }
-    return wanted or by_name.get(Path(path).suffix.lower(), ExplanationFormat.TABLE)
+    return requested or by_name.get(Path(path).suffix.lower(), ExplanationFormat.TABLE)
 
 
 def checked_output(values: Mapping[str, Any]) -> str:

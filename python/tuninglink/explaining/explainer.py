@@ -254,14 +254,14 @@ class _Part:
         return [_DispatchOp(op, one, None) for op, one in zip(roots, seen, strict=True)]
 
     def _operation(
-        self, found: _DispatchOp, catalog: TargetCatalog, status: Status
+        self, dispatch_op: _DispatchOp, catalog: TargetCatalog, status: Status
     ) -> OperationReport:
-        op = OpInfo(found.seen or found.operation)
-        configuration = configuration_of(found.operation)
+        op = OpInfo(dispatch_op.seen or dispatch_op.operation)
+        configuration = configuration_of(dispatch_op.operation)
         report = OperationReport(
             words=describe(op),
             name=op.name,
-            place=place_of(found.operation.location),
+            place=place_of(dispatch_op.operation.location),
             configuration=configuration.text,
             kind=op.kind.value,
             types=tuple(operand.text for operand in op.operands),
@@ -272,19 +272,19 @@ class _Part:
             ),
         )
         unsure = []
-        if found.seen is None:
+        if dispatch_op.seen is None:
             unsure.append(self._prepared.unsure or "what matchers saw of it is not known")
-        if found.applied:
-            match = catalog.match(found.applied)
-            report = replace(report, match=match, rewriting=found.applied.rewriting)
+        if dispatch_op.applied:
+            match = catalog.match(dispatch_op.applied)
+            report = replace(report, match=match, rewriting=dispatch_op.applied.rewriting)
             if match.entry is None:
                 unsure.append("which entry of the spec configured it")
-            elif found.seen is not None:
+            elif dispatch_op.seen is not None:
                 report = replace(report, shadowed=catalog.shadowed(op, match.entry))
-        elif found.seen is not None and status is Status.UNMATCHED:
+        elif dispatch_op.seen is not None and status is Status.UNMATCHED:
             nearest = catalog.nearest(op)
             report = replace(report, nearest=nearest)
-            if found.is_rewritten and any(not miss.differences for miss in nearest):
+            if dispatch_op.is_rewritten and any(not miss.differences for miss in nearest):
                 # The compiler replaces the op, and drops the configuration of the old one.
                 unsure.append(
                     "whether an entry configured it: the backend rewrote it afterwards, "

@@ -21,7 +21,7 @@ from tuninglink.iree import known_targets
 from tuninglink.iree.cpu_vectors import CpuVectors, vectors_of
 from tuninglink.iree.peak_rates import PeakRates, peaks_of_chip
 from tuninglink.mlir.attributes import entries_of, integer_value, parameters, parse_attribute
-from tuninglink.mlir.diagnostics import Anchor, error
+from tuninglink.mlir.diagnostics import Anchor, error, thread_context
 from tuninglink.spelling import nearest
 
 _GPU_TARGET = "iree_codegen.target_info"
@@ -61,28 +61,50 @@ class ExecutableTarget:
     gpu: GpuTarget | None
 
 
-@lru_cache(maxsize=4)  # Many dispatches have one target. An attribute keeps its context in memory.
 def read_executable_target(attribute: mlir.Attribute) -> ExecutableTarget | None:
     """Read a `#hal.executable.target`. Return None for another attribute."""
+    # An attribute keeps a context of Python in memory, but none of a compilation: another one may get its place.
+    is_kept = attribute.context is thread_context()
+    return _read_kept(attribute) if is_kept else _read(attribute)
+
+
+@lru_cache(maxsize=4)  # Many dispatches have one target.
+def _read_kept(attribute: mlir.Attribute) -> ExecutableTarget | None:
+    return _read(attribute)
+
+
+def _read(attribute: mlir.Attribute) -> ExecutableTarget | None:
     with attribute.context:
         if attribute.typeid != mlir.Attribute.parse('#hal.executable.target<"", "">').typeid:
             return None
+    return _read_target(str(attribute))
+
+
+@lru_cache(maxsize=4)  # Many dispatches have one target.
+def _read_target(text: str) -> ExecutableTarget | None:
+    """Read a target from its text: an attribute itself does not keep the context of a session alive."""
+    attribute = mlir.Attribute.parse(text, thread_context())
     fields = parameters(attribute)
     if fields is None or not isinstance(fields[0], mlir.StringAttr):
         return None
     configuration = entries_of(fields[len(fields) - 1])
     gpu = None
-    if _is_gpu_target(configuration.get(_GPU_TARGET)):
+    description = configuration.get(_GPU_TARGET)
+    smallest = mlir.Attribute.parse(_SMALLEST_GPU_TARGET, thread_context())
+    if description is not None and description.typeid == smallest.typeid:
         info = iree_gpu.TargetInfo.get_gpu_target_info(attribute)
-        chip = _chip(configuration[_GPU_TARGET])
-        gpu = GpuTarget(
-            info.arch,
-            info.workgroup_count,
-            string(chip, "sku") or None,
-            tuple(intrinsic.name for intrinsic in info.mma_intrinsics),
-            _peaks(chip),
-        )
+        chip = _chip(description)
+        intrinsics = tuple(intrinsic.name for intrinsic in info.mma_intrinsics)
+        sku = string(chip, "sku") or None
+        gpu = GpuTarget(info.arch, info.workgroup_count, sku, intrinsics, _peaks(chip))
     return ExecutableTarget(fields[0].value, configuration, gpu)
+
+
+_SMALLEST_GPU_TARGET: Final = (
+    '#iree_gpu.target<arch = "", features = "", wgp = <compute = int32, storage = b32, '
+    "subgroup = none, subgroup_size_choices = [], max_workgroup_sizes = [], "
+    "max_thread_count_per_workgroup = 0, max_workgroup_memory_bytes = 0, max_workgroup_counts = []>>"
+)
 
 
 def string(attributes: Mapping[str, mlir.Attribute], name: str) -> str:
@@ -113,20 +135,6 @@ def _peaks(chip: Mapping[str, mlir.Attribute]) -> PeakRates | None:
 
 _DECIMALS: Final = 3
 """The compiler's figures are single-precision numbers."""
-
-
-def _is_gpu_target(attribute: mlir.Attribute | None) -> bool:
-    """Return whether `attribute` is a `#iree_gpu.target`, by comparison with a minimal one."""
-    if attribute is None:
-        return False
-    smallest = (
-        '#iree_gpu.target<arch = "", features = "", wgp = <compute = int32, storage = b32, '
-        "subgroup = none, subgroup_size_choices = [], max_workgroup_sizes = [], "
-        "max_thread_count_per_workgroup = 0, max_workgroup_memory_bytes = 0, "
-        "max_workgroup_counts = []>>"
-    )
-    with attribute.context:
-        return attribute.typeid == mlir.Attribute.parse(smallest).typeid
 
 
 _BACKENDS: Final = {"vulkan-spirv": "vulkan", "metal-spirv": "metal"}

@@ -150,12 +150,12 @@ class IndexBuilder:
             count = mlir.Operation.create(
                 names.NUM_ASSOCIATIONS, operands=both.results, results=[parameter]
             )
-            wanted = mlir.Operation.create(
+            expected = mlir.Operation.create(
                 names.PARAM_CONSTANT, results=[parameter], attributes={"value": two}
             )
             mlir.Operation.create(
                 names.MATCH_PARAMETER,
-                operands=[count.results[0], wanted.results[0]],
+                operands=[count.results[0], expected.results[0]],
                 attributes={"predicate": equal},
             )
             yield_([])

@@ -63,7 +63,7 @@ Knob = IntegerKnob | OneOfKnob
 
 
 MOST_BITS: Final = 4096
-"""Numbers that take more are not written out: Python refuses to."""
+"""The maximum number of bits of numbers that are written out: Python refuses to convert longer ones."""
 
 
 def read_assignment(
@@ -96,8 +96,8 @@ def read_partial_assignment(
     """
     for name in given:
         if name not in names:
-            known = ", ".join(names) or "it has none"
-            message = f"pipeline {pipeline} has no knob '{name}'; its knobs: {known}"
+            knobs = ", ".join(names) or "it has none"
+            message = f"pipeline {pipeline} has no knob '{name}'; its knobs: {knobs}"
             raise AssignmentError(error(message))
     return {name: _integer(name, value) for name, value in given.items()}
 

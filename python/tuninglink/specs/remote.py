@@ -86,9 +86,9 @@ def fetch(url: str, sha256: str, diagnostics: DiagnosticSink) -> bytes:
     return content
 
 
-def changed(source: str, found: str, expected: str) -> Diagnostic:
+def changed(source: str, actual: str, expected: str) -> Diagnostic:
     """Return the error for a spec whose hash differs from the expected one."""
-    remedy = note(f"its hash is {found}, not {expected}")
+    remedy = note(f"its hash is {actual}, not {expected}")
     return error(f"'{source}' has changed since its hash was taken", notes=[remedy])
 
 

@@ -185,22 +185,22 @@ class SequenceTable:
     def _fold(
         self,
         path: str,
-        known: dict[mlir.Operation, Found],
+        results: dict[mlir.Operation, Found],
         read: Callable[[SequenceTable, mlir.Operation, Mapping[mlir.Operation, Found]], Found],
     ) -> Found | None:
         """Compute a fact about the sequence at `path` from the facts about the sequences that it includes."""
         result = self.resolve(path)
         if result is None:
             return None
-        if result[1] not in known:
+        if result[1] not in results:
 
             def unread(caller: _Resolved) -> Iterable[_Resolved]:
-                return () if caller[1] in known else _callees(caller)
+                return () if caller[1] in results else _callees(caller)
 
             for table, sequence in postorder([result], unread) if self.scan.including else [result]:
-                if sequence not in known:
-                    known[sequence] = read(table, sequence, known)
-        return known[result[1]]
+                if sequence not in results:
+                    results[sequence] = read(table, sequence, results)
+        return results[result[1]]
 
 
 def _callees(caller: _Resolved) -> Iterator[_Resolved]:
@@ -216,7 +216,7 @@ def _callees(caller: _Resolved) -> Iterator[_Resolved]:
 def _read_yielded(
     table: SequenceTable,
     sequence: mlir.Operation,
-    known: Mapping[mlir.Operation, tuple[_Source, ...]],
+    results: Mapping[mlir.Operation, tuple[_Source, ...]],
 ) -> tuple[_Source, ...]:
     """Return the values that a sequence yields, given those of the sequences that it includes."""
 
@@ -228,7 +228,7 @@ def _read_yielded(
         if owner.name == names.PARAM_CONSTANT:
             return owner
         callee = table.callee(owner) if owner.name == names.INCLUDE else None
-        yielded = known.get(callee[1], ()) if callee else ()
+        yielded = results.get(callee[1], ()) if callee else ()
         inner = yielded[value.result_number] if value.result_number < len(yielded) else None
         return source(owner.operands[inner]) if isinstance(inner, int) else inner
 
@@ -239,7 +239,7 @@ def _read_yielded(
 def _read_annotations(
     table: SequenceTable,
     sequence: mlir.Operation,
-    known: Mapping[mlir.Operation, tuple[Annotation, ...] | None],
+    results: Mapping[mlir.Operation, tuple[Annotation, ...] | None],
 ) -> tuple[Annotation, ...] | None:
     """Return the annotations of a sequence, given those of the sequences that it includes."""
     # What handles are: the numbers of arguments, or the values of constants.
@@ -264,7 +264,7 @@ def _read_annotations(
         elif operation.name == names.INCLUDE:
             callee = table.callee(operation)
             # A sequence that includes itself is not a list of annotations.
-            included = known.get(callee[1]) if callee else None
+            included = results.get(callee[1]) if callee else None
             if included is None or operation.results:
                 return None
             for annotation in included:

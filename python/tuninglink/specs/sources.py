@@ -149,12 +149,12 @@ class SpecArgument:
     def _file(self, name: str, content: bytes, text: bytes | None = None) -> SpecFile:
         return SpecFile(name, content, self.targets, text)
 
-    def _check_hash(self, found: Sequence[SpecFile]) -> None:
-        if len(found) != 1:
-            message = f"a hash identifies one spec, and '{self.source}' has {len(found)}"
+    def _check_hash(self, files: Sequence[SpecFile]) -> None:
+        if len(files) != 1:
+            message = f"a hash identifies one spec, and '{self.source}' has {len(files)}"
             raise SpecError(error(message))
-        if found[0].sha256 != self.sha256:
-            raise SpecError(changed(self.source, found[0].sha256, self.sha256))
+        if files[0].sha256 != self.sha256:
+            raise SpecError(changed(self.source, files[0].sha256, self.sha256))
 
 
 def read_specs(arguments: Iterable[str], diagnostics: DiagnosticSink) -> tuple[SpecFile, ...]:

@@ -39,9 +39,9 @@ class Fault:
     knob: str = ""
 
 
-def misspelt(name: str, known: Sequence[str]) -> str:
+def misspelt(name: str, valid: Sequence[str]) -> str:
     """Return the valid name that is most similar to `name`; empty if `name` is valid, or similar to none."""
-    return "" if name in known else nearest(name, known, cutoff=_LIKE)
+    return "" if name in valid else nearest(name, valid, cutoff=_LIKE)
 
 
 _ARROW: Final = "->"

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from iree.compiler import ir as mlir
 from iree.compiler.dialects import iree_codegen
 
-from tuninglink.compiler.applying import SpecChoice
-from tuninglink.compiler.compilation import Compilation, Compiler
 from tuninglink.compiler.compile_options import CompileOptions, Phase
 from tuninglink.compiler.session import session_flags
 from tuninglink.iree.dispatches import find_root_ops
@@ -23,6 +21,9 @@ from tuninglink.spaces.configuration import Configuration, read_configuration
 from tuninglink.spaces.workload import Workload, read_workload
 from tuninglink.specs.spec import Spec
 from tuninglink.tuning.candidates import Candidate, CandidateOrigin, configuration_of
+
+if TYPE_CHECKING:
+    from tuninglink.compiler.compilation import Compilation
 
 _ROOT: Final = "tuninglink.root"
 """The attribute that marks the root op of a template."""
@@ -85,6 +86,10 @@ def apply_specs(
     Raises:
         CompileError: it does not compile.
     """
+    # Workers that compile candidates do without these.
+    from tuninglink.compiler.applying import SpecChoice  # noqa: PLC0415
+    from tuninglink.compiler.compilation import Compiler  # noqa: PLC0415
+
     options = CompileOptions(
         compile_from=first,
         compile_to=Phase.EXECUTABLE_CONFIGURATIONS,
