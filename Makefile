@@ -79,10 +79,12 @@ $(installed_dev): $(BIN)/python pyproject.toml
 demo: $(installed)
 	$(BIN)/tuninglink demo --output $(BUILD)/demo
 
-# mypy takes one core for a minute, beside the tests. With --keep-going, every step is run.
+# mypy runs beside the lit tests, and then pytest rewrites assertions, which each of its processes would do otherwise.
+# With --keep-going, every step is run.
 check: $(installed_dev)
 	@mkdir -p $(BUILD)
-	@$(MAKE) --no-print-directory types >$(BUILD)/types.log 2>&1 & types=$$!; \
+	@{ $(MAKE) --no-print-directory types; typed=$$?; \
+	$(BIN)/pytest --collect-only --quiet --numprocesses=0 >/dev/null; exit $$typed; } >$(BUILD)/types.log 2>&1 & types=$$!; \
 	trap 'kill $$types' INT TERM; \
 	$(MAKE) --no-print-directory lint lit pytest; tests=$$?; \
 	wait $$types; typed=$$?; cat $(BUILD)/types.log; \

@@ -198,7 +198,9 @@ async def run_process(limiter: asyncio.Semaphore, command: Sequence[str]) -> Non
                 sys.stderr.write(f"exit code {process.returncode}: {' '.join(command)}\n")
         finally:
             if process.returncode is None:
-                os.killpg(process.pid, signal.SIGKILL)
+                # It may have ended since.
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
 
 
 async def run_campaign(arguments: argparse.Namespace) -> None:

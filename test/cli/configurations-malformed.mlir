@@ -73,7 +73,7 @@
 // PARTS-DAG: shared.mlir:{{[0-9]+}}:{{[0-9]+}}: error: entry 'shared': 'subgroup_basis' is {{.*}}: two loops cannot share its count 2
 // PARTS-DAG: shared.mlir:{{[0-9]+}}:{{[0-9]+}}: note: a loop that no subgroups share has a count of 1, such as {{\[\[}}2, 2, 1, 1], [0, 1, 3]]
 // PARTS-DAG: loads.mlir:{{[0-9]+}}:{{[0-9]+}}: warning: entry 'loads': 'use_global_load_dma' has no effect on gfx942, which does not load straight into shared memory
-// PARTS-DAG: types.mlir:18:{{[0-9]+}}: error: entry 'types' has an invalid configuration: 'mma_kind' is {{.*}}, which is for i8xi8xi32, not f16xf16xf32
+// PARTS-DAG: types.mlir:18:{{[0-9]+}}: error: entry 'types' has an invalid configuration: 'mma_kind' is {{.*}}, which is for i8xi8xi32, not f16xf16xf32 as #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16> is
 
 // Words that the parser does not know, with those that are meant.
 // RUN: sed 's/MFMA_F32_16x16x16_F16/MFMA_F32_16x16x17_F16/' %t/right.mlir > %t/word.mlir

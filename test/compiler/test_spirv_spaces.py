@@ -172,7 +172,8 @@ def test_choices_of_the_compiler_that_do_not_compile_are_refuted(
     assert answer is not None
     assert answer.verdict is Verdict.REFUTED
     assert subject.compile().error
-    (space,) = (space for name, space in spaces(subject).items() if name == "BaseVectorize")
+    assert "MatmulPromoteVectorize" not in spaces(subject)
+    space = spaces(subject)["BaseVectorize"]
     subject.configure(space, space.constraints.sample(1, seed=1)[0])
     assert subject.compile().error == ""
 

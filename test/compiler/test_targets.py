@@ -14,8 +14,9 @@ from releases import since_3_13
 
 from tuninglink.errors import TargetError
 from tuninglink.iree import known_targets
-from tuninglink.iree.targets import Target
+from tuninglink.iree.targets import Target, read_executable_target
 from tuninglink.mlir import names
+from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.walk import collect
 from tuninglink.tuning.devices.hardware import known_compute_units
 
@@ -289,6 +290,17 @@ GPU = (
 )
 def test_gpus_by_attribute(architecture: str, chip: str, expected: tuple[str, ...]) -> None:
     assert parsed(GPU.replace("ARCH", architecture).replace("CHIP", chip)).names == expected
+
+
+def test_what_is_read_of_a_target_is_kept_for_contexts_that_stay() -> None:
+    """An attribute keeps no context of a compilation, whose place another one may get: a cache read freed memory."""
+    text = GPU.replace("ARCH", "gfx942").replace("CHIP", "")
+    attribute = mlir.Attribute.parse(text, thread_context())
+    assert read_executable_target(attribute) is read_executable_target(attribute)
+    other = mlir.Context()
+    other.load_all_available_dialects()
+    attribute = mlir.Attribute.parse(text, other)
+    assert read_executable_target(attribute) is not read_executable_target(attribute)
 
 
 def test_another_attribute_is_no_target() -> None:

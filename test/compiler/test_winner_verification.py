@@ -1,4 +1,4 @@
-"""Whether a spec for a candidate gives the binary that was measured."""
+"""Comparison of the binary from a candidate's spec with the measured one."""
 
 from __future__ import annotations
 

@@ -12,31 +12,23 @@ from tuninglink.tuning.devices.device_process import DeviceProcess
 from tuninglink.tuning.references.references import References
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from concurrent.futures import Future
 
     from tuninglink.compiler.program_sources import SavedProgram
 
 
 class KeepingCompiler(CandidateCompiler):
-    """Compiles a program with a spec once, however many tests ask for it."""
+    """Compiles a whole program with a spec once, however many tests ask for it."""
 
     def __init__(self, flags: Sequence[str], jobs: int) -> None:
         super().__init__(flags, jobs)
         self._kept: dict[tuple[object, ...], Future[Any]] = {}
 
-    def submit_program(self, source: bytes, spec: str, seconds: float) -> Future[Any]:
-        submit = super().submit_program
-        return self._keep((source, spec), lambda: submit(source, spec, seconds))
-
     def submit_whole(self, program: SavedProgram, spec: str, seconds: float) -> Future[Any]:
-        submit = super().submit_whole
         key = (program.content, program.phase, spec)
-        return self._keep(key, lambda: submit(program, spec, seconds))
-
-    def _keep(self, key: tuple[object, ...], submit: Callable[[], Future[Any]]) -> Future[Any]:
         if key not in self._kept or self._kept[key].cancelled():
-            self._kept[key] = submit()
+            self._kept[key] = super().submit_whole(program, spec, seconds)
         return self._kept[key]
 
 

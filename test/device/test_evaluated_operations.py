@@ -17,6 +17,8 @@ from tuninglink.tuning.references.compiled_reference import HOST
 from tuninglink.tuning.results import Correctness
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tuninglink.tuning.devices.device_process import DeviceProcess
     from tuninglink.tuning.programs.dispatches import TuningTask
     from tuninglink.tuning.references.references import References
@@ -46,3 +48,59 @@ def test_numpy_computes_what_the_code_does(
         assert "as NumPy computes" in verdict.reason
         zeros = Outputs({n: np.zeros_like(data) for n, data in outputs.bindings.items()}, None)
         assert references.judge(task, zeros).correctness is Correctness.WRONG
+
+
+def scaled_product(stored: str, element: str) -> str:
+    """Return a program that multiplies matrices with a scale for each 32 elements, stored as given."""
+    lhs, rhs = (f"tensor<{rows}x3x32x{element}>" for rows in (40, 24))
+    given = [f"tensor<{rows}x3x{stored}>" for rows in (40, 24)]
+    scales = [f"tensor<{rows}x3xf8E8M0FNU>" for rows in (40, 24)]
+    loops = "(m, n, k, e)"
+    return f"""
+func.func @main(%a: {given[0]}, %b: {given[1]}, %s: {scales[0]}, %t: {scales[1]}) -> tensor<40x24xf32> {{
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<40x24xf32>
+  %start = linalg.fill ins(%zero : f32) outs(%empty : tensor<40x24xf32>) -> tensor<40x24xf32>
+  %lhs = iree_tensor_ext.bitcast %a : {given[0]} -> {lhs}
+  %rhs = iree_tensor_ext.bitcast %b : {given[1]} -> {rhs}
+  %result = linalg.generic {{
+      indexing_maps = [affine_map<{loops} -> (m, k, e)>, affine_map<{loops} -> (n, k, e)>,
+                       affine_map<{loops} -> (m, k)>, affine_map<{loops} -> (n, k)>, affine_map<{loops} -> (m, n)>],
+      iterator_types = ["parallel", "parallel", "reduction", "reduction"]}}
+    ins(%lhs, %rhs, %s, %t : {lhs}, {rhs}, {scales[0]}, {scales[1]}) outs(%start : tensor<40x24xf32>) {{
+  ^bb0(%x: {element}, %y: {element}, %p: f8E8M0FNU, %q: f8E8M0FNU, %sum: f32):
+    %wide_x = arith.scaling_extf %x, %p : {element}, f8E8M0FNU to f32
+    %wide_y = arith.scaling_extf %y, %q : {element}, f8E8M0FNU to f32
+    %product = arith.mulf %wide_x, %wide_y : f32
+    %next = arith.addf %sum, %product : f32
+    linalg.yield %next : f32
+  }} -> tensor<40x24xf32>
+  return %result : tensor<40x24xf32>
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("stored", "element"),
+    [("16xi8", "f4E2M1FN"), ("32xf8E4M3FN", "f8E4M3FN"), ("32xf8E5M2", "f8E5M2")],
+)
+def test_numpy_multiplies_by_the_scales_of_blocks(
+    stored: str, element: str, device: DeviceProcess, references: References, tmp_path: Path
+) -> None:
+    path = tmp_path / "scaled.mlir"
+    path.write_text(scaled_product(stored, element))
+    (task,) = read_program(str(path), HOST.flags).tasks
+    compiled = compile_program(task.source, "")
+    assert isinstance(compiled, Compiled)
+    outputs = device.outputs(Benchmark(compiled.image, task.function, task.layout))
+    assert isinstance(outputs, Outputs), outputs
+    (data,) = outputs.bindings.values()
+    assert np.all(np.isfinite(data.view(np.float32)))
+    verdict = references.judge(task, outputs)
+    assert verdict.correctness is Correctness.RIGHT, verdict
+    assert "as NumPy computes" in verdict.reason
+    other = Outputs(
+        {n: (data.view(np.float32) * -4).view(np.uint8) for n, data in outputs.bindings.items()},
+        None,
+    )
+    assert references.judge(task, other).correctness is Correctness.WRONG

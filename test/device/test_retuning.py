@@ -193,7 +193,7 @@ def test_what_does_not_compile_is_dropped(compiler: CandidateCompiler) -> None:
     text = spec(broken=32).text().replace("parallel = [4, 8, 0]", "parallel = [4, 8, 4]")
     (result,) = retune(tuninglink.load_spec(text.encode()), Devices(), compiler).entries
     assert result.verdict is EntryVerdict.DROPPED
-    assert result.reason.startswith(("the compiler refuses", "it fails on"))
+    assert result.reason.startswith(("the compiler rejects", "it fails on"))
 
 
 def test_what_was_decided_before_an_interrupt_is_written(compiler: CandidateCompiler) -> None:

@@ -35,8 +35,8 @@ func.func @many_intrinsics(%lhs: tensor<6x320x256xbf16>, %rhs: tensor<6x256x256x
         pipeline = #iree_gpu.pipeline<VectorDistribute> workgroup_size = [160, 1, 1] subgroup_size = 32, {gpu_pipeline_options = #iree_gpu.pipeline_options<prefetch_num_stages = 2>}>} {
   %zero = arith.constant 0.0 : f32
   %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<6x320x256xf32>) -> tensor<6x320x256xf32>
-  // expected-warning@+2 {{the configuration may take minutes to compile in pipeline #iree_gpu.pipeline<VectorDistribute>: a thread must have at most 1024 intrinsics in a step (3072 <= 1024)}}
-  // expected-note@+1 {{the nearest valid configuration changes wg_0 from 6 to 2}}
+  // expected-warning@+2 {{the configuration may take minutes to compile in pipeline #iree_gpu.pipeline<VectorDistribute>: a thread must have at most 512 intrinsics in a step (3072 <= 512)}}
+  // expected-note@+1 {{the nearest valid configuration changes wg_0 from 6 to 1}}
   %result = linalg.generic {indexing_maps = [affine_map<(b, m, n, k) -> (b, m, k)>, affine_map<(b, m, n, k) -> (b, k, n)>, affine_map<(b, m, n, k) -> (b, m, n)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
       ins(%lhs, %rhs : tensor<6x320x256xbf16>, tensor<6x256x256xbf16>) outs(%init : tensor<6x320x256xf32>)
       attrs = {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<WMMAR3_F32_16x16x16_BF16>, promote_operands = [], reduction = [0, 0, 0, 256], subgroup_basis = [[1, 5, 1, 1], [0, 1, 2, 3]], workgroup = [6, 320, 128, 0]}>} {

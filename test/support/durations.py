@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 RECORD: Final = ROOT / "test" / "durations.json"
 LIMIT: Final = 0.3
-"""A fast test takes less, in seconds of processor time."""
+"""The time limit of a fast test, in seconds of processor time."""
 
 _LONG: Final = 5.0
 """Tests that take longer start first, so that none of them runs alone at the end."""

@@ -90,7 +90,7 @@ def imports() -> dict[str, set[str]]:
 
 
 def above(name: str) -> set[str]:
-    """Return the imports of a module from packages beside or above its own."""
+    """Return the imports of a module from packages next to or above its own."""
     package = name.split(".")[1]
     return {
         each

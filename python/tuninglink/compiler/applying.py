@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from importlib import import_module
 from typing import Final
 
 from iree.compiler import ir as mlir
@@ -115,8 +114,6 @@ class Application:
         for spec in self._choice.given:
             if self._choice.prune:
                 self._pruning.prepare(spec)
-        # The bindings import it at the first operation of the dialect, which takes 30 ms.
-        import_module("iree.compiler.dialects.hal")
 
     def embed(self, module: mlir.Operation, *, tagged: bool) -> bool:
         """Embed specs in the dispatches of a program at `executable-sources`. Return whether one has a spec.

@@ -13,7 +13,7 @@ from tuninglink.iree.targets import Target, read_executable_target
 from tuninglink.mlir.attributes import parameters
 from tuninglink.mlir.diagnostics import thread_context
 from tuninglink.mlir.serialization import parse_module
-from tuninglink.mlir.walk import body
+from tuninglink.mlir.walk import children
 
 _PROGRAM: Final = b"""
 func.func @target(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
@@ -52,7 +52,7 @@ def _executable_target(flags: tuple[str, ...]) -> str:
         name="target.mlir",
     )
     module = parse_module(result.output, "target.mlir", thread_context())
-    values = (operation.attributes.get("initial_value") for operation in body(module))
+    values = (operation.attributes.get("initial_value") for operation in children(module))
     return str(next(target for value in values if value for target in _targets_in(value)))
 
 

@@ -19,7 +19,7 @@ MOST_VALUES = 1 << 17
 """A variable that may have more values than this is not searched."""
 
 _FEW = 16
-"""The values of one variable are all tried while the values of another are looked for if they are this few."""
+"""The maximum number of values of one variable that are all tried in the search for the values of another."""
 
 _WORTH_COMPILING = 512
 """The number of evaluations from which compiling an assertion to a function saves time."""

@@ -63,7 +63,7 @@ Knob = IntegerKnob | OneOfKnob
 
 
 MOST_BITS: Final = 4096
-"""Numbers that take more are not written out: Python refuses to."""
+"""The maximum number of bits of numbers that are written out: Python refuses to convert longer ones."""
 
 
 def read_assignment(

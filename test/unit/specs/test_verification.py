@@ -52,7 +52,7 @@ def spec_text(
     action: str | None = None,
     parameter: str = "!transform.any_param",
 ) -> str:
-    """Return a spec with one entry for `linalg.copy`, and something in the place of interest."""
+    """Return a spec with one entry for `linalg.copy`, and further text in one place."""
     action = (
         action
         or f"""

@@ -1,1 +1,1 @@
-"""Dialects of which the bindings load the classes of ops alone, see `tuninglink.mlir.diagnostics`."""
+"""Dialects of which the bindings load the classes of ops alone, or nothing, see `tuninglink.mlir.diagnostics`."""

@@ -17,6 +17,7 @@ from tuninglink.solver.expressions import any_of, number
 from tuninglink.spaces.configuration import InvalidFormError
 from tuninglink.spaces.gpu.gpu_rules import GpuRules, Number, product, round_up
 from tuninglink.spaces.slots import OptionSlot
+from tuninglink.spelling import nearest
 
 if TYPE_CHECKING:
     from iree.compiler import ir as mlir
@@ -83,8 +84,11 @@ class ExactIntrinsicSlot(OptionSlot):
         if isinstance(actual, iree_gpu.MMAAttr | iree_gpu.VirtualMMAAttr):
             types = element_types(actual)
             if types != self.types:
+                fitting = [str(kind) for kind in self.options if element_types(kind) == self.types]
+                closest = nearest(str(actual), fitting, cutoff=0)
                 raise InvalidFormError(
-                    f"'{path}' is {actual}, which is for {'x'.join(types)}, not {'x'.join(self.types)}",
+                    f"'{path}' is {actual}, which is for {'x'.join(types)}, not {'x'.join(self.types)}"
+                    f"{f' as {closest} is' if closest else ''}",
                     path,
                 )
         super().read(path, actual, assignment)

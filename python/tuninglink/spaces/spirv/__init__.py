@@ -64,7 +64,7 @@ class SpirvGpu:
 
     def has_vectors(self, element_type: str) -> bool:
         """Return whether vectors of an element type in memory are legalized, whatever their length."""
-        return self.is_legal_tile(element_type, 1) is True
+        return element_type != _BRAIN and (element_type != _BYTE or self.stores_bytes)
 
     def is_legal_tile(self, element_type: str, tile: Number) -> Number:
         """Return the condition that vectors along a tile of contiguous elements are legalized.

@@ -151,14 +151,8 @@ class _ThreadTileRules(SpirvRules):
         self.add_workgroup()
         self.prefer_subgroup_size()
         results = product([1, *self._pieces.values()])
-        self.unroll(product([results, *self._steps.values()]))
-        if self.problem.kind is OpKind.REDUCTION:
-            self.rules.sufficient(
-                results <= _MOST_RESULTS,
-                f"a thread must have at most {_MOST_RESULTS} results, not {{}}",
-                results,
-            )
-        # The innermost loops are distributed to x, y and z.
+        if self._makes_vectors:
+            self._limit_vectors(results)
         distributed = list(reversed(self._loops.parallel))
         for loop in distributed[_DISTRIBUTED:]:
             self.rules.not_chosen(
@@ -183,6 +177,16 @@ class _ThreadTileRules(SpirvRules):
         self.rules.not_chosen(
             total >= least, f"a workgroup should have at least {least} threads, not {{}}", total
         )
+
+    def _limit_vectors(self, results: Number) -> None:
+        """Limit the vectors of a thread, which are unrolled."""
+        self.unroll(product([results, *self._steps.values()]))
+        if self.problem.kind is OpKind.REDUCTION:
+            self.rules.sufficient(
+                results <= _MOST_RESULTS,
+                f"a thread must have at most {_MOST_RESULTS} results, not {{}}",
+                results,
+            )
 
     def limit_memory(self) -> None:
         """Exclude vectors of elements in memory that are not legalized; threads do not exchange data."""

@@ -82,7 +82,7 @@ class Database:
         self.record_all([trial])
 
     def record_all(self, trials: Iterable[Trial]) -> int:
-        """Add trials, all or none, and return how many were not there yet.
+        """Add trials, all or none, and return the number of new ones.
 
         Raises:
             DatabaseError: the file cannot be written; none was added.
@@ -99,7 +99,7 @@ class Database:
         return added
 
     def merge(self, path: Path) -> int:
-        """Add the trials of another database, and return how many were not there yet.
+        """Add the trials of another database, and return the number of new ones.
 
         Raises:
             DatabaseError: a file cannot be read or written; nothing was added.

@@ -28,6 +28,7 @@ _HAL_TYPES: Final = {
     "f8E4M3FNUZ": rt.HalElementType.FLOAT_8_E4M3_FNUZ,
     "f8E5M2": rt.HalElementType.FLOAT_8_E5M2,
     "f8E5M2FNUZ": rt.HalElementType.FLOAT_8_E5M2_FNUZ,
+    "f8E8M0FNU": rt.HalElementType.FLOAT_8_E8M0_FNU,
     "i1": rt.HalElementType.BOOL_8,
     "i8": rt.HalElementType.INT_8,
     "i16": rt.HalElementType.INT_16,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from tuninglink.tuning.programs.benchmark import Access, Binding, BufferLayout
-from tuninglink.tuning.programs.compiled_program import element_type, is_float
+from tuninglink.tuning.programs.compiled_program import SCALE, element_type, is_float
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -184,6 +184,8 @@ def random_bytes(
         # Magnitudes from 1/16 to 1: no zero and no denormal in any of the types.
         drawn = random.random(count, np.float32) * np.float32(1.875) - np.float32(0.9375)
         values = drawn + np.copysign(np.float32(0.0625), drawn)
+        if name == SCALE:
+            values = np.abs(values)
     elif dtype == np.int8:
         values = random.integers(1, 8, count, np.int8) * random.choice((-1, 1), count)
     else:

@@ -126,6 +126,9 @@ class CompiledProgram:
     integers: tuple[int, int] = PLAIN_INTEGERS
 
 
+SCALE: Final = "f8E8M0FNU"
+"""The type of scales of blocks: powers of two without a sign."""
+
 _FLOATS: Final[dict[str, type]] = {
     "f64": np.float64,
     "f32": np.float32,
@@ -135,6 +138,7 @@ _FLOATS: Final[dict[str, type]] = {
     "f8E4M3FNUZ": ml_dtypes.float8_e4m3fnuz,
     "f8E5M2": ml_dtypes.float8_e5m2,
     "f8E5M2FNUZ": ml_dtypes.float8_e5m2fnuz,
+    SCALE: ml_dtypes.float8_e8m0fnu,
 }
 _INTEGERS: Final[dict[str, type]] = {
     "i8": np.int8,

@@ -141,7 +141,7 @@ def _expect_whole_loads(loads: list[mlir.Operation], layout: BufferLayout) -> No
 
 
 DRAWING: Final = """\
-EIGHT_BITS = ("E4M3FN", "E4M3FNUZ", "E5M2", "E5M2FNUZ")
+EIGHT_BITS = ("E4M3FN", "E4M3FNUZ", "E5M2", "E5M2FNUZ", "E8M0FNU")
 
 
 def dtype(name):
@@ -157,7 +157,7 @@ def values(name, count, seed, largest):
         x = random.integers(1, 256, drawn, np.uint8)
     elif "f" in name:
         x = random.random(drawn, np.float32) * np.float32(1.875) - np.float32(0.9375)
-        x = x + np.copysign(np.float32(0.0625), x)
+        x = (np.abs if name == "f8E8M0FNU" else np.positive)(x + np.copysign(np.float32(0.0625), x))
     elif dtype(name) == np.int8:
         x = random.integers(1, 8, drawn, np.int8) * random.choice((-1, 1), drawn)
     elif name == "i1":

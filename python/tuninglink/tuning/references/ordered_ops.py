@@ -1,9 +1,9 @@
-"""NumPy evaluation of operations on whole lines of a tensor: scatter, sort, topk, scan and arg_compare."""
+"""NumPy evaluation of operations by indices or on whole lines: gather, scatter, sort, topk, scan and arg_compare."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import numpy as np
@@ -18,8 +18,8 @@ from tuninglink.tuning.references.scalar_ops import (
 from tuninglink.tuning.references.tensor_ops import (
     PointQuery,
     Value,
+    clipped,
     defining_operation,
-    indices_at,
 )
 
 _MOST_ELEMENTS: Final = 1 << 26
@@ -28,6 +28,35 @@ _DESCENDING: Final = {"arith.cmpf": (2, 3, 9, 10), "arith.cmpi": (4, 5, 8, 9)}
 """The predicates `greater`, with and without `or equal`, of ordered and unordered, signed and unsigned comparisons."""
 
 _ASCENDING: Final = {"arith.cmpf": (4, 5, 11, 12), "arith.cmpi": (2, 3, 6, 7)}
+
+
+def _gathered(query: PointQuery) -> Array:
+    """Evaluate `iree_linalg_ext.gather`: the leading dimensions of the source come from indices."""
+    order = query.integers("dimension_map")
+    source = query.shape(0)
+    batch = len(query.index) - (len(source) - len(order))
+    rows = indices_at(query, 1, query.index[:batch], len(order))
+    places: list[Array] = [np.zeros((), np.int64)] * len(order)
+    for dimension, row in zip(order, rows, strict=True):
+        places[dimension] = row
+    inside, _ = clipped(places, source[: len(order)])
+    if not bool(np.all(inside)):
+        raise UnsupportedOperationError("an index out of bounds")
+    return query.operand(0, [*places, *query.index[batch:]])
+
+
+def indices_at(query: PointQuery, operand: int, batch: Sequence[Array], depth: int) -> list[Array]:
+    """Return the indices that an operand of indices has at positions of its batch.
+
+    Args:
+        query: the question.
+        operand: the number of the operand; its last dimension may be left out where it has size 1.
+        batch: the positions.
+        depth: the number of indices at each.
+    """
+    if len(query.shape(operand)) == len(batch):
+        return [query.operand(operand, batch)]
+    return [query.operand(operand, [*batch, np.asarray(number)]) for number in range(depth)]
 
 
 def _line(query: PointQuery, operand: int, dimension: int) -> Array:
@@ -192,6 +221,7 @@ def _combined(query: PointQuery, update: Array, value: Array) -> Array:
 
 ORDERED_OPERATIONS: Final[dict[str, Callable[[PointQuery], Array]]] = {
     "iree_linalg_ext.sort": _sorted,
+    "iree_linalg_ext.gather": _gathered,
     "iree_linalg_ext.topk": _topk,
     "iree_linalg_ext.arg_compare": _arg_compared,
     "iree_linalg_ext.scan": _scanned,

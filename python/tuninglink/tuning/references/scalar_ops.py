@@ -132,6 +132,18 @@ _WIDENING: Final = frozenset(
     }
 )
 
+
+def _same(value: Array) -> Array:
+    return value
+
+
+_ROUNDING: Final[dict[str, Callable[..., Array]]] = {
+    **dict.fromkeys(("arith.truncf", "arith.fptosi", "arith.fptoui", "arith.trunci"), _same),
+    "arith.scaling_extf": np.multiply,
+    "arith.scaling_truncf": np.divide,
+}
+"""Conversions, and what they compute before they round: the second operand is the scale of a block."""
+
 _UNSIGNED: Final = frozenset(
     {
         *("arith.divui", "arith.ceildivui", "arith.remui", "arith.shrui", "arith.maxui"),
@@ -208,8 +220,8 @@ def evaluate(operation: mlir.Operation, operands: list[Array]) -> Array:
             return _COMPARISONS[name][predicate](*operands)
         if name == "arith.bitcast":
             return _reinterpreted(operation, operands[0])
-        if name in ("arith.truncf", "arith.fptosi", "arith.fptoui", "arith.trunci"):
-            return _narrowed(name, operands[0], result)
+        if name in _ROUNDING:
+            return _narrowed(name, _ROUNDING[name](*operands), result)
     raise UnsupportedOperationError(name)
 
 

@@ -6,12 +6,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+import ml_dtypes
 import numpy as np
 from iree.compiler import ir as mlir
 
 from tuninglink.tuning.references.scalar_ops import Array, UnsupportedOperationError
 
 Value = mlir.Value[Any]
+
+_BYTE: Final = 8
+
+_BITS: Final[dict[str, Array]] = {
+    "f4E2M1FN": np.arange(16, dtype=np.uint8).view(ml_dtypes.float4_e2m1fn).astype(np.float64),
+    "f8E4M3FN": np.arange(256, dtype=np.uint8).view(ml_dtypes.float8_e4m3fn).astype(np.float64),
+    "f8E5M2": np.arange(256, dtype=np.uint8).view(ml_dtypes.float8_e5m2).astype(np.float64),
+    "f8E8M0FNU": np.arange(256, dtype=np.uint8).view(ml_dtypes.float8_e8m0fnu).astype(np.float64),
+}
+"""The values of floats of at most 8 bits, by their bits."""
 
 
 @dataclass(frozen=True)
@@ -152,6 +163,25 @@ def _reshaped(query: PointQuery) -> Array:
     return query.operand(0, places)
 
 
+def _bitcast(query: PointQuery) -> Array:
+    """Evaluate `iree_tensor_ext.bitcast`, whose result has as many bits in each row, the first ones lowest."""
+    source, result = (
+        mlir.RankedTensorType(value.type).element_type
+        for value in (query.operation.operands[0], query.operation.results[0])
+    )
+    if not isinstance(source, mlir.IntegerType) or source.width != _BYTE:
+        raise UnsupportedOperationError(f"a bitcast of {source}")
+    table = _BITS.get(str(result))
+    if table is None:
+        raise UnsupportedOperationError(f"a bitcast to {result}")
+    parts = _BYTE // (len(table).bit_length() - 1)
+    *outer, innermost = query.index
+    data = query.operand(0, [*outer, innermost // parts])
+    bits = (data.astype(np.int64) & 0xFF) >> (innermost % parts * (_BYTE // parts))
+    values: Array = table[bits & (len(table) - 1)]
+    return values
+
+
 def _extracted(query: PointQuery) -> Array:
     shape = static_shape(query.operation.results[0])
     return query.operand(0, in_slice(query.operation, shape, query.index))
@@ -179,7 +209,7 @@ def _padded(query: PointQuery) -> Array:
     if any(first < 0 for first in low):
         raise UnsupportedOperationError("dynamic or negative padding")
     places = [part - first for part, first in zip(query.index, low, strict=True)]
-    inside, safe = _clipped(places, source)
+    inside, safe = clipped(places, source)
     terminator = list(query.operation.regions[0].blocks[0].operations)[-1]
     padding = query.at(terminator.operands[0], ())
     return np.where(inside, query.operand(0, safe), padding)
@@ -222,7 +252,7 @@ def _packed(query: PointQuery) -> Array:
         else outer[dimension]
         for dimension in range(len(source))
     ]
-    inside, safe = _clipped(places, source)
+    inside, safe = clipped(places, source)
     values = query.operand(0, safe)
     if bool(np.all(inside)):
         return values
@@ -238,36 +268,7 @@ def _unpacked(query: PointQuery) -> Array:
     return query.operand(0, [*outer, *inner])
 
 
-def _gathered(query: PointQuery) -> Array:
-    """Evaluate `iree_linalg_ext.gather`: the leading dimensions of the source come from indices."""
-    order = query.integers("dimension_map")
-    source = query.shape(0)
-    batch = len(query.index) - (len(source) - len(order))
-    rows = indices_at(query, 1, query.index[:batch], len(order))
-    places: list[Array] = [np.zeros((), np.int64)] * len(order)
-    for dimension, row in zip(order, rows, strict=True):
-        places[dimension] = row
-    inside, _ = _clipped(places, source[: len(order)])
-    if not bool(np.all(inside)):
-        raise UnsupportedOperationError("an index out of bounds")
-    return query.operand(0, [*places, *query.index[batch:]])
-
-
-def indices_at(query: PointQuery, operand: int, batch: Sequence[Array], depth: int) -> list[Array]:
-    """Return the indices that an operand of indices has at positions of its batch.
-
-    Args:
-        query: the question.
-        operand: the number of the operand; its last dimension may be left out where it has size 1.
-        batch: the positions.
-        depth: the number of indices at each.
-    """
-    if len(query.shape(operand)) == len(batch):
-        return [query.operand(operand, batch)]
-    return [query.operand(operand, [*batch, np.asarray(number)]) for number in range(depth)]
-
-
-def _clipped(places: Sequence[Array], shape: Sequence[int]) -> tuple[Array, list[Array]]:
+def clipped(places: Sequence[Array], shape: Sequence[int]) -> tuple[Array, list[Array]]:
     """Return whether places are inside of a tensor, and places that are."""
     inside: Array = np.ones((), np.bool_)
     for place, size in zip(places, shape, strict=True):
@@ -280,6 +281,7 @@ TENSOR_OPERATIONS: Final[dict[str, Callable[[PointQuery], Array]]] = {
     "linalg.fill": _fill,
     "tensor.splat": _fill,
     "tensor.cast": _cast,
+    "iree_tensor_ext.bitcast": _bitcast,
     "tensor.expand_shape": _reshaped,
     "tensor.collapse_shape": _reshaped,
     "tensor.extract_slice": _extracted,
@@ -288,6 +290,5 @@ TENSOR_OPERATIONS: Final[dict[str, Callable[[PointQuery], Array]]] = {
     "tensor.concat": _concatenated,
     "linalg.pack": _packed,
     "linalg.unpack": _unpacked,
-    "iree_linalg_ext.gather": _gathered,
 }
 """The evaluation of operations by name."""

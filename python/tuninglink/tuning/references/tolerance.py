@@ -19,7 +19,7 @@ import numpy as np
 from tuninglink.tuning.devices.inputs import filled, patterns
 from tuninglink.tuning.devices.numerics import ElementDifferences, relative_tolerance, within
 from tuninglink.tuning.programs.benchmark import Access, Binding, BufferLayout
-from tuninglink.tuning.programs.compiled_program import element_type, is_float
+from tuninglink.tuning.programs.compiled_program import SCALE, element_type, is_float
 
 if TYPE_CHECKING:
     from tuninglink.tuning.devices.inputs import Bytes, Pattern
@@ -63,7 +63,7 @@ def perturbed_patterns(layout: BufferLayout, seed: int) -> list[list[Pattern]]:
 
 def _perturbed(part: Pattern, seed: Sequence[int]) -> Pattern:
     dtype = element_type(part.element_type)
-    if dtype is None or not is_float(part.element_type):
+    if dtype is None or not is_float(part.element_type) or part.element_type == SCALE:
         return part
     values = part.content.view(dtype)
     random = np.random.default_rng(seed)
