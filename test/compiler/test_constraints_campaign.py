@@ -116,6 +116,7 @@ IMAGE_TILES = {
     "mma_idx": 0,
     "promoted": 0,
     "wg_size_x": 384,
+    "sg_size": 64,
     "prefetch_num_stages": 0,
 }
 
@@ -124,6 +125,7 @@ SWIZZLED = {
     "red_3": 1,
     "mma_idx": 0,
     "loaded": 2,
+    "sg_size": 64,
     "prefetch_num_stages": 2,
 }
 """Direct loads of a swizzled left operand."""
@@ -512,7 +514,7 @@ CASES = {
         TILE_AND_FUSE,
         of_dimensions("wg", 8, 64, 64)
         | of_dimensions("sg", 4, 1, 4)
-        | {"red_3": 1, "mma_idx": 0, "promoted": 2, "wg_size_x": 512, "prefetch_num_stages": 0},
+        | {"red_3": 1, "mma_idx": 0, "promoted": 2, "wg_size_x": 512, "sg_size": 64},
         Verdict.NOT_DECIDED,
         compiles=False,
     ),

@@ -65,7 +65,7 @@ module @clash attributes { transform.with_named_sequence } {
 // -----
 
 // Renaming reaches every reference, and only references to what is renamed: those inside dialect attributes, too. What
-// nested modules hold moves to the outer one, since iree-compile may not end with a spec that has nested modules.
+// nested modules hold moves to the outer one.
 
 // CHECK-LABEL: module @references
 // CHECK-NOT:   module
@@ -175,7 +175,7 @@ module @legacy attributes { transform.with_named_sequence } {
 // CHECK-NEXT:    transform.yield %arg1
 // CHECK:       transform.named_sequence @nothing(
 // CHECK-NEXT:    transform.yield %arg1
-// CHECK:       transform.named_sequence @__kernel_config_0(
+// CHECK:       transform.named_sequence @kernel_config(
 // CHECK-NEXT:    %[[GIVEN:.+]] = transform.merge_handles %arg0
 // CHECK-NEXT:    %[[LIST:.+]]:2 = transform.include @list failures(propagate) (%[[GIVEN]], %arg1)
 // CHECK-NEXT:    %[[ALL:.+]] = transform.merge_handles deduplicate %arg1, %[[LIST]]#1
@@ -192,7 +192,7 @@ module @legacy attributes { transform.with_named_sequence } {
 // CHECK-NEXT:    %[[NONE:.+]] = transform.select "tuninglink.none" in %arg0
 // CHECK-NEXT:    %[[FIRST:.+]]:2 = transform.include @main failures(suppress) (%arg0, %[[NONE]])
 // CHECK-NEXT:    %[[SECOND:.+]]:2 = transform.include @main_0 failures(suppress) (%[[FIRST]]#0, %[[FIRST]]#1)
-// CHECK-NEXT:    %[[THIRD:.+]]:2 = transform.include @__kernel_config_0 failures(suppress) (%[[SECOND]]#0, %[[SECOND]]#1)
+// CHECK-NEXT:    %[[THIRD:.+]]:2 = transform.include @kernel_config failures(suppress) (%[[SECOND]]#0, %[[SECOND]]#1)
 // CHECK-NEXT:    transform.yield %[[THIRD]]#0
 module @mixed attributes { transform.with_named_sequence } {
   module @reads attributes { transform.with_named_sequence } {

@@ -30,7 +30,7 @@
 // CHAIN:            @attention -> @mark_0 :
 // CHAIN:        named_sequence @__kernel_config(
 // CHAIN:          include @main failures(suppress)
-// CHAIN-NEXT:     include @__kernel_config_0 failures(suppress)
+// CHAIN-NEXT:     include @kernel_config failures(suppress)
 
 // APPLIED-LABEL: func.func @exact
 // APPLIED:         who = "f16_64x32x128"

@@ -6,16 +6,16 @@
 // DEFINE: %{check} = sed %s -e '%{words}' -e 's|#target\b|#%{target}|' -e 's|// [^:]*%{target}[^:]*: \([a-z]*\) {{|// expected-\1@below {{|' -e '/^ *\/\/ [a-z0-9_,]*: [a-z]* {{/d' | %{verify}
 
 // REDEFINE: %{target} = gfx942
-// REDEFINE: %{words} = s/INTRINSIC/MFMA_F32_16x16x16_F16/g; s/FOREIGN/WMMAR3_F32_16x16x16_F16/g; s/SUBGROUPS/1/g; s/SUBGROUP/64/g; s/THREADS/256/g; s/TILE/128/g; s/STEP/128/g
+// REDEFINE: %{words} = s/INTRINSIC/MFMA_F32_16x16x16_F16/g; s/FOREIGN/WMMAR3_F32_16x16x16_F16/g; s/SUBGROUPS/1/g; s/SUBGROUP/64/g; s/THREADS/256/g; s/TILE/128/g
 // RUN: %{check}
 // REDEFINE: %{target} = gfx1100
-// REDEFINE: %{words} = s/INTRINSIC/WMMAR3_F32_16x16x16_F16/g; s/FOREIGN/MFMA_F32_16x16x16_F16/g; s/SUBGROUPS/2/g; s/SUBGROUP/32/g; s/THREADS/128/g; s/TILE/128/g; s/STEP/128/g
+// REDEFINE: %{words} = s/INTRINSIC/WMMAR3_F32_16x16x16_F16/g; s/FOREIGN/MFMA_F32_16x16x16_F16/g; s/SUBGROUPS/2/g; s/SUBGROUP/32/g; s/THREADS/128/g; s/TILE/128/g
 // RUN: %{check}
 // REDEFINE: %{target} = gfx1201
-// REDEFINE: %{words} = s/INTRINSIC/WMMAR4_F32_16x16x16_F16/g; s/FOREIGN/MFMA_F32_16x16x16_F16/g; s/SUBGROUPS/2/g; s/SUBGROUP/32/g; s/THREADS/128/g; s/TILE/128/g; s/STEP/128/g
+// REDEFINE: %{words} = s/INTRINSIC/WMMAR4_F32_16x16x16_F16/g; s/FOREIGN/MFMA_F32_16x16x16_F16/g; s/SUBGROUPS/2/g; s/SUBGROUP/32/g; s/THREADS/128/g; s/TILE/128/g
 // RUN: %{check}
 // REDEFINE: %{target} = sm_80
-// REDEFINE: %{words} = s/INTRINSIC/NV_MMA_SYNC_F32_16x8x16_F16/g; s/FOREIGN/MFMA_F32_16x16x16_F16/g; s/SUBGROUPS/2/g; s/SUBGROUP/32/g; s/THREADS/128/g; s/TILE/64/g; s/STEP/256/g
+// REDEFINE: %{words} = s/INTRINSIC/NV_MMA_SYNC_F32_16x8x16_F16/g; s/FOREIGN/MFMA_F32_16x16x16_F16/g; s/SUBGROUPS/2/g; s/SUBGROUP/32/g; s/THREADS/128/g; s/TILE/64/g
 // RUN: %{check}
 
 #gfx942 = #hal.executable.target<"rocm", "rocm-hsaco-fb", {iree_codegen.target_info = #iree_gpu.target<arch = "gfx942", features = "", wgp = <compute = fp32|fp16|int32, storage = b32|b16, subgroup = shuffle|arithmetic, dot = none, mma = [<MFMA_F32_16x16x16_F16>, <MFMA_F32_32x32x8_F16>], subgroup_size_choices = [64], max_workgroup_sizes = [1024, 1024, 1024], max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 65536, max_workgroup_counts = [2147483647, 2147483647, 2147483647]>>}>
@@ -46,7 +46,7 @@ func.func @tile_and_fuse(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
 func.func @vector_distribute(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
     attributes {hal.executable.target = #target, translation_info = #vector_distribute} {
   // expected-remark@below {{the configuration is valid in pipeline #iree_gpu.pipeline<VectorDistribute>}}
-  %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], promotion_types = [#iree_gpu.derived_thread_config, #iree_gpu.derived_thread_config], reduction = [0, 0, STEP], subgroup_basis = [[SUBGROUPS, 1, 1], [0, 1, 2]], workgroup = [128, 128, 0]}>}
+  %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], promotion_types = [#iree_gpu.derived_thread_config, #iree_gpu.derived_thread_config], reduction = [0, 0, 128], subgroup_basis = [[SUBGROUPS, 1, 1], [0, 1, 2]], workgroup = [128, 128, 0]}>}
       ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
   return %result : !out
 }
@@ -61,7 +61,7 @@ func.func @compilation_info(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
   // sm_80: remark {{the configuration was not decided: only the compiler's own constraints cover it, which accept what does not compile}}
   %result = linalg.matmul {
       compilation_info = #iree_codegen.compilation_info<lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], reduction = [0, 0, 2], subgroup = [4, 4, 0], workgroup = [128, TILE, 0]}>, translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [THREADS, 1, 1] subgroup_size = SUBGROUP, {gpu_pipeline_options = #options}>>,
-      lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], promotion_types = [#iree_gpu.derived_thread_config, #iree_gpu.derived_thread_config], reduction = [0, 0, STEP], subgroup_basis = [[SUBGROUPS, 1, 1], [0, 1, 2]], workgroup = [1, 1, 0]}>}
+      lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], promotion_types = [#iree_gpu.derived_thread_config, #iree_gpu.derived_thread_config], reduction = [0, 0, 128], subgroup_basis = [[SUBGROUPS, 1, 1], [0, 1, 2]], workgroup = [1, 1, 0]}>}
       ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
   return %result : !out
 }
@@ -107,10 +107,9 @@ func.func @indivisible(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
 // More memory than a workgroup has.
 func.func @memory(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
     attributes {hal.executable.target = #target, translation_info = #vector_distribute} {
-  // gfx942,gfx1100,gfx1201: note {{the nearest valid configuration changes red_2 from 5120 to 128}}
+  // gfx942,gfx1100,gfx1201,sm_80: note {{the nearest valid configuration changes red_2 from 5120 to 128}}
   // gfx942,gfx1100,gfx1201: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<VectorDistribute>: shared memory must suffice (2621440 <= 65536 bytes) [wg_0 = 128, wg_1 = 128, red_2 = 5120, promoted = 0 ([0, 1])]}}
   // sm_80: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<VectorDistribute>: shared memory must suffice (2621440 <= 166912 bytes) [wg_0 = 128, wg_1 = 128, red_2 = 5120, promoted = 0 ([0, 1])]}}
-  // sm_80: note {{the nearest valid configuration changes red_2 from 5120 to 256}}
   %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], promotion_types = [#iree_gpu.derived_thread_config, #iree_gpu.derived_thread_config], reduction = [0, 0, 5120], subgroup_basis = [[SUBGROUPS, 1, 1], [0, 1, 2]], workgroup = [128, 128, 0]}>}
       ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
   return %result : !out
@@ -180,7 +179,7 @@ func.func @missing_workgroup_size(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
 func.func @extra_knob(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
     attributes {hal.executable.target = #target, translation_info = #vector_distribute} {
   // expected-remark@below {{the configuration is valid in pipeline #iree_gpu.pipeline<VectorDistribute>}}
-  %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], promotion_types = [#iree_gpu.derived_thread_config, #iree_gpu.derived_thread_config], reduction = [0, 0, STEP], subgroup_basis = [[SUBGROUPS, 1, 1], [0, 1, 2]], workgroup = [128, 128, 0], unheard_of = 17 : i64}>}
+  %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], promotion_types = [#iree_gpu.derived_thread_config, #iree_gpu.derived_thread_config], reduction = [0, 0, 128], subgroup_basis = [[SUBGROUPS, 1, 1], [0, 1, 2]], workgroup = [128, 128, 0], unheard_of = 17 : i64}>}
       ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
   return %result : !out
 }
@@ -189,24 +188,28 @@ func.func @extra_knob(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
 func.func @missing_sizes(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
     attributes {hal.executable.target = #target, translation_info = #vector_distribute} {
   // expected-remark@below {{the configuration is valid in pipeline #iree_gpu.pipeline<VectorDistribute>}}
-  %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], promotion_types = [#iree_gpu.derived_thread_config, #iree_gpu.derived_thread_config], reduction = [0, 0, STEP], subgroup_basis = [[SUBGROUPS, 1, 1], [0, 1, 2]], workgroup = [128, 128]}>}
+  %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], promotion_types = [#iree_gpu.derived_thread_config, #iree_gpu.derived_thread_config], reduction = [0, 0, 128], subgroup_basis = [[SUBGROUPS, 1, 1], [0, 1, 2]], workgroup = [128, 128]}>}
       ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
   return %result : !out
 }
 
-// A knob that is text.
+// A knob that is text: the compiler takes the list as missing.
 func.func @text(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
     attributes {hal.executable.target = #target, translation_info = #tile_and_fuse} {
-  // expected-remark@below {{the configuration was not decided: the compiler's constraints cover configurations of another form: 'reduction[2]' is "2"}}
+  // gfx942,gfx1100,gfx1201: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (2686976 <= 65536 bytes)}}
+  // gfx942,gfx1100,gfx1201: note {{the nearest valid configuration changes}}
+  // sm_80: remark {{the configuration was not decided: the compiler's constraints cover configurations of another form: 'reduction' is missing}}
   %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], reduction = [0, 0, "2"], subgroup = [4, 4, 0], workgroup = [128, TILE, 0]}>}
       ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
   return %result : !out
 }
 
-// A knob that is a fraction.
+// A knob that is a fraction: the compiler takes the list as missing.
 func.func @fraction(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
     attributes {hal.executable.target = #target, translation_info = #tile_and_fuse} {
-  // expected-remark@below {{the configuration was not decided: the compiler's constraints cover configurations of another form: 'reduction[2]' is 2.000000e+00 : f64}}
+  // gfx942,gfx1100,gfx1201: error {{the configuration is invalid in pipeline #iree_gpu.pipeline<TileAndFuse>: shared memory must suffice (2686976 <= 65536 bytes)}}
+  // gfx942,gfx1100,gfx1201: note {{the nearest valid configuration changes}}
+  // sm_80: remark {{the configuration was not decided: the compiler's constraints cover configurations of another form: 'reduction' is missing}}
   %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], reduction = [0, 0, 2.0], subgroup = [4, 4, 0], workgroup = [128, TILE, 0]}>}
       ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
   return %result : !out
@@ -256,7 +259,7 @@ func.func @negative(%lhs: !lhs, %rhs: !rhs, %init: !out) -> !out
   // gfx1100,gfx1201,sm_80: note {{violated as well: sg_m >= 1 [wg_0 = -64, sg_m_cnt = 2]}}
   // gfx1100,gfx1201,sm_80: note {{the nearest valid configuration changes wg_0 from -64 to 32}}
   // gfx1100,gfx1201,sm_80: warning {{the compiler's own constraints would not choose the configuration in pipeline #iree_gpu.pipeline<VectorDistribute>: wg_0 >= mma_m [wg_0 = -64]}}
-  %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], promotion_types = [#iree_gpu.derived_thread_config, #iree_gpu.derived_thread_config], reduction = [0, 0, STEP], subgroup_basis = [[SUBGROUPS, 1, 1], [0, 1, 2]], workgroup = [-64, 128, 0]}>}
+  %result = linalg.matmul {lowering_config = #iree_gpu.lowering_config<{mma_kind = #iree_gpu.mma_layout<INTRINSIC>, promote_operands = [0, 1], promotion_types = [#iree_gpu.derived_thread_config, #iree_gpu.derived_thread_config], reduction = [0, 0, 128], subgroup_basis = [[SUBGROUPS, 1, 1], [0, 1, 2]], workgroup = [-64, 128, 0]}>}
       ins(%lhs, %rhs : !lhs, !rhs) outs(%init : !out) -> !out
   return %result : !out
 }

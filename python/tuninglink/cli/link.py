@@ -90,14 +90,6 @@ The first spec whose entry matches an operation decides about it, and the target
 )
 
 
-# The compiler holds a lock while it reads a spec from a file, and verifies nested modules in other threads meanwhile. One
-# of these may start another dispatch first, which waits for the lock.
-_RISK_OF_NESTED_MODULES: Final = (
-    "the spec has nested modules, with which 'iree-compile' may not end on a busy machine: give it "
-    "--mlir-disable-threading, or compile with 'tuninglink compile'"
-)
-
-
 @dataclass(frozen=True, kw_only=True)
 class LinkOptions:
     """The options of `tuninglink link`.
@@ -179,8 +171,6 @@ def _linked(inputs: list[Spec], name: str, *, index: bool) -> Spec:
         check_markers([spec.module, *scan.entry_points], diagnostics)
     linked = link_specs(inputs, name=name, diagnostics=diagnostics)
     process.keep(inputs, linked)
-    if linked.form is LinkForm.UNTOUCHED and linked.spec.anatomy.table.scan.has_nested:
-        diagnostics.remark(_RISK_OF_NESTED_MODULES)
     return _with_index(linked, name) if index else linked.spec
 
 

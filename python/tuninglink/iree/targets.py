@@ -63,17 +63,6 @@ class ExecutableTarget:
 
 def read_executable_target(attribute: mlir.Attribute) -> ExecutableTarget | None:
     """Read a `#hal.executable.target`. Return None for another attribute."""
-    # An attribute keeps a context of Python in memory, but none of a compilation: another one may get its place.
-    is_kept = attribute.context is thread_context()
-    return _read_kept(attribute) if is_kept else _read(attribute)
-
-
-@lru_cache(maxsize=4)  # Many dispatches have one target.
-def _read_kept(attribute: mlir.Attribute) -> ExecutableTarget | None:
-    return _read(attribute)
-
-
-def _read(attribute: mlir.Attribute) -> ExecutableTarget | None:
     with attribute.context:
         if attribute.typeid != mlir.Attribute.parse('#hal.executable.target<"", "">').typeid:
             return None

@@ -133,7 +133,7 @@ def _steps(
                 if names.ENTRY_POINT in sequence.attributes:
                     del sequence.attributes[names.ENTRY_POINT]
                 if member.driver is None and point.name in member.table.scan.included:
-                    sequence = _copy(sequence, fresh.take(point.name))
+                    sequence = _copy(sequence, fresh.take(new_names[point.name]))
                 sequence.attributes[names.CHAINED_ENTRY_POINT] = marker
                 modernize(sequence)
                 entry_points.append(sequence)

@@ -101,7 +101,7 @@ def merge(
     block = container.regions[0].blocks[0]
     with container.context, mlir.Location.unknown(), mlir.InsertionPoint(block):
         for member, member_names, left_out in zip(members, defined, omitted, strict=True):
-            renames.append({name: fresh.take(name) for name in member_names})
+            renames.append({name: fresh.take(_inner_name(name)) for name in member_names})
             renaming = SymbolRenaming(renames[-1])
             scan = member.table.scan
             for name, operation in scan.top:
@@ -118,18 +118,24 @@ def _free_kernel_config(container: mlir.Operation) -> None:
     """Rename a symbol that collides with the entry point that linking adds to `container`, with all its uses."""
     taken = symbols(container)
     if names.KERNEL_CONFIG in taken:
-        renamed = FreshNames(taken).take(names.KERNEL_CONFIG)
+        renamed = FreshNames(taken).take(_inner_name(names.KERNEL_CONFIG))
         rename_symbols(container, {names.KERNEL_CONFIG: renamed})
 
 
-def _dissolve_nested(module: mlir.Operation) -> None:
-    """Move the ops of nested modules into `module`, under free names.
+def _inner_name(name: str) -> str:
+    """Return a name for a symbol that is merged.
 
-    Where nested modules are verified, `iree-compile` may not end.
+    As the compiler links a spec with its own, it calls entry points `__kernel_config_1` and so on, even if these names are
+    taken.
     """
+    return name.lstrip("_") if name.startswith(names.KERNEL_CONFIG) else name
+
+
+def _dissolve_nested(module: mlir.Operation) -> None:
+    """Move the ops of nested modules into `module`, under free names."""
     fresh = FreshNames([*symbols(module), names.KERNEL_CONFIG])
     while nested := next((op for op in body(module) if op.name == names.MODULE), None):
-        renames = {name: fresh.take(name) for name in symbols(nested)}
+        renames = {name: fresh.take(_inner_name(name)) for name in symbols(nested)}
         scope = symbol_name(nested) or ""
         rename_symbols(nested, renames)
         rename_symbols(module, {}, {(scope, old): new for old, new in renames.items()})
