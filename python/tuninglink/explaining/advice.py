@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Collection, Sequence
 from functools import cached_property
 from typing import Final
 
+from tuninglink.errors import SpecError
 from tuninglink.explaining.explanation import LibraryCoverage
 from tuninglink.explaining.members import SpecMember
 from tuninglink.iree.op_kinds import OpKind, Role
@@ -56,11 +58,14 @@ class LibraryAdvice:
 
     @cached_property
     def _libraries(self) -> Sequence[_Library]:
-        files = [library for library in shipped_libraries() if library.name not in self._given]
-        context = thread_context()
-        return [
-            _Library(load_spec(file.content, name=file.name, context=context)) for file in files
-        ]
+        libraries = []
+        for file in shipped_libraries():
+            # An unsupported compiler may not read a library. The explanation does not need it.
+            with contextlib.suppress(SpecError):
+                if file.name not in self._given:
+                    spec = load_spec(file.content, name=file.name, context=thread_context())
+                    libraries.append(_Library(spec))
+        return libraries
 
     def add(self, dispatch: str, target: Target | None, op: OpInfo) -> None:
         """Record the libraries with an entry for the root op of a dispatch that no spec configures."""
