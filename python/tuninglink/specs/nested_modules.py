@@ -31,15 +31,15 @@ def dissolve_nested(module: mlir.Operation) -> None:
     What runs in a nested module by itself does not run in the outer one, except in a chain.
     """
     chained = _chained(module)
-    for nested in _nested(module):
-        for sequence in filter(is_entry_point, body(nested)):
+    for part in _nested(module):
+        for sequence in filter(is_entry_point, body(part)):
             is_chained = sequence in chained  # The hash of an op depends on its attributes.
             for marker in (names.ENTRY_POINT, names.CHAINED_ENTRY_POINT):
                 if marker in sequence.attributes:
                     del sequence.attributes[marker]
             if is_chained:
                 # Without guards, a later entry point may override an earlier one, as in one spec.
-                owner = nested if is_guarded(sequence) else module
+                owner = part if is_guarded(sequence) else module
                 name = mlir.StringAttr.get(symbol_name(owner) or UNNAMED, module.context)
                 sequence.attributes[names.CHAINED_ENTRY_POINT] = name
     fresh = FreshNames([*symbols(module), names.KERNEL_CONFIG])
