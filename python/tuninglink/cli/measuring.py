@@ -48,6 +48,7 @@ def check_outputs(options: MeasuringOptions) -> None:
     """
     check_output(options.output)
     if options.database:
+        check_output(options.database)
         open_database(options.database).close()
     if options.failures:
         check_directory(options.failures)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
@@ -10,6 +11,7 @@ from typing import Final
 
 from tuninglink.compiler.applying import SpecChoice
 from tuninglink.compiler.tracing import Applied
+from tuninglink.errors import SpecError
 from tuninglink.explaining.dispatch_report import DispatchReport
 from tuninglink.explaining.explanation import LibraryCoverage
 from tuninglink.explaining.members import MOST_PROVEN, SpecMember
@@ -197,11 +199,14 @@ class LibraryAdvice:
 
     @cached_property
     def _libraries(self) -> Sequence[_Library]:
-        files = [library for library in shipped_libraries() if library.name not in self._given]
-        context = thread_context()
-        return [
-            _Library(load_spec(file.content, name=file.name, context=context)) for file in files
-        ]
+        libraries = []
+        for file in shipped_libraries():
+            # An unsupported compiler may not read a library. The explanation does not need it.
+            with contextlib.suppress(SpecError):
+                if file.name not in self._given:
+                    spec = load_spec(file.content, name=file.name, context=thread_context())
+                    libraries.append(_Library(spec))
+        return libraries
 
     def add(self, dispatch: str, target: Target | None, op: OpInfo) -> None:
         """Record the libraries with an entry for the root op of a dispatch that no spec configures."""
