@@ -59,6 +59,14 @@ def test_a_check_without_a_model_loads_no_compilation() -> None:
     assert "tuninglink.compiler.api" not in modules_after_importing("checking.checker")
 
 
+@pytest.mark.parametrize("command", ["link", "check", "compile", "explain"])
+def test_a_command_loads_neither_plug_ins_nor_readers_of_old_specs_at_its_start(
+    command: str,
+) -> None:
+    late = {"importlib.metadata", "tomllib", "http", "tuninglink.upgrading.outline"}
+    assert late.isdisjoint(modules_after_importing(f"cli.{command}"))
+
+
 def test_ops_of_linalg_have_their_classes_without_the_builders() -> None:
     """Building the named ops takes 90 ms, and who imports the dialect has all of it."""
     script = """
