@@ -138,11 +138,15 @@ def _end(source: SpecText, start: int) -> int:
 
 def _first(source: SpecText, start: int, end: int, knob: str) -> int | None:
     """Return the first position of a knob in a part of the text, outside of comments."""
+    text = source.text
     pattern = re.compile(rf'(?<![\w.$#@%])"?{re.escape(knob)}"?(?![\w.$])')
-    for match in pattern.finditer(source.text, start, end):
-        before = source.text[source.line_start(match.start()) : match.start()]
-        if _COMMENT not in before:
+    position = text.find(knob, start, end)
+    while position >= 0:
+        quote = position - (position > start and text[position - 1] == '"')
+        match = pattern.match(text, quote, end) or pattern.match(text, position, end)
+        if match and _COMMENT not in text[source.line_start(match.start()) : match.start()]:
             return match.start()
+        position = text.find(knob, position + 1, end)
     return None
 
 
