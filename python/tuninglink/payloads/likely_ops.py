@@ -104,7 +104,7 @@ class Candidates:
     def _named(self, name: str) -> Iterator[Template]:
         """Yield named operations, with the required indexing maps where they can have them."""
         # This import builds the classes of the ops, which takes 90 ms.
-        from tuninglink.payloads.named_operations import TAKING_MAPS, named  # noqa: PLC0415
+        from tuninglink.payloads.operations import TAKING_MAPS, named  # noqa: PLC0415
 
         maps = self._maps_attribute
         for template in named(name, self._types(_MANY_OPERANDS), self._ranks.common):

@@ -13,7 +13,6 @@ from iree.compiler import ir as mlir
 from iree.compiler._mlir_libs._mlirDialectsTransform import AnyOpType
 
 from tuninglink.mlir import names
-from tuninglink.mlir.diagnostics import DiagnosticSink
 from tuninglink.mlir.symbols import (
     SymbolRenaming,
     reference,
@@ -248,13 +247,12 @@ _SIMILAR: Final = 0.85
 """The similarity of a misspelt marker to a marker; these have at most 0.76 to each other."""
 
 
-def check_markers(operations: Iterable[mlir.Operation], diagnostics: DiagnosticSink) -> None:
-    """Warn about attributes of specs and entry points that are misspelt markers, which the compiler ignores."""
+def misspelt_markers(operations: Iterable[mlir.Operation]) -> Iterator[tuple[mlir.Operation, str]]:
+    """Yield specs and entry points with attributes that are misspelt markers, which the compiler ignores, and messages."""
     for operation in operations:
-        for name in set(operation.attributes.keys()).difference(_MARKERS):
+        for name in sorted(set(operation.attributes.keys()).difference(_MARKERS)):
             if marker := nearest(name, _MARKERS, _SIMILAR):
-                message = f"unknown attribute '{name}' is ignored; did you mean '{marker}'?"
-                diagnostics.warning(message, operation)
+                yield operation, f"unknown attribute '{name}' is ignored; did you mean '{marker}'?"
 
 
 def is_any_op(kind: mlir.Type) -> bool:

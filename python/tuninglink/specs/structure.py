@@ -15,13 +15,16 @@ from iree.compiler import ir as mlir
 from tuninglink.errors import SpecError
 from tuninglink.mlir import names
 from tuninglink.mlir.diagnostics import Diagnostic, Place, error, note, place_of
-from tuninglink.mlir.symbols import reference, symbol_name
+from tuninglink.mlir.symbols import join_path, references, symbol_name
 from tuninglink.mlir.walk import body
 from tuninglink.plain_data import HIDDEN
 from tuninglink.specs.foreach_match import is_plain_foreach_match, is_prepared_foreach_match
-from tuninglink.specs.module_scan import has_entry_point, is_any_op, signature
+from tuninglink.specs.module_scan import has_entry_point, is_any_op, misspelt_markers, signature
 from tuninglink.specs.sequences import Annotation, Handle, SequenceTable
 from tuninglink.specs.side_effects import SideEffects
+
+UNNAMED = "unnamed_spec"
+"""The name of a spec without one in the attribute of its entry points in a chain."""
 
 
 class SpecKind(Enum):
@@ -42,6 +45,11 @@ class EntryPoint:
 
     sequence: mlir.Operation
     name: str
+
+    @property
+    def path(self) -> str:
+        """The reference to it."""
+        return join_path([self.name])
 
 
 @dataclass(frozen=True)
@@ -119,7 +127,7 @@ class Anatomy:
     @cached_property
     def _unreadable_because(self) -> Diagnostic | None:
         """The reason why the one list of the spec is not a list of entries that only annotate."""
-        if self.entry_points[0].name in self.table.scan.included:
+        if self.entry_points[0].path in self.table.scan.included:
             return note(
                 "its entry point is used by another sequence", self.entry_points[0].sequence
             )
@@ -216,13 +224,15 @@ def _no_entry_point(module: mlir.Operation) -> Diagnostic:
             "no entry point, but nested modules are specs; link them with tuninglink-link-specs"
         )
         return error(message, module, [note("this one is a spec", nested[0])])
+    markers = misspelt_markers([module, *body(module)])
+    notes = [note(message, operation) for operation, message in markers]
     if names.WITH_NAMED_SEQUENCE in module.attributes:
         message = f"no entry point: mark a named sequence with '{names.ENTRY_POINT}'"
-        return error(message, module)
+        return error(message, module, notes)
     message = (
         f"not a tuning spec: the module lacks '{names.WITH_NAMED_SEQUENCE}' and an entry point"
     )
-    return error(message, module)
+    return error(message, module, notes)
 
 
 def _without_driver(
@@ -237,20 +247,20 @@ def _without_driver(
     drivers = tuple(point for point in points if point.name not in chained)
     if not chained or not drivers:
         return None, points
-    order = _runs(drivers[0].sequence)
+    order = [path[-1] for path in sequences_run(drivers[0].sequence)]
     if len(drivers) == 1 and sorted(order) == sorted(chained):
         return drivers[0], tuple(chained[name] for name in order)
     return None, drivers
 
 
-def _runs(sequence: mlir.Operation) -> list[str]:
+def sequences_run(entry_point: mlir.Operation) -> list[tuple[str, ...]]:
     """Return the sequences that an entry point includes in order, each on the root from the one before; else nothing."""
-    root: Handle = sequence.regions[0].blocks[0].arguments[0]
-    *operations, terminator = body(sequence)
-    targets: list[str] = []
+    root: Handle = entry_point.regions[0].blocks[0].arguments[0]
+    *operations, terminator = body(entry_point)
+    targets: list[tuple[str, ...]] = []
     for operation in operations:
         if operation.name == names.INCLUDE and operation.operands[0] == root:
-            targets.append(reference(operation.attributes["target"]))
+            targets += references(operation.attributes["target"])
             root = operation.results[0]
         elif operation.name not in (names.SELECT, names.MERGE_HANDLES):
             return []

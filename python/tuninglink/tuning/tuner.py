@@ -276,8 +276,11 @@ class Tuner:
                 self._omit(Omission(task.dispatches, reason))
         if not selected:
             reasons = [note(str(omission)) for omission in self._omissions]
-            what = "that --only means" if patterns and tasks and not reasons else "to tune"
-            raise TuninglinkError(error(f"there is no dispatch {what}", notes=reasons))
+            is_unmatched = patterns and tasks and not reasons
+            message = (
+                "no dispatch matches --only" if is_unmatched else "there is no dispatch to tune"
+            )
+            raise TuninglinkError(error(message, notes=reasons))
         if self._selection:
             check_selection(partial(self._prepare, task) for task in selected)
         return selected
