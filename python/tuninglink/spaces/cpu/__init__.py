@@ -100,7 +100,7 @@ def _masking(architecture: str, features: list[str]) -> Masking:
     if architecture.startswith(("x86", "i686", "riscv")):
         return Masking.AS_NEEDED
     if architecture.startswith("aarch64") and any(
-        feature.startswith("+sve") for feature in features
+        feature.startswith(("+sve", "+sme")) for feature in features
     ):
         return Masking.ALWAYS
     return Masking.NEVER
