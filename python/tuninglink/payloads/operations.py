@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 from iree.compiler import ir as mlir
-from iree.compiler.dialects import linalg  # type: ignore[attr-defined]
 
 from tuninglink.iree.op_kinds import ATTENTION_OUTPUTS
 from tuninglink.mlir import names
@@ -137,6 +136,13 @@ _MATMUL_RANKS: Final = {
 """The ranks of named operations that the bindings do not provide."""
 
 
+def _builders() -> Any:
+    """Return the dialect with the builders of named ops, which takes 90 ms to load."""
+    from iree.compiler.dialects import linalg  # type: ignore[attr-defined] # noqa: PLC0415
+
+    return linalg
+
+
 def named(name: str, types: Sequence[mlir.Type | None], rank: int) -> Iterator[Template]:
     """Yield named structured operations. The compiler may reject some of them.
 
@@ -150,7 +156,7 @@ def named(name: str, types: Sequence[mlir.Type | None], rank: int) -> Iterator[T
         if any(isinstance(kind, mlir.FloatType) for kind in types):
             return
         types = [kind or mlir.IntegerType.get_signless(32) for kind in types]
-    builder: Any = getattr(linalg, name.removeprefix("linalg."), None)
+    builder: Any = getattr(_builders(), name.removeprefix("linalg."), None)
     definition: Any = getattr(builder, "op_def", None)
     if definition is not None:
         operands = list(definition.registered_operands.values())
@@ -216,24 +222,25 @@ def _build_contract(arguments: Sequence[Value], rank: int) -> None:
         mlir.AffineMap.get(rank + 1, 0, [*batch, *loops_]) for loops_ in ((m, k), (k, n), (m, n))
     ]
     lhs, rhs, output = arguments
-    linalg.contract(lhs, rhs, outs=[output], indexing_maps=maps)
+    _builders().contract(lhs, rhs, outs=[output], indexing_maps=maps)
 
 
 def _build_elementwise(arguments: Sequence[Value], rank: int) -> None:
     source, output = arguments
     identity = mlir.AffineMap.get_identity(rank)
+    linalg = _builders()
     kind = linalg.ElementwiseKind.exp
     linalg.elementwise(source, outs=[output], kind=kind, indexing_maps=[identity, identity])
 
 
 def _build_softmax(arguments: Sequence[Value], rank: int) -> None:
     source, output = arguments
-    linalg.softmax([output.type], source, output, rank - 1)
+    _builders().softmax([output.type], source, output, rank - 1)
 
 
 def _build_transpose(arguments: Sequence[Value], rank: int) -> None:
     source, output = arguments
-    linalg.transpose(source, outs=[output], permutation=list(reversed(range(rank))))
+    _builders().transpose(source, outs=[output], permutation=list(reversed(range(rank))))
 
 
 _BUILDERS: Final[dict[str, tuple[int, Callable[[Sequence[Value], int], None]]]] = {
