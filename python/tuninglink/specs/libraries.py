@@ -13,13 +13,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import metadata, resources
+from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import PurePath
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tuninglink.errors import SpecError
 from tuninglink.mlir.diagnostics import error, note
+
+if TYPE_CHECKING:
+    from importlib import metadata
 
 LIBRARY: Final = "library:"
 """The prefix of names of libraries on a command line."""
