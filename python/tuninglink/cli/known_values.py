@@ -98,9 +98,9 @@ def known_records(column: str) -> Callable[[], Iterable[str]]:
 
 def known_pipelines() -> Iterable[str]:
     """Return the names of the compiler's pipelines."""
-    from tuninglink.iree.release import CPU_PIPELINES, gpu_enumerators  # noqa: PLC0415
+    from tuninglink.iree.release import CPU_PIPELINES, GPU_PIPELINES, gpu_enumerators  # noqa: PLC0415
 
-    return sorted(CPU_PIPELINES | gpu_enumerators("LoweringPipeline"))
+    return sorted(CPU_PIPELINES.union(*map(gpu_enumerators, GPU_PIPELINES)))
 
 
 def known_dispatches() -> Iterable[str]:

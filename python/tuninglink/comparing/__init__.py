@@ -18,7 +18,7 @@ from tuninglink.comparing.changes import (
     paired,
 )
 from tuninglink.comparing.report_items import compare_explanations, compare_tunings
-from tuninglink.errors import TuninglinkError
+from tuninglink.errors import TuninglinkError, reason_for_user
 from tuninglink.files import cannot
 from tuninglink.matching.reader import MatcherReader
 from tuninglink.mlir.diagnostics import Place, error, note, thread_context
@@ -80,9 +80,7 @@ def compare(old: Path, new: Path, least: float = LEAST_CHANGE) -> Comparison:
             return compare_explanations(paths, before, after)
         return compare_tunings(paths, before, after, least)
     except (KeyError, TypeError, AttributeError) as failure:
-        message = (
-            f"'{old}' or '{new}' is not a complete report: {type(failure).__name__}: {failure}"
-        )
+        message = f"'{old}' or '{new}' is not a complete report: {reason_for_user(failure)}"
         raise TuninglinkError(error(message)) from None
 
 

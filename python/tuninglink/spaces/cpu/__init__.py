@@ -61,7 +61,7 @@ class Cpu:
 
     @property
     def vector_limit(self) -> int:
-        """The size in bytes at and above which the compiler rejects a vector."""
+        """The size in bytes at and above which the compiler rejects a vector (`getMaxVectorSizeForLargeVectorCheck`)."""
         return _NATIVE_VECTORS * self.vector_bytes
 
 
@@ -96,11 +96,11 @@ def _registers(architecture: str, features: list[str]) -> int:
 
 
 def _masking(architecture: str, features: list[str]) -> Masking:
-    """Return when the compiler masks; observed by compiling for each architecture."""
+    """Return when the compiler masks; see `LLVMCPULowerExecutableTargetPass`."""
     if architecture.startswith(("x86", "i686", "riscv")):
         return Masking.AS_NEEDED
     if architecture.startswith("aarch64") and any(
-        feature.startswith("+sve") for feature in features
+        feature.startswith(("+sve", "+sme")) for feature in features
     ):
         return Masking.ALWAYS
     return Masking.NEVER
