@@ -13,7 +13,7 @@ from iree.compiler import ir as mlir
 from tuninglink.mlir import names
 from tuninglink.mlir.symbols import FreshNames, rename_symbols, symbol_name, symbols
 from tuninglink.mlir.walk import body
-from tuninglink.specs.module_scan import is_entry_point
+from tuninglink.specs.module_scan import is_entry_point, unmark
 from tuninglink.specs.structure import UNNAMED, is_guarded, sequences_run
 
 if TYPE_CHECKING:
@@ -34,9 +34,7 @@ def dissolve_nested(module: mlir.Operation) -> None:
     for part in _nested(module):
         for sequence in filter(is_entry_point, body(part)):
             is_chained = sequence in chained  # The hash of an op depends on its attributes.
-            for marker in (names.ENTRY_POINT, names.CHAINED_ENTRY_POINT):
-                if marker in sequence.attributes:
-                    del sequence.attributes[marker]
+            unmark(sequence)
             if is_chained:
                 # Without guards, a later entry point may override an earlier one, as in one spec.
                 owner = part if is_guarded(sequence) else module
